@@ -10,10 +10,8 @@ from typing import Any, cast
 import click
 import pytest
 
-from airlock_offline.cli import trust
+from airlock_offline.cli import main, trust
 from airlock_offline.cli.main import confine_command
-from airlock_offline.confinement import command as confine
-from airlock_offline.confinement import command as needs
 from airlock_offline.home import OfflineHome
 from airlock_offline.preflight.page import preflight_verdict_lines, report_lines
 from airlock_shared.documents.deployment import parse_deployment
@@ -131,8 +129,8 @@ def test_only_the_leader_of_a_ceremony_is_not_confined(
     words: str, confined: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[object] = []
-    monkeypatch.setattr(needs, "needs_of", lambda *_: json)
-    monkeypatch.setattr(confine, "confine", seen.append)
+    monkeypatch.setattr(main, "needs_of", lambda *_: json)
+    monkeypatch.setattr(main, "confine", seen.append)
     root = SimpleNamespace(obj=OfflineHome(tmp_path))
     context = SimpleNamespace(command_path=f"airlock-offline {words}", params={}, find_root=lambda: root)
     confine_command(cast("click.Context", context))

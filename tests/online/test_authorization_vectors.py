@@ -82,7 +82,7 @@ def _found(text: str) -> list[Mistake]:
 def _mistakes(old: str, new: str) -> list[tuple[str, int]]:
     text = PLAN_TEXTS[FOLDER]
     assert old in text
-    return [(found.error.check, found.span.line) for found in _found(text.replace(old, new, 1))]
+    return [(found.error.check, found.line) for found in _found(text.replace(old, new, 1))]
 
 
 def test_plan_check_tells_what_could_not_be_signed_with_its_line() -> None:

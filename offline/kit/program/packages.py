@@ -38,16 +38,16 @@ def interpreter() -> None:
 
 def compile_all(folder: str) -> None:
     """Write the bytecode of every installed module."""
-    from airlock_offline.installation import write_all
+    from airlock_offline.installation import write_all  # noqa: PLC0415 - an older Python gets as far as the message
 
     write_all(Path(folder))
 
 
 def examine(folder: str, fingerprint: str) -> None:
     """Compare an installation with the kit's lists, and show the fingerprint; leave with 3 when anything differs."""
-    from airlock_offline.installation import INTERPRETER, PAPERS, examine_installation
-    from airlock_shared.text.safe import safe
-    from airlock_shared.text.words import grouped, spoken_rows
+    from airlock_offline.installation import INTERPRETER, PAPERS, examine_installation  # noqa: PLC0415 - as above
+    from airlock_shared.text.safe import safe  # noqa: PLC0415 - as above
+    from airlock_shared.text.words import grouped, spoken_rows  # noqa: PLC0415 - as above
 
     root = Path(folder)
     if not os.path.lexists(root / PAPERS):

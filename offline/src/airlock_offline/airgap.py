@@ -52,7 +52,7 @@ def _guard(event: str, arguments: tuple[Any, ...]) -> None:
 
 def _is_allowed(event: str, arguments: tuple[Any, ...]) -> bool:
     if event == "socket.__new__":
-        from socket import AF_INET, SOCK_STREAM  # somebody has loaded it, or there would be no event
+        from socket import AF_INET, SOCK_STREAM  # noqa: PLC0415 - somebody has loaded it, or there would be no event
 
         return arguments[1] in (AF_INET, -1) and arguments[2] in (SOCK_STREAM, -1)
     if event == "socket.getaddrinfo":

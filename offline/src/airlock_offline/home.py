@@ -10,6 +10,7 @@ from airlock_offline.confinement.command import UNCONFINED
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.transport import REVIEW_S
 from airlock_shared.documents.deployment import Deployment, all_worth_nothing, parse_deployment
+from airlock_shared.documents.signatures import read_signature
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile, current, home_of, make_folder, read_input, write_new
 from airlock_shared.host.settings import CONFIG_FILE, read_settings
@@ -119,8 +120,6 @@ class OfflineHome:
         path = self._signed_path(digest)
         if not path.exists():
             return None
-        from airlock_shared.documents.signatures import read_signature
-
         return read_signature(parse_json(read_input(path)), "signature kept")
 
     def keep_signature(self, answer: Answer) -> None:

@@ -16,7 +16,7 @@ def run_program(module: str) -> None:
         told = CONTINUE
         main()
     except KeyboardInterrupt:
-        from airlock_shared.errors import ExitCode
+        from airlock_shared.errors import ExitCode  # noqa: PLC0415 - little is loaded before Ctrl-C is met
 
         sys.stderr.write(f"\nInterrupted. {told}\n")
         sys.exit(ExitCode.INTERRUPTED)

@@ -20,8 +20,8 @@ from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
 from airlock_shared.documents.signatures import SIGNATURES_FORMAT as SIGNATURES
 from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
-from airlock_shared.host import picture_sources
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.qr import scan as scanned
 from airlock_shared.qr.documents import PLAN_TEXT, received, transfer_of
 from airlock_shared.qr.render import write_sequence
 from airlock_shared.ur.decode import Message
@@ -229,7 +229,7 @@ def test_after_ctrl_c_the_same_command_goes_on(
                 yield image.convert("L")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(picture_sources, "camera_frames", interrupted)
+    monkeypatch.setattr(scanned, "camera_frames", interrupted)
     with pytest.raises(KeyboardInterrupt):
         scan_to_file(home, ("camera:3",), tmp_path / "back", known=rehearsals, restart=False, as_json=False)
     assert len((home / "scans/scan.frames").read_text().splitlines()) == 2

@@ -33,7 +33,7 @@ def shown(field: FieldType, raw: bytes, model: str) -> str:
         signed = field.code == INT and len(raw) == field.size
         return str(int.from_bytes(raw, "big", signed=signed))
     if field.code == ADDRESS:
-        from eth_utils.address import to_checksum_address
+        from eth_utils.address import to_checksum_address  # noqa: PLC0415 - heavy: loaded where it is needed
 
         return str(to_checksum_address(raw))
     if field.code == BOOL:
@@ -107,8 +107,8 @@ class Tokens:
 
 def is_ledgers(signed: bytes, signature: bytes) -> bool:
     """Tell whether this is Ledger's signature, in DER; its s may be in either half, as the app takes it."""
-    from coincurve import PublicKey
-    from coincurve.ecdsa import cdata_to_der, der_to_cdata, signature_normalize
+    from coincurve import PublicKey  # noqa: PLC0415 - heavy: loaded where it is needed
+    from coincurve.ecdsa import cdata_to_der, der_to_cdata, signature_normalize  # noqa: PLC0415 - as above
 
     try:
         _, normalized = signature_normalize(der_to_cdata(signature))

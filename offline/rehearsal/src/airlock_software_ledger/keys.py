@@ -43,9 +43,9 @@ def read_path(data: bytes) -> tuple[tuple[int, ...], bytes]:
 def derive(seed: str, numbers: tuple[int, ...]) -> DerivedKey:
     """Return the account of a BIP-39 phrase at a BIP-32 path."""
     leave_out_key_files()
-    from coincurve import PrivateKey
-    from eth_account import Account as EthAccount
-    from eth_account.hdaccount import seed_from_mnemonic
+    from coincurve import PrivateKey  # noqa: PLC0415 - heavy: loaded where it is needed
+    from eth_account import Account as EthAccount  # noqa: PLC0415 - after leave_out_key_files
+    from eth_account.hdaccount import seed_from_mnemonic  # noqa: PLC0415 - as above
 
     node = hmac.digest(b"Bitcoin seed", seed_from_mnemonic(seed, ""), "sha512")
     for number in numbers:
@@ -60,7 +60,7 @@ def derive(seed: str, numbers: tuple[int, ...]) -> DerivedKey:
 
 def sign(private_key: bytes, digest: bytes, *, high_s: bool = False) -> tuple[int, bytes]:
     """Return the parity, and r and s in 64 bytes; with ``high_s`` the same signature in its other, malleable form."""
-    from coincurve import PrivateKey
+    from coincurve import PrivateKey  # noqa: PLC0415 - heavy: loaded where it is needed
 
     signature: bytes = PrivateKey(private_key).sign_recoverable(digest, hasher=None)
     rs, parity = signature[:64], signature[64]

@@ -136,7 +136,7 @@ class Authorization(NamedTuple):
 
     def digest(self) -> bytes:
         """Return the hash that is signed: ``keccak256(0x05 || rlp([chain id, contract, nonce]))``."""
-        from rlp import encode
+        from rlp import encode  # noqa: PLC0415 - heavy: loaded where it is needed
 
         return keccak256(MAGIC + bytes(encode([self.chain_id, self.contract, self.nonce])))
 

@@ -99,7 +99,7 @@ def account_of(app: EthereumApp, path: str, master_fingerprint: int | None) -> W
 
 def address_below(node: ExtendedKey, numbers: tuple[int, ...]) -> bytes | None:
     """Return the 20-byte address at child numbers below a node, none of them hardened; None for what is no node."""
-    from coincurve import PublicKey  # a native library: after the filter
+    from coincurve import PublicKey  # noqa: PLC0415 - native: after the filter
 
     try:
         key, chain_code = PublicKey(node.public_key), node.chain_code

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import which_ledger
 from airlock_offline.home import OfflineHome
+from airlock_offline.preflight.page import preflight_verdict_lines, report_lines
 from airlock_shared.cli.ceremony.commands import ceremony_group
 from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.documents.transcript import Entry
@@ -16,8 +17,6 @@ def _shown(checkpoint: str, entries: Sequence[Entry], whole: bool) -> Iterator[s
     """Yield the page of the last preflight, or what is not in order there, for its checkpoint."""
     reports = [entry.data for entry in entries if entry.event == "preflight"]
     if checkpoint == "preflight" and reports:
-        from airlock_offline.preflight.page import preflight_verdict_lines, report_lines
-
         yield from report_lines(reports[-1], kit=False, whole=whole)
         yield from preflight_verdict_lines(reports[-1], whole=whole)
 

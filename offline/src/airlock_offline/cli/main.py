@@ -13,6 +13,9 @@ from typing import ClassVar
 import click
 
 from airlock_offline import airgap
+from airlock_offline.confinement.command import confine, needs_of
+from airlock_offline.device_connection import REVIEW
+from airlock_offline.home import OfflineHome, default_home, option_defaults, read_config
 from airlock_shared.cli.lazy_commands import READER, LazyCommands
 from airlock_shared.cli.program import run
 from airlock_shared.cli.terminal import FOLDER_TYPE
@@ -79,7 +82,7 @@ class OfflineCommands(LazyCommands):
 
 def _read_elsewhere(sources: Sequence[str], tell: Callable[[str], None]) -> Iterator[list[str]]:
     """Read pictures in another process, for whichever command is given some."""
-    from airlock_offline.scanning import scan_process
+    from airlock_offline.scanning import scan_process  # noqa: PLC0415 - for pictures alone: no signing loads it
 
     return scan_process.texts_by_child(sources, tell)
 
@@ -89,8 +92,6 @@ def confine_command(context: click.Context) -> None:
 
     Not the command that leads a ceremony: it reads nothing that others made, and each command that it starts is confined.
     """
-    from airlock_offline.confinement.command import confine, needs_of
-
     if context.command_path.split()[1:] == LEADS:
         return
     state = context.find_root().obj
@@ -107,14 +108,9 @@ def confine_command(context: click.Context) -> None:
 @click.pass_context
 def program(context: click.Context, home: Path | None) -> None:
     """Airlock's air-gapped half: checks, shows and signs on a Ledger. It uses no network."""
-    from airlock_offline.home import OfflineHome, default_home
-
     state = context.obj = OfflineHome(home or default_home())
     context.meta[READER] = _read_elsewhere
     if state.settings_file.exists() and context.invoked_subcommand != "doctor":  # it says what is wrong with the file
-        from airlock_offline.device_connection import REVIEW
-        from airlock_offline.home import option_defaults, read_config
-
         settings = read_config(state.settings_file).ledger
         context.default_map = option_defaults(settings)
         context.meta[REVIEW] = 60 * settings.review_minutes

@@ -236,7 +236,7 @@ def _hand_over(
         say("Carry it to the online machine. Keep it secret until it is submitted.")
     codes = {}
     if qr:
-        from airlock_shared.cli.qr.documents import outgoing
+        from airlock_shared.cli.qr.documents import outgoing  # noqa: PLC0415 - for codes alone: no other signing loads it
 
         codes = outgoing(state.home, data, as_json=as_json)
     if stopped:

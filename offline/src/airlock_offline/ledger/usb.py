@@ -279,10 +279,8 @@ class HidTransport:
 
     def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
         """Send one APDU and return its data and its status word (see ``Transport``)."""
-        from ledgerblue.commException import (
-            CommException,  # all of ledgerblue: after the filter, and for a Ledger alone
-        )
-        from ledgerblue.ledgerWrapper import wrapCommandAPDU
+        from ledgerblue.commException import CommException  # noqa: PLC0415 - for a Ledger alone, after the filter
+        from ledgerblue.ledgerWrapper import wrapCommandAPDU  # noqa: PLC0415 - as above
 
         if self._device is None:
             raise gone()
@@ -314,7 +312,7 @@ class HidTransport:
         return DeviceLost("the connection to the Ledger broke, or another program took it", do=REPLUG)
 
     def _receive(self, device: HidDevice, person: bool) -> bytes:
-        from ledgerblue.ledgerWrapper import unwrapResponseAPDU
+        from ledgerblue.ledgerWrapper import unwrapResponseAPDU  # noqa: PLC0415 - as above
 
         received = bytearray()
         wait_s = self._review_s if person else MACHINE_TIMEOUT_S  # for the first packet; the others follow at once

@@ -24,7 +24,7 @@ def main() -> None:
     length = int.from_bytes(given[:4], "big")
     if len(given) != 4 + length or length > _MAX_BYTES:
         raise ValueError("the input is not one document with its length before it")
-    from airlock_shared.ethereum.library_opinion import opinion_on  # other people's libraries: after the filter
+    from airlock_shared.ethereum.library_opinion import opinion_on  # noqa: PLC0415 - other people's: after the filter
 
     sys.stdout.buffer.write(opinion_on(json.loads(given[4:])))
     sys.stdout.buffer.flush()

@@ -57,9 +57,9 @@ def read_unsigned(data: bytes) -> tuple[dict[str, Any], Transaction]:
             expected="type 2",
             do="have the other wallet send it as an EIP-1559 transaction, without an access list",
         )
-    from rlp import decode  # other people's: after the filter
-    from rlp.exceptions import RLPException
-    from rlp.sedes import List, big_endian_int, binary, raw
+    from rlp import decode  # noqa: PLC0415 - other people's: after the filter
+    from rlp.exceptions import RLPException  # noqa: PLC0415 - as above
+    from rlp.sedes import List, big_endian_int, binary, raw  # noqa: PLC0415 - as above
 
     if len(data) > MAX_TRANSACTION_BYTES:
         raise _malformed("too long", f"{len(data)} bytes")

@@ -64,8 +64,8 @@ def rehearse(
     """
     if context.invoked_subcommand is not None:
         return
-    from airlock_rehearsal.services.server import RehearsalServices
-    from airlock_rehearsal.services.venue.venue_state import ChainRecord
+    from airlock_rehearsal.services.server import RehearsalServices  # noqa: PLC0415 - py-evm takes a second
+    from airlock_rehearsal.services.venue.venue_state import ChainRecord  # noqa: PLC0415 - as above
 
     unattended = yes or not sys.stdin.isatty()
     folder = (folder or Path("rehearsals") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")).absolute()
@@ -143,9 +143,9 @@ def serve(port: int | None, trader: str, names: tuple[str, ...], eip7702: bool, 
     Example:
       airlock-online rehearse serve --port 8788
     """
-    from airlock_rehearsal.services.faults import Faults
-    from airlock_rehearsal.services.runtime import RehearsalSettings
-    from airlock_rehearsal.services.server import RehearsalServices, serve_forever
+    from airlock_rehearsal.services.faults import Faults  # noqa: PLC0415 - as above
+    from airlock_rehearsal.services.runtime import RehearsalSettings  # noqa: PLC0415 - as above
+    from airlock_rehearsal.services.server import RehearsalServices, serve_forever  # noqa: PLC0415 - py-evm takes a second
 
     settings = RehearsalSettings(execution="eip7702" if eip7702 else "eip712", rate_limit=rate_limit)
     faults = Faults.of(*names)

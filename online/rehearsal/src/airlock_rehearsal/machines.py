@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from airlock_rehearsal.camera import photograph
 from airlock_rehearsal.processes import Ended, run_command
 from airlock_rehearsal.scenarios import Ceremony, ceremonies, service_words
 from airlock_shared.documents.deployment import parse_deployment
@@ -65,8 +66,6 @@ class Play(NamedTuple):
         """Carry a document across the gap, by QR codes or as a USB stick would; return its path on the other machine."""
         destination = self.path(target, name)
         if self.channel == "qr":
-            from airlock_rehearsal.camera import photograph
-
             codes, pictures = self.path(source, f"{name}.codes"), self.path(target, f"{name}.pictures")
             shown = self.run(source, "show", self.path(source, name), "--as", "png", "-o", codes)
             played, seen = photograph(Path(codes), Path(pictures), seed=name)

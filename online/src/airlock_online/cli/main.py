@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import click
 
+from airlock_online.home import OnlineHome, default_home
 from airlock_shared.cli.lazy_commands import LazyCommands
 from airlock_shared.cli.program import run
 from airlock_shared.cli.terminal import FOLDER_TYPE
@@ -95,7 +96,7 @@ class OnlineCommands(LazyCommands):
 
 
 def _rehearse() -> click.Command:
-    from importlib.metadata import entry_points
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow to load, and for this command alone
 
     for entry in entry_points(group="airlock_online.commands", name="rehearse"):
         command: click.Command = entry.load()
@@ -113,8 +114,6 @@ def _rehearse() -> click.Command:
 @click.pass_context
 def program(context: click.Context, home: Path | None) -> None:
     """Airlock's online half: builds requests, submits signatures, follows outcomes. It holds no key."""
-    from airlock_online.home import OnlineHome, default_home
-
     context.obj = OnlineHome(home or default_home())
 
 

@@ -41,7 +41,7 @@ from airlock_online.speech.sections import (
 )
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
-from airlock_shared.plan.toml_positions import TomlPosition, innermost_position, places
+from airlock_shared.plan.toml_positions import line_of, lines_by_path
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.services import CORE_API, RELAY, RELAYER, TWAP
@@ -310,7 +310,7 @@ def read_services(file: Path) -> Speech:
 def resolve_services(table: Mapping[str, Any], file: str = "services", text: str = "") -> Speech:
     """Return how services speak with a file's table; ``text`` is the file's. Raises ``UsageError``."""
     if mistakes := [*_mistakes(table)]:
-        found = places(text)
+        found = lines_by_path(text) if text else {}
         raise UsageError(
             mistakes_text(file, [f"{_where(found, section, name)}{told}" for section, name, told in mistakes]),
             do="correct the file; docs/reference/venue-services.md has its members and meanings",
@@ -342,9 +342,10 @@ def _mistakes(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
                 yield from ((section, name, told) for told in IN_TABLE[section](name, value, tables))
 
 
-def _where(found: dict[str, TomlPosition], section: str, name: str) -> str:
+def _where(found: dict[str, int], section: str, name: str) -> str:
     """Return where a member stands: the line of it, or of the table that it is missing in, and its name."""
-    line = f"line {innermost_position(found, f'{section}.{name}'.strip('.'))[1].name.line}: " if found else ""
+    number = line_of(found, f"{section}.{name}".strip("."))
+    line = f"line {number}: " if number else ""
     return line + (f"[{section}] {name}: " if section and name else f"[{section}] " if section else f"{name} ")
 
 

@@ -39,6 +39,7 @@ from airlock_shared.plan.decisions import (
 from airlock_shared.plan.model import CUSTOM, Exact
 from airlock_shared.units import CODE, raw_text
 from airlock_shared.venue.kinds import LEAF_KINDS, OPEN_TYPE, PAIR, TERMS_KIND, leaf, value_of
+from airlock_shared.venue.referral_code import code_letters, is_plain_code
 
 
 @check("PLAN-STEP", RECEIVED, "not a step of the plan", "A payload that is not in the plan.", PLAN)
@@ -251,8 +252,6 @@ def code_is_plain(case: Case) -> Finding | None:
     raw = leaf(case.message, coded[0].path) if coded else None
     if type(raw) is not bytes:
         return None
-    from airlock_shared.venue.referral_code import code_letters, is_plain_code
-
     field = coded[0]
     wanted = case.step.values.get(field.rule.parameter)
     in_hex = isinstance(wanted, Exact) and wanted.text.lower().startswith("0x")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.checks.model import PLAN, PLANNED, RECEIVED, Finding, Situation, check, same
 from airlock_shared.documents.transcript import GENESIS, Entry, machine_of
+from airlock_shared.plan.delegate_proofs import challenge_of, is_waived
 from airlock_shared.plan.model import APART, Step
 from airlock_shared.venue.actions import REGISTRATIONS
 
@@ -237,8 +238,6 @@ def key_is_proved(evidence: KeyEvidence) -> Finding | None:
     """The delegate key that a step registers was proved, or the plan waives that."""
     if evidence.step.action.name not in REGISTRATIONS:
         return None
-    from airlock_shared.plan.delegate_proofs import challenge_of, is_waived
-
     expected = 'a proof for this ceremony, plan and step, or possession = "waived" in the plan'
     if is_waived(evidence.step):
         return Finding(True, "waived by the plan", expected)

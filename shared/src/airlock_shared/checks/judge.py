@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.checks import agreement, document, intent, nonces, times
+from airlock_shared.checks import agreement, authorization, document, intent, nonces, times, transaction
 from airlock_shared.checks.document import KeyEvidence, key_is_proved
 from airlock_shared.checks.model import (
     COPY,
@@ -229,32 +229,27 @@ def _intent(received: Received) -> Examined:
 
 
 def _transaction(received: Received) -> Examined:
-    # Both have read_call, CALL_CHECKS, CHECKS and complete. A start that needs neither loads neither.
-    if received.request.action == AUTHORIZATION:
-        from airlock_shared.checks import authorization as of_kind
-    else:
-        from airlock_shared.checks import transaction as of_kind  # type: ignore[no-redef]
-
+    of_kind = authorization if received.request.action == AUTHORIZATION else transaction  # of the same four names
     request, situation = received
     read, refusal = None, None
     try:
-        call = of_kind.read_call(received)
+        call = of_kind.(received)
         read = ReadCall(request, situation, situation.plan.steps.get(request.step), call)
     except Refusal as wrong:
         refusal = wrong
     planned = agreement.plan_item(received, read.call.call.name if read is not None else "an unknown function")
     case = agreement.case_of(planned, read) if planned is not None and read is not None else None
     stages = (received, planned, None, read, case)
-    after = of_kind.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
+    after = of_kind. + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
     verdicts = Verdicts(
         [
             *_run(agreement.STEP_CHECKS, stages),
-            *_verdicts_of_reading(of_kind.CALL_CHECKS, read, refusal),
+            *_verdicts_of_reading(of_kind., read, refusal),
             *_run(after, stages),
         ]
     )
     if isinstance(case, CallCase) and not verdicts.blocking():
-        case = of_kind.complete(case)
+        case = of_kind.(case)
     return Examined(received, planned, None, read, case, verdicts)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from airlock_shared.checks.model import Case, IntentCase
 from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.transactions import named_fields
 from airlock_shared.venue.structs import types_of
 
 OPINION_BYTES = 64
@@ -23,8 +24,6 @@ def opinion_question(case: Case) -> dict[str, Any]:
     if not isinstance(case, IntentCase):
         if case.request.transaction is None:
             return {"authorization": payload}
-        from airlock_shared.ethereum.transactions import named_fields
-
         return {"transaction": named_fields(payload, case.request.transaction)}
     types = types_of(case.intent)
     return {

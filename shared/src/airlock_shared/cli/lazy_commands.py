@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
+from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -60,8 +61,6 @@ class LazyCommands(click.Group):
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands and options that begin so, without importing any command."""
-        from click.shell_completion import CompletionItem
-
         found = [CompletionItem(name, help=line) for name, line in self.table.items() if name.startswith(incomplete)]
         return found + click.Command.shell_complete(self, context, incomplete)
 

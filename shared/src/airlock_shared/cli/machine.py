@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from click.shell_completion import ShellComplete, get_completion_class
 
 from airlock_shared.cli.lazy_commands import completion_variable
 from airlock_shared.cli.terminal import finish, json_option, paint, say, show, show_all, show_json, worst
@@ -144,8 +145,6 @@ def completion(context: click.Context, shell: str, as_json: bool) -> None:
       eval "$(PROGRAM completion bash)"
     zsh: the same with zsh; fish: PROGRAM completion fish | source
     """
-    from click.shell_completion import ShellComplete, get_completion_class
-
     program = context.find_root().command_path
     kind = get_completion_class(shell)
     if kind is None:  # click always has the three

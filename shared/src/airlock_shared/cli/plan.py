@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from airlock_shared.checks.foreseen import authorization_faults, foreseen_anywhere
 from airlock_shared.cli.ceremony.by_screens import show_above_question
 from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.cli.document_lines import fingerprint_lines
@@ -28,10 +29,15 @@ from airlock_shared.cli.terminal import (
 )
 from airlock_shared.errors import AirlockError, ExitCode, PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.plan.authoring import ask_plan, write_plan
+from airlock_shared.plan.known import NOTHING, known_from
+from airlock_shared.plan.mistakes import find_mistakes
 from airlock_shared.plan.model import Plan
+from airlock_shared.plan.questions import GivenAnswers, People
 from airlock_shared.plan.reader import MAX_PLAN_BYTES
 from airlock_shared.plan.toml_positions import parse_written_plan
-from airlock_shared.text.safe import columns, safe
+from airlock_shared.report.page.page import plan_page
+from airlock_shared.text.safe import safe
 from airlock_shared.text.words import spoken
 
 if TYPE_CHECKING:
@@ -40,7 +46,7 @@ if TYPE_CHECKING:
     from airlock_shared.plan.mistakes import Mistake
     from airlock_shared.plan.questions import GivenAnswers
 
-_QUOTED = 70
+_QUOTED = 240
 DEPLOYMENTS = "airlock.deployments"  # where a half keeps, in its context's ``meta``, how its deployments are read
 
 
@@ -58,8 +64,6 @@ def show_plan(file: Path, html: Path | None, as_json: bool) -> None:
     """
     plan = parse_written_plan(read_input(file))
     if html:
-        from airlock_shared.report.page.page import plan_page
-
         write_new(html, plan_page(plan))
     if as_json:
         show_json(_as_json(plan))
@@ -87,7 +91,7 @@ def plan_check_command(machine_faults: MachineFaults) -> click.Command:
     @json_option
     @click.pass_context
     def check(context: click.Context, file: Path, as_json: bool) -> None:
-        r"""Explain every mistake of the plan in FILE, each by its line and column.
+        r"""Explain every mistake of the plan in FILE, each by its line.
 
         Exit code 2 when there is one. What is refused whatever comes is one, a time by this machine's clock among them.
         Only people can tell whether a plan without mistakes says what they mean: plan show.
@@ -96,8 +100,6 @@ def plan_check_command(machine_faults: MachineFaults) -> click.Command:
         Example:
           PROGRAM plan check plan.toml
         """
-        from airlock_shared.checks.foreseen import authorization_faults, foreseen_anywhere
-        from airlock_shared.plan.mistakes import find_mistakes
 
         def faults(plan: Plan) -> list[PlanError]:
             found = machine_faults(context.obj, plan)
@@ -125,12 +127,12 @@ def plan_check_command(machine_faults: MachineFaults) -> click.Command:
 
 
 def _mistake_lines(name: str, mistake: Mistake) -> Iterator[str]:
-    """Yield a mistake for people: place, id, what; the line with a caret under what is wrong; expected, example, advice."""
-    line, column, _ = mistake.span
+    """Yield a mistake for people: its line, id, what; what stands on the line; expected, example, advice."""
     error = mistake.error
-    heading = f"{name}:{line}:{column}: "
+    heading = f"{name}:{mistake.line}: " if mistake.line else f"{name}: "
     yield from rows(heading if len(heading) < 40 else f"{heading[:39]} ", f"{error.check}: {error.what}")
-    yield from quoted(mistake)
+    if mistake.text:
+        yield from rows("    ", mistake.text.strip(), limit=_QUOTED)
     found = (("at", error.where), ("got", error.got), ("expected", error.expected), ("example", mistake.example))
     for label, text in (*found, ("do", error.do)):
         if text:
@@ -138,25 +140,8 @@ def _mistake_lines(name: str, mistake: Mistake) -> Iterator[str]:
     yield ""
 
 
-def quoted(mistake: Mistake) -> Iterator[str]:
-    """Yield the plan's line, escaped and cut to the screen, and the caret line below it."""
-    _, column, length = mistake.span
-    start = max(0, column - 1 - _QUOTED // 2) if column - 1 + length > _QUOTED else 0
-    before, wrong, after = (
-        safe(piece, limit=10**6).replace("\t", " ")
-        for piece in (
-            mistake.line[start : column - 1],
-            mistake.line[column - 1 : column - 1 + length],
-            mistake.line[column - 1 + length :],
-        )
-    )
-    room = max(_QUOTED - columns(before), 1)
-    yield f"    {before}{(wrong + after)[:room]}".rstrip()
-    yield f"    {' ' * columns(before)}{'^' * max(1, min(columns(wrong), room))}"
-
-
 def _mistake_json(mistake: Mistake) -> dict[str, object]:
-    place = {"line": mistake.span.line, "column": mistake.span.column, "text": mistake.line[:2000]}
+    place = {"line": mistake.line, "text": mistake.text[:2000]}
     return {**place, **mistake.error.as_json(), "example": mistake.example}
 
 
@@ -176,9 +161,6 @@ def new_plan(output: Path, as_json: bool) -> None:
     Example:
       PROGRAM plan new -o plan.toml
     """
-    from airlock_shared.plan.authoring import ask_plan, write_plan
-    from airlock_shared.plan.questions import GivenAnswers, People
-
     require_new(output)
     if not output.parent.is_dir():
         raise UsageError(f"{output.parent} is not a folder", do="make it first, or choose another place for the plan")
@@ -226,8 +208,6 @@ def _is_to_be_written(output: Path, answers: GivenAnswers) -> bool:
 
 def _known() -> KnownValues:
     """Return what this machine's folder knows; what cannot be read there is not offered, and said by ``doctor``."""
-    from airlock_shared.plan.known import NOTHING, known_from
-
     context = click.get_current_context()
     deployments = context.meta.get(DEPLOYMENTS)
     if deployments is None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 import click
+from click.shell_completion import shell_complete
 
 from airlock_shared.cli.lazy_commands import completion_variable
 from airlock_shared.cli.terminal import error_as_json, explain_error, say, show_json
@@ -31,7 +32,7 @@ def run(command: click.Command, arguments: list[str] | None = None) -> int:
     except AirlockError as error:
         code = _failed(error, as_json)
     except click.ClickException as error:
-        from airlock_shared.cli.explain import mistyped  # paid for when somebody has
+        from airlock_shared.cli.explain import mistyped  # noqa: PLC0415 - explanations: loaded when somebody has mistyped
 
         code = _failed(mistyped(error), as_json)
     except (click.exceptions.Abort, KeyboardInterrupt):
@@ -55,8 +56,6 @@ def _invoke(command: click.Command, words: list[str]) -> int:
     program = Path(sys.argv[0]).name
     variable = completion_variable(program)
     if asked := os.environ.get(variable):  # a shell asks what a line may go on with
-        from click.shell_completion import shell_complete
-
         shell_complete(command, {}, program, variable, asked)
         return int(ExitCode.DONE)
     try:

@@ -7,6 +7,7 @@ import os
 import select
 import sys
 import termios
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
@@ -70,8 +71,6 @@ def filled(text: str) -> str:
     """Return a line in rows of 80 columns: where the terminal broke it, a long name could go on like a line of ours."""
     if len(text) <= WIDTH or "\n" in text:
         return text
-    import textwrap
-
     return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 

@@ -10,6 +10,8 @@ from hashlib import sha256
 from types import ModuleType
 from typing import Any
 
+from airlock_shared.ethereum.signatures import keccak256
+
 # ---- without key files ----------------------------------------------------------------------------------------------
 # eth-account without key files. They and the curve of another chain are most of what it loads, and nothing here uses
 # them. Loading them takes a second of CPU, and the second opinion on each step of `sign` is a new process.
@@ -45,10 +47,8 @@ def opinion_on(document: dict[str, Any]) -> bytes:
 
 def _on_authorization(fields: dict[str, Any]) -> bytes:
     """Return the hash of an EIP-7702 authorization by eth-account, and the hash of what ``rlp`` serialises."""
-    from eth_account.typed_transactions.set_code_transaction import Authorization
-    from rlp import encode
-
-    from airlock_shared.ethereum.signatures import keccak256
+    from eth_account.typed_transactions.set_code_transaction import Authorization  # noqa: PLC0415 - after leave_out_key_files
+    from rlp import encode  # noqa: PLC0415 - as above
 
     values = (fields["chainId"], bytes.fromhex(fields["address"][2:]), fields["nonce"])
     return bytes(Authorization(*values).hash()) + keccak256(b"\x05" + bytes(encode([*values])))
@@ -56,10 +56,8 @@ def _on_authorization(fields: dict[str, Any]) -> bytes:
 
 def _on_transaction(fields: dict[str, Any]) -> bytes:
     """Return the hash by eth-account, and the hash of what ``rlp`` serialises."""
-    from eth_account.typed_transactions.typed_transaction import TypedTransaction
-    from rlp import encode
-
-    from airlock_shared.ethereum.signatures import keccak256
+    from eth_account.typed_transactions.typed_transaction import TypedTransaction  # noqa: PLC0415 - as above
+    from rlp import encode  # noqa: PLC0415 - as above
 
     places = ("chainId", "nonce", "maxPriorityFeePerGas", "maxFeePerGas", "gas")
     to, data = (bytes.fromhex(fields[name][2:]) for name in ("to", "data"))
@@ -70,8 +68,8 @@ def _on_transaction(fields: dict[str, Any]) -> bytes:
 
 def _on_intent(document: dict[str, Any]) -> bytes:
     """Return the EIP-712 digest by eth-account, and the SHA-256 of the encoding by eth-abi."""
-    from eth_abi.abi import encode
-    from eth_account.messages import _hash_eip191_message, encode_typed_data
+    from eth_abi.abi import encode  # noqa: PLC0415 - as above
+    from eth_account.messages import _hash_eip191_message, encode_typed_data  # noqa: PLC0415 - as above
 
     message, types = document["message"], document["types"]
     digest = bytes(_hash_eip191_message(encode_typed_data(document["domain"], types, message)))

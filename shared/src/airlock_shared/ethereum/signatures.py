@@ -101,7 +101,7 @@ def recover(digest: bytes, signature: bytes) -> bytes:
 
     Raises ``Refusal`` as :func:`check_form`, or ``SIG-SIGNER`` when no key at all could have made the signature.
     """
-    from coincurve import PublicKey
+    from coincurve import PublicKey  # noqa: PLC0415 - native: after the filter
 
     check_form(signature)
     try:

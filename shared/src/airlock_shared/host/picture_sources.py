@@ -90,7 +90,7 @@ def _frames_of(path: Path) -> Iterator[Image.Image]:
 
 def _pictures(source: IO[bytes], name: str) -> Iterator[Image.Image]:
     """Yield each frame of a picture file, grey. Raises ``DocumentError``."""
-    from PIL import Image  # Pillow, as OpenCV below, is native: after the filter of the process that reads pictures
+    from PIL import Image  # noqa: PLC0415 - native: after the filter
 
     pixels = 0
     try:
@@ -134,7 +134,7 @@ def _grey(image: Image.Image) -> Image.Image:
     """Return a frame in grey; what is transparent is paper."""
     if not image.has_transparency_data:
         return image.convert("L")
-    from PIL import Image
+    from PIL import Image  # noqa: PLC0415 - native: after the filter
 
     paper = Image.new("LA", image.size, (255, 255))
     return Image.alpha_composite(paper.convert("RGBA"), image.convert("RGBA")).convert("L")
@@ -163,7 +163,7 @@ def camera_frames(number: int = 0) -> Iterator[Image.Image]:
 
 
 def _captured(cv2: Any, capture: Any, name: str, shut: AirlockError) -> Iterator[Image.Image]:
-    from PIL import Image
+    from PIL import Image  # noqa: PLC0415 - native: after the filter
 
     try:
         if not capture.isOpened():
@@ -181,7 +181,7 @@ def _opencv() -> Any:
     os.environ["OPENCV_FFMPEG_CAPTURE_OPTIONS"] = "protocol_whitelist;file"
     os.environ["OPENCV_LOG_LEVEL"] = "OFF"
     try:
-        import cv2
+        import cv2  # noqa: PLC0415 - native: after the filter; it may be missing
     except ImportError as error:
         raise UsageError(
             "cameras and videos need OpenCV, which is not installed",

@@ -1,4 +1,4 @@
-"""Every mistake of a plan, with its line and column, by the reader of :func:`airlock_shared.plan.reader.parse_plan`.
+"""Every mistake of a plan, with its line, by the reader of :func:`airlock_shared.plan.reader.parse_plan`.
 
 ``parse_plan`` stops at the first mistake. Here each is noted, and the next piece is read, so that what is wrong in one hides
 nothing in another. Only what TOML itself cannot read ends the search: what stands behind it has no certain meaning.
@@ -15,19 +15,19 @@ from airlock_shared.errors import PlanError
 from airlock_shared.plan.known import example_at
 from airlock_shared.plan.model import CUSTOM, Plan
 from airlock_shared.plan.reader import read_plan, read_toml
-from airlock_shared.plan.toml_positions import Span, TomlPosition, innermost_position, places
+from airlock_shared.plan.toml_positions import line_of, lines_by_path
 from airlock_shared.wire.strict_json import other_form
 
 MAX_MISTAKES = 100
 _TIME = re.compile(r"""([A-Za-z_]+)["']?\s*=\s*[0-9]+[-./:][0-9]+[-./:][0-9]++(?!-)""")
-_TOML_PLACE = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
+_TOML_LINE = re.compile(r"\(at line ([0-9]+)")
 
 
 class Mistake(NamedTuple):
-    """A mistake: where it stands, the line of the plan as it is written, and the error that ``parse_plan`` would raise."""
+    """A mistake: its line (0: not known) and what is written there, and the error that ``parse_plan`` would raise."""
 
-    span: Span
-    line: str
+    line: int
+    text: str
     error: PlanError
     example: str
 
@@ -59,26 +59,24 @@ def find_mistakes(data: bytes, machine_faults: Callable[[Plan], list[PlanError]]
         faults = [] if noted else machine_faults(plan)
     if str(table.get("format")).startswith("airlock/") and noted and noted[0].where == "format":
         del noted[1:]  # a newer plan, or another document: what else stands in it is not for this reader to judge
-    errors = [*{error.where: error for error in reversed(noted)}.values(), *faults]
+    errors = [*reversed({error.where: error for error in reversed(noted)}.values()), *faults]
     text = data.decode()
-    found, lines = places(text), text.split("\n")
-    return sorted((_placed(error, table, found, lines) for error in errors), key=lambda m: m.span)[:MAX_MISTAKES]
+    found, lines = lines_by_path(text), text.replace("\r\n", "\n").split("\n")
+    return sorted((_placed(error, table, found, lines) for error in errors), key=lambda m: m.line)[:MAX_MISTAKES]
 
 
 def _unreadable(data: bytes, error: PlanError) -> Mistake:
     """Return the mistake that TOML's reader tells, at the place that it names."""
     text = "" if other_form(data) else data.decode(errors="replace").replace("\r\n", "\n")
     lines = text.split("\n")
-    line, column = len(lines), len(lines[-1]) + 1
+    line = len(lines)
     if isinstance(error.__cause__, UnicodeDecodeError):
-        before = data[: error.__cause__.start].decode()
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        line = data.count(b"\n", 0, error.__cause__.start) + 1
         error.what = "the plan is not UTF-8 text, but perhaps a picture"
-    elif match := _TOML_PLACE.search(error.what):
-        error.what = error.what[: match.start()]
-        line, column = (int(match[1]), int(match[2])) if match[1] else (line, column)
+    elif match := _TOML_LINE.search(error.what):
+        line = int(match[1])
     error.do = "correct this first; the rest of the plan is read only after that"
-    return Mistake(Span(line, column, 1), lines[line - 1], error, _for_syntax(lines[line - 1]))
+    return Mistake(line, lines[line - 1], error, _for_syntax(lines[line - 1]))
 
 
 def _for_syntax(line: str) -> str:
@@ -90,10 +88,8 @@ def _for_syntax(line: str) -> str:
     return ""
 
 
-def _placed(error: PlanError, table: dict[str, Any], found: dict[str, TomlPosition], lines: list[str]) -> Mistake:
-    _, place = innermost_position(found, error.where)
+def _placed(error: PlanError, table: dict[str, Any], found: dict[str, int], lines: list[str]) -> Mistake:
     wrong_name = error.check == "PLAN-FIELD" and error.what == "unknown name"
-    span = place.name if wrong_name else place.value
     step = re.match(r"steps\[([0-9]+)\]", error.where)
     entry = table["steps"][int(step[1])] if step else None
     action = entry.get("action") if type(entry) is dict else ""
@@ -104,4 +100,5 @@ def _placed(error: PlanError, table: dict[str, Any], found: dict[str, TomlPositi
     if error.what == "unknown action":
         error.expected = next(iter(get_close_matches(action, [*known, CUSTOM], 1)), error.expected)
     example = "" if wrong_name else example_at(error.where, action)
-    return Mistake(span, lines[span.line - 1].rstrip("\r"), error, example)
+    line = line_of(found, error.where)
+    return Mistake(line, lines[line - 1] if line else "", error, example)

@@ -29,6 +29,7 @@ from airlock_shared.units import (
     to_human,
     to_raw,
 )
+from airlock_shared.venue.referral_code import code_bytes
 from airlock_shared.wire.members import ENTITY_ID, HEX_32, NAME
 
 if TYPE_CHECKING:
@@ -112,8 +113,6 @@ def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
     if unit is UNIX_S or unit is UNIX_MS:
         return _read_time(unit, value, where)
     if unit is CODE and type(value) is str:
-        from airlock_shared.venue.referral_code import code_bytes
-
         try:
             return Exact(code_bytes(value), text)
         except Refusal as refusal:

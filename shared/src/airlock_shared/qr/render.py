@@ -36,7 +36,7 @@ _INK, _PAPER = 0, 255
 
 def picture(modules: Matrix, *, module_pixels: int) -> Image.Image:
     """Return a symbol with its quiet zone as a picture of one bit a pixel, dark on white."""
-    from PIL import Image
+    from PIL import Image  # noqa: PLC0415 - native: where pictures are drawn alone
 
     rows = bordered(modules)
     dots = bytes(_INK if dark else _PAPER for row in rows for dark in row)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.host.picture_sources import SONAME, UPGRADE, KeptFrames, why_left_out
+from airlock_shared.host.picture_sources import SONAME, UPGRADE, KeptFrames, camera_frames, file_frames, why_left_out
 from airlock_shared.ur.decode import Decoder, Message, Progress, Taken
 from airlock_shared.wire.strict_json import damaged
 
@@ -117,7 +117,7 @@ def _on_white(image: Image.Image) -> Image.Image:
     """Return a picture with transparency as it looks on white paper."""
     if not image.has_transparency_data:
         return image
-    from PIL import Image
+    from PIL import Image  # noqa: PLC0415 - native: after the filter
 
     layer = image.convert("RGBA")
     return Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
@@ -125,7 +125,7 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 def _clearer(grey: Image.Image) -> Image.Image:
     """Return a picture with its whole contrast, a small one at twice its size: noise and a dim screen need it."""
-    from PIL import Image, ImageOps
+    from PIL import Image, ImageOps  # noqa: PLC0415 - native: after the filter
 
     full = ImageOps.autocontrast(grey, cutoff=1)
     if grey.width * grey.height > _SMALL_PIXELS:
@@ -134,7 +134,7 @@ def _clearer(grey: Image.Image) -> Image.Image:
 
 
 def _by_zxing(grey: Image.Image) -> list[str]:
-    import zxingcpp
+    import zxingcpp  # noqa: PLC0415 - native: after the filter
 
     kind, plain = zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode), zxingcpp.TextMode.Plain
     found = zxingcpp.read_barcodes(grey, formats=kind, text_mode=plain)
@@ -150,11 +150,11 @@ def _by_zbar(grey: Image.Image) -> list[str]:
 def _zbar() -> tuple[Callable[[Image.Image], list[str]] | None, str]:
     """Return zbar's decoder of grey pictures, or None and why: the library is missing, or not one that may be used."""
     try:
-        from pyzbar import zbar_library  # type: ignore[import-untyped]
+        from pyzbar import zbar_library  # type: ignore[import-untyped]  # noqa: PLC0415 - it may be missing
 
         if sys.platform == "linux":  # it would look for the library by starting ldconfig or a compiler
             zbar_library.find_library = lambda _: SONAME
-        from pyzbar import pyzbar, wrapper
+        from pyzbar import pyzbar, wrapper  # noqa: PLC0415 - after its search is changed
     except (ImportError, OSError):
         return None, MISSING_ZBAR
     if why := why_left_out(wrapper.LIBZBAR):
@@ -296,8 +296,6 @@ def texts_of(sources: Sequence[str], tell: Callable[[str], None]) -> Iterator[li
     What is left out of a folder, its pictures without a code, and a decoder that is missing, are told. Raises ``UsageError``
     for a source that is not there, ``DocumentError`` for one that cannot be read.
     """
-    from airlock_shared.host.picture_sources import camera_frames, file_frames
-
     if advice := second_decoder_hint():
         tell(advice)
     read: dict[str, bool] = {}  # whether a code was read in a picture of a folder, by name: the newest is the last

@@ -65,9 +65,9 @@ def matrix(text: str, *, version_at_most: int, version_at_least: int = 1) -> Mat
 
     Raises ``UsageError`` for a text that does not fit or has characters outside the alphanumeric mode.
     """
-    from qrcode import QRCode  # type: ignore[import-untyped]
-    from qrcode.constants import ERROR_CORRECT_L  # type: ignore[import-untyped]
-    from qrcode.util import MODE_ALPHA_NUM, QRData  # type: ignore[import-untyped]
+    from qrcode import QRCode  # type: ignore[import-untyped]  # noqa: PLC0415 - other people's: where codes are drawn alone
+    from qrcode.constants import ERROR_CORRECT_L  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
+    from qrcode.util import MODE_ALPHA_NUM, QRData  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
 
     if not _ALPHANUMERIC.fullmatch(text):
         raise UsageError(

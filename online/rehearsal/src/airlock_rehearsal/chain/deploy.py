@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from eth_account import Account
+from eth_utils.address import to_canonical_address, to_checksum_address
+from eth_utils.crypto import keccak
+from rlp import encode
+
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
 from airlock_rehearsal.chain.evm import CHAIN_ID, PRIORITY_FEE, EvmCall, EvmReceipt
 from airlock_rehearsal.chain.interface import creation_code, reverted
@@ -22,9 +27,6 @@ class Sender(NamedTuple):
 
 def derived(name: str) -> Sender:
     """Return the rehearsal's account of a name: its key is keccak-256 of ``airlock rehearsal <name>``."""
-    from eth_account import Account
-    from eth_utils.crypto import keccak
-
     key = bytes(keccak(f"airlock rehearsal {name}".encode()))
     return Sender(str(Account.from_key(key).address), key)
 
@@ -51,8 +53,6 @@ def required(receipts: Sequence[EvmReceipt]) -> None:
 
 def signed(evm: EmbeddedEvm, sender: Sender, call: EvmCall, nonce: int | None = None) -> bytes:
     """Return a signed EIP-1559 transaction; its nonce is the account's next one unless it is given."""
-    from eth_account import Account
-
     unsigned = {
         "type": 2,
         "chainId": CHAIN_ID,
@@ -86,10 +86,6 @@ class Contracts(NamedTuple):
 
 def created_at(sender: str, nonce: int) -> str:
     """Return the address of the contract that a sender's transaction of this nonce makes (Yellow Paper, section 7)."""
-    from eth_utils.address import to_canonical_address, to_checksum_address
-    from eth_utils.crypto import keccak
-    from rlp import encode
-
     return str(to_checksum_address(keccak(encode([to_canonical_address(sender), nonce]))[12:]))
 
 

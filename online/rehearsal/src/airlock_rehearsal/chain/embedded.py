@@ -12,8 +12,18 @@ from copy import copy
 from threading import RLock
 from typing import Any
 
+from eth.chains.base import MiningChain
+from eth.consensus.applier import ConsensusApplier
+from eth.consensus.noproof import NoProofConsensus
+from eth.constants import POST_MERGE_DIFFICULTY, POST_MERGE_MIX_HASH, POST_MERGE_NONCE
+from eth.db import get_db_backend
+from eth.db.atomic import AtomicDB
+from eth.db.backends.memory import MemoryDB
+from eth.exceptions import PyEVMError
+from eth.vm.forks.cancun import CancunVM
 from eth_utils.address import to_canonical_address, to_checksum_address
 from eth_utils.exceptions import ValidationError
+from rlp.exceptions import RLPException
 
 from airlock_rehearsal.chain.evm import (
     BLOCK_GAS,
@@ -166,9 +176,6 @@ class EmbeddedEvm:
 
     def copied(self, now_s: Callable[[], int]) -> EmbeddedEvm:
         """Return a chain of its own with all that is on this one, and a clock of its own."""
-        from eth.db.atomic import AtomicDB
-        from eth.db.backends.memory import MemoryDB
-
         made = copy(self)
         with self._lock:
             stored = AtomicDB(MemoryDB(dict(self._chain.chaindb.db.wrapped_db.kv_store)))
@@ -179,13 +186,6 @@ class EmbeddedEvm:
 
 
 def _new_chain(genesis_s: int) -> Any:
-    from eth.chains.base import MiningChain
-    from eth.consensus.applier import ConsensusApplier
-    from eth.consensus.noproof import NoProofConsensus
-    from eth.constants import POST_MERGE_DIFFICULTY, POST_MERGE_MIX_HASH, POST_MERGE_NONCE
-    from eth.db import get_db_backend
-    from eth.vm.forks.cancun import CancunVM
-
     class RehearsalChain(MiningChain):
         chain_id = CHAIN_ID
         vm_configuration = ConsensusApplier(NoProofConsensus).amend_vm_configuration(((0, CancunVM),))
@@ -207,9 +207,6 @@ def _new_chain(genesis_s: int) -> Any:
 @contextmanager
 def _taken() -> Iterator[None]:
     """Turn what py-evm raises for a transaction into ``NotTaken``."""
-    from eth.exceptions import PyEVMError
-    from rlp.exceptions import RLPException
-
     try:
         yield
     except (ValidationError, PyEVMError, RLPException, ValueError, TypeError, IndexError) as error:
@@ -218,8 +215,6 @@ def _taken() -> Iterator[None]:
 
 def _decoded(raw: bytes) -> Any:
     """Return a signed EIP-1559 transaction as py-evm reads it: in its one encoding, by somebody's key."""
-    from eth.vm.forks.cancun import CancunVM
-
     if len(raw) > LARGEST:
         raise NotTaken(f"a transaction has at most {LARGEST} bytes")
     if raw[:1] != b"\x02":

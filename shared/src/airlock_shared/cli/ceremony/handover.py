@@ -13,11 +13,17 @@ from airlock_shared.ceremony.seals import PROOFS_FILE as PROOFS
 from airlock_shared.ceremony.workflow import DEPLOYMENT, PEOPLE, READY
 from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.progress import working
+from airlock_shared.cli.qr.scanning import scan_document
 from airlock_shared.cli.terminal import json_option, led, plan_option, say, show_json
+from airlock_shared.documents.hand_over import HAND_OVER_FORMAT, parse_hand_over, write_hand_over
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.files import MAX_FILE_BYTES, make_folder, read_input, write_new
+from airlock_shared.host.picture_sources import KeptFrames
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.toml_positions import parse_written_plan
+from airlock_shared.qr.documents import file_name, transfer_of
+from airlock_shared.qr.render import WINDOW, qr_page, window
+from airlock_shared.qr.scan import CAMERA
 from airlock_shared.text.safe import safe
 
 # ---- put files ------------------------------------------------------------------------------------------------------
@@ -59,10 +65,6 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
     Example:
       PROGRAM ceremony codes requests.json --plan plan.toml -o codes
     """
-    from airlock_shared.documents.hand_over import write_hand_over
-    from airlock_shared.qr.documents import file_name, transfer_of
-    from airlock_shared.qr.render import WINDOW, qr_page, window
-
     files = {source.name: read_input(source, max_bytes=MAX_FILE_BYTES) for source in sources}
     document = write_hand_over(_plan(plan_file).id, files)
     transfer = transfer_of(document)
@@ -102,11 +104,6 @@ def scan_hand_over(
       PROGRAM ceremony scan camera --plan plan.toml \
         --file requests.json -o plan.ceremony
     """
-    from airlock_shared.cli.qr.scanning import scan_document
-    from airlock_shared.documents.hand_over import HAND_OVER_FORMAT, parse_hand_over
-    from airlock_shared.host.picture_sources import KeptFrames
-    from airlock_shared.qr.scan import CAMERA
-
     plan = _plan(plan_file)
     told = ""
     if any(map(CAMERA.fullmatch, sources)):

@@ -62,6 +62,7 @@ from airlock_shared.cli.terminal import (
 )
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 from airlock_shared.host.files import alone_in, make_folder
+from airlock_shared.qr.render import WINDOW
 from airlock_shared.text.safe import safe
 
 _DEVICE = {"emulator_port": "--emulator", "ledger_path": "--ledger"}
@@ -261,8 +262,6 @@ def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
 
 def _show_window(lead: Lead, shown: set[str]) -> None:
     """Open, once a run, the page that shows whatever is handed over, and say where it is: for a person without a desktop."""
-    from airlock_shared.qr.render import WINDOW
-
     page = lead.folder / "codes" / WINDOW
     if str(page) in shown:
         return

@@ -27,7 +27,7 @@ def incoming(
     """
     if not qr:
         return read_input(source)
-    from airlock_shared.cli.qr.scanning import kept_frames, scan_document
+    from airlock_shared.cli.qr.scanning import kept_frames, scan_document  # noqa: PLC0415 - for codes alone
 
     kept = kept_frames(home, purpose, restart=restart)
     document = scan_document((str(source),), kind, kept=kept, known=known)
@@ -39,7 +39,7 @@ def incoming(
 
 def keep_file(home: Path, kind: str, fingerprint: str, data: bytes) -> Path:
     """Keep a document in a machine's folder under its fingerprint; return its path."""
-    from airlock_shared.qr.documents import file_name
+    from airlock_shared.qr.documents import file_name  # noqa: PLC0415 - as above
 
     path = make_folder(home / "qr") / f"{file_name(kind, fingerprint)}.json"
     if not path.exists():

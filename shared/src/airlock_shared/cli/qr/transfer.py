@@ -21,6 +21,7 @@ from airlock_shared.cli.progress import working
 from airlock_shared.cli.terminal import PATH_TYPE, json_option, paint, say, say_all
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, write_new
+from airlock_shared.qr import render
 from airlock_shared.qr.documents import DEFAULT_PAUSE_MS, Transfer, cycle_texts, densities_of, file_name, ideal_count
 from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES, QUIET, Matrix, bordered, side, symbols
 from airlock_shared.text.safe import safe
@@ -168,8 +169,6 @@ def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> ShownTran
         say(f"{safe(str(path))} is there already")
     else:
         with working("Drawing the codes"):
-            from airlock_shared.qr import render
-
             if how == "page":
                 write_new(path, render.qr_page(transfer, version=density))
             else:
