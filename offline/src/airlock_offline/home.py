@@ -1,27 +1,26 @@
-"""The signing machine's own folder: pinned deployments, the transcript, and each signature until it can execute no more."""
+"""The signing machine's own folder: pinned deployments, the transcript, and each signature until it is forgotten."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_offline.confinement.command import UNCONFINED
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.transport import REVIEW_S
-from airlock_shared.documents.deployment import Deployment, nothing_of_worth, parse_deployment
+from airlock_shared.documents.deployment import Deployment, all_worth_nothing, parse_deployment
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile, current, home_of, make_folder, read_input, write_new
-from airlock_shared.host.settings import read_settings
-from airlock_shared.venue.pinned_structs import with_pins
+from airlock_shared.host.settings import CONFIG_FILE, read_settings
+from airlock_shared.venue.pinned_structs import PIN_MEMBERS, with_pins
 from airlock_shared.wire.strict_json import parse_json
 
 if TYPE_CHECKING:
     from airlock_shared.documents.signatures import Answer
 
 
-SETTINGS_FILE = "config.toml"
 HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
 
 
@@ -31,14 +30,13 @@ def default_home() -> Path:
 
 
 class OfflineHome:
-    """The folder ``home`` and what is in it. Nothing is made before something is written."""
+    """The folder ``home`` and what is in it."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
         self.transcript = TranscriptFile(home / "transcript.jsonl")
-        self.settings_file = home / SETTINGS_FILE
-        self.printing: Callable[[Path, Path], str] | None = None
-        """What prints a page, where the command line asks for it."""
+        self.settings_file = home / CONFIG_FILE
+
         self.confinement = UNCONFINED
         """What the kernel enforces on this process: set when a command begins."""
 
@@ -62,9 +60,9 @@ class OfflineHome:
         """Return the deployments that are pinned. Raises ``DocumentError`` for one that is damaged."""
         return [parse_deployment(read_input(path)) for path in current(self.home / "pins")]
 
-    def nothing_of_worth(self) -> bool:
+    def all_worth_nothing(self) -> bool:
         """Tell whether all that is pinned is worth nothing: a pipe may then answer what only compares."""
-        return nothing_of_worth(self.pins())
+        return all_worth_nothing(self.pins())
 
     def require_pinned(self, name: str) -> Deployment:
         """Return the pinned deployment of this name. Raises ``UsageError`` when there is none that is in force."""
@@ -78,10 +76,11 @@ class OfflineHome:
         if recorded != deployment.fingerprint:
             raise Refusal(
                 "PIN-DEPLOYMENT",
-                f"the pin of {name} is not the one that people agreed to on this machine: its file was changed",
+                f"the pin of {name} is not the one that people agreed to on this machine: its file was changed, or trust "
+                "was cut off",
                 got=deployment.fingerprint,
                 expected=recorded or "none: nobody agreed to one of this name",
-                do="find out who changed it, then pin the right one: airlock-offline trust deployment.json",
+                do="find out which, then pin the right one: airlock-offline trust deployment.json",
             )
         return deployment
 
@@ -118,7 +117,7 @@ class OfflineHome:
         """Return a deployment with the structs that were pinned for it on this machine beside its own."""
         pins = self.struct_pins(deployment.name)
         recorded = self._recorded("struct-pinned", "deployment", deployment.name) if pins else []
-        on_record = [{name: each.get(name) for name in pins[0]} for each in recorded]
+        on_record = [{name: each.get(name) for name in PIN_MEMBERS} for each in recorded]
         if _newest(pins) != _newest(on_record):
             raise Refusal(
                 "PIN-DEPLOYMENT",

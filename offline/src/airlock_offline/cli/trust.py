@@ -11,7 +11,7 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.typed_data import EXPECTED, WIDTHS, WIDTHS_DO, refused_integers, type_faults
+from airlock_offline.ledger.typed_data import BY_HASHES_DO, EXPECTED, WIDTHS, refused_integers, type_faults
 from airlock_shared.ceremony.sections import BY_PAPER, proved_by_words
 from airlock_shared.checks.intent import definitions
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
@@ -23,7 +23,7 @@ from airlock_shared.documents.deployment import (
     DEPLOYMENT_FORMAT,
     REHEARSAL_CHAINS,
     Deployment,
-    nothing_of_worth,
+    all_worth_nothing,
     parse_deployment,
     valid_elsewhere,
 )
@@ -83,7 +83,7 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
             say_all(valid_elsewhere(deployment, state.pins()))
             plan = None if plan_file is None else parse_written_plan(read_input(plan_file))
             with no_on_record(state.transcript, plan, "deployment", "signer", now_ms) if plan else nullcontext():
-                ask_yes(f"Pin {deployment.name} on this machine?", piped=nothing_of_worth([*state.pins(), deployment]))
+                ask_yes(f"Pin {deployment.name} on this machine?", piped=all_worth_nothing([*state.pins(), deployment]))
         state.pin(deployment, data, now_ms())
         say(f"Pinned {deployment.name}.")
     if as_json:
@@ -148,12 +148,12 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
     require_signed_by_fields(intent, "pin nothing of this kind: sign it with another wallet")
     if refused := refused_integers(definitions(intent).structs):
         say(f"NOTE: the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}:")
-        say(f"  {WIDTHS_DO}.")
+        say(f"  {BY_HASHES_DO}.")
     if known:
         say(f"{intent.name} is pinned already, with the same members; nothing to do.")
     else:
         say_all(_compared(deployment, intent, custom_intent(old) if old else None))
-        ask_yes("Does the venue's contract define exactly this, letter by letter?", piped=state.nothing_of_worth())
+        ask_yes("Does the venue's contract define exactly this, letter by letter?", piped=state.all_worth_nothing())
         pin_struct(state, deployment, pin, now_ms(), old)
         say(f"Pinned {intent.name}.")
     if as_json:

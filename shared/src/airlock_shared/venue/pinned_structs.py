@@ -19,6 +19,7 @@ from airlock_shared.wire.members import read_members
 _SAME = ("encode_type", "domain", "signer_rule", "route")
 _DO = "compare it with the venue's contract"
 _KINDS = {"trader": TRADER, "nonce": NONCE_KIND, "deadline": DEADLINE}
+PIN_MEMBERS = (*_SAME, *_KINDS)
 
 
 def custom_intent(pin: Any) -> Intent:
@@ -27,7 +28,7 @@ def custom_intent(pin: Any) -> Intent:
     Raises ``UsageError`` when the text is not an ``encodeType``, or when no profile may say this of a struct;
     ``DocumentError`` when the pin's members are not those of a pin.
     """
-    read_members(pin, "struct pin", dict.fromkeys((*_SAME, *_KINDS), str))
+    read_members(pin, "struct pin", dict.fromkeys(PIN_MEMBERS, str))
     name, kinds = pin["encode_type"].partition("(")[0], {pin[member]: kind for member, kind in _KINDS.items()}
     if name in CATALOGUE:
         raise UsageError(f"{name} already has a meaning", do=_DO)
