@@ -354,11 +354,11 @@ def _named(case: Case) -> Iterator[str]:
 def _how_much(case: Case) -> str:
     if isinstance(case, CallCase) and case.is_authorization:
         return "all that the account holds, and all that it may do"
-    if is_custom(case.intent) if isinstance(case, IntentCase) else case.call.call.is_own:
-        return "Airlock does not know the meaning of these values: the review has them all"
     amounts = (d for d in case.decisions if d.field.unit in (USDC, COIN, LEVERAGE) or d.field.kind in _PRICES)
     said = "; ".join(_value(amount) for amount in amounts if amount.raw != 0)
-    if not said:
+    if is_custom(case.intent) if isinstance(case, IntentCase) else case.call.call.is_own:
+        said = "Airlock does not know the meaning of these values: the review has them all"
+    elif not said:
         registers = case.step.action.name in REGISTRATIONS
         said = "all that the account trades with" if registers else "no amount"
     if filled := case.request.transaction:
