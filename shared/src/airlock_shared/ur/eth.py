@@ -115,7 +115,6 @@ class Signature(NamedTuple):
 
 HDKEY_TYPE = "crypto-hdkey"
 KEYPATH_TAG, COIN_INFO_TAG = 304, 305
-_HDKEY_TAG = 303
 
 _MAX_STEPS = 10
 _MAX_CHILD = 1 << 31
