@@ -318,7 +318,7 @@ def read_reason(reply: OpenReply) -> str:
     return body[:MAX_REASON_BYTES].decode("utf-8", "replace")
 
 
-def reason_text(body: bytes, *, limit: int = 500) -> str:
+def reason_text(body: bytes) -> str:
     """Return why a service said no, safe to show and cut: what its JSON says, or its text, without a page's markup."""
     document = json_or_none(body)
     told = "; ".join(dict.fromkeys(_said(document, _DEPTH))) if _is_refusal(document) else ""
@@ -326,7 +326,7 @@ def reason_text(body: bytes, *, limit: int = 500) -> str:
         told = body[:_LOOKED_AT_BYTES].decode("utf-8", "replace")
         if _PAGE.match(body):
             told = " ".join(unescape(_UNREAD.sub(" ", told)).split())
-    return safe(told, limit=limit) or "no text"
+    return safe(told, limit=500) or "no text"
 
 
 def code_of(body: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from airlock_online.error_codes import NEW_INTENT, known_code
-from airlock_online.journal.order_states import OPEN, OrderState
+from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import (
     AirlockError,
     ExecutionFailed,
@@ -21,7 +21,7 @@ _FIND_OUT = "run airlock-online follow to continue; airlock-online resolve says 
 
 
 class OrderOutcome(NamedTuple):
-    """What is known of a submission when a command ends. ``reason`` is safe to show; ``resumable`` by ``follow``."""
+    """What is known of a submission when a command ends. ``reason`` is safe to show."""
 
     digest: str
     state: OrderState
@@ -29,11 +29,6 @@ class OrderOutcome(NamedTuple):
     code: str = ""
     reason: str = ""
     anomalies: tuple[str, ...] = ()
-
-    @property
-    def resumable(self) -> bool:
-        """Whether there is something left to find out."""
-        return self.state in OPEN
 
 
 def outcome_error(outcome: OrderOutcome) -> AirlockError | None:

@@ -276,7 +276,7 @@ def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome
 
 
 def _held(known: Submission, context: DeliveryContext) -> OrderOutcome:
-    until = utc_text(known.claim_until_ms) if known.claim_until_ms is not None else "its lease is over"
+    until = utc_text(known.claim_until_ms)
     holder = safe(shown_holder(known.claim_holder))
     return _told(known, f"{holder} is sending it, and has until {until} to say what came of it", context)
 

@@ -140,6 +140,5 @@ def claimed_with(connection: Connection, token: str) -> dict[str, Any]:
 
 def claim_is_over(connection: Connection, token: str, *, gone: bool) -> ColumnElement[bool]:
     """Return the condition that the claim of this token is still the row's, and its lease is over or its holder is gone."""
-    until = func.coalesce(SUBMISSIONS.c.claim_until_ms, SUBMISSIONS.c.updated_ms + LEASE_MS)
-    over = true() if gone else until < database_now_ms(connection.dialect.name)
+    over = true() if gone else SUBMISSIONS.c.claim_until_ms < database_now_ms(connection.dialect.name)
     return and_(SUBMISSIONS.c.claim_token == token, over)

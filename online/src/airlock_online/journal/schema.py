@@ -112,7 +112,7 @@ SUBMISSIONS = Table(
     _text("deployment", ""),
     Column("claims", Integer, nullable=False, default=0),
     _text("claim_token", ""),
-    Column("claim_until_ms", BigInteger, nullable=True),  # by the database's clock
+    Column("claim_until_ms", BigInteger, nullable=False, default=0),  # by the database's clock
     _text("claim_holder", ""),
     _text("unusable_ids", "[]"),  # JSON texts, such as "entityId: 12"
     _text("told", ""),  # the state that a person was last told
@@ -187,7 +187,7 @@ class Submission(NamedTuple):
     entity_id: str = ""
     claims: int = 0
     claim_token: str = ""
-    claim_until_ms: int | None = None
+    claim_until_ms: int = 0
     claim_holder: str = ""
     unusable_ids: tuple[str, ...] = ()
     told: str = ""

@@ -115,7 +115,6 @@ class Signature(NamedTuple):
 
 HDKEY_TYPE = "crypto-hdkey"
 KEYPATH_TAG, COIN_INFO_TAG = 304, 305
-_HDKEY_TAG = 303
 
 _MAX_STEPS = 10
 _MAX_CHILD = 1 << 31
@@ -262,6 +261,6 @@ def write_uuid(value: uuid.UUID | None) -> Tagged | None:
     return None if value is None else Tagged(UUID_TAG, value.bytes)
 
 
-def field_error(what: str, *, got: str = "", expected: str = "", do: str = _DO) -> DocumentError:
+def field_error(what: str, *, got: str = "", expected: str = "") -> DocumentError:
     """Return the error of a registered type that is not as its definition says."""
-    return damaged("QR-FIELD", what, got=got, expected=expected, do=do)
+    return damaged("QR-FIELD", what, got=got, expected=expected, do=_DO)

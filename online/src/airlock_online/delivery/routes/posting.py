@@ -35,7 +35,7 @@ class PollResult(NamedTuple):
     """
 
     text: str
-    final: bool
+    final: bool = False
     odd: bool = False
     enough: bool = False
 
@@ -311,12 +311,10 @@ def by_word_alone(status: StatusWord, *, names: bool) -> PollResult | None:
     for every other.
     """
     if not names:
-        return PollResult(f"by the service's word, which names nothing: {status.text}", False, odd=True)
+        return PollResult(f"by the service's word, which names nothing: {status.text}", odd=True)
     if not status.word or status.meaning not in (REVERTED, FAILED):
         return None
-    return PollResult(
-        f"{status.text}. That is the service's word; the chain or the deadline ends it", False, enough=True
-    )
+    return PollResult(f"{status.text}. That is the service's word; the chain or the deadline ends it", enough=True)
 
 
 def by_node_alone(status: StatusWord, tx_hash: str) -> PollResult:
@@ -324,7 +322,6 @@ def by_node_alone(status: StatusWord, tx_hash: str) -> PollResult:
     return PollResult(
         f"by the service's word: {status.text}, by transaction {tx_hash}; without a block beside it, that is no proof. "
         "A node of your own ([rpc] url) would prove it",
-        False,
         enough=True,
     )
 

@@ -56,22 +56,22 @@ def _on_status(read: StatusRead, record: Record, tracker: Tracker, context: Deli
         return by_word
     block = block_number(value_at(data, places["block"]))
     if status.meaning not in ("confirmed", "reverted"):
-        return PollResult(status.text, False, status.unknown)
+        return PollResult(status.text, odd=status.unknown)
     silent = value_at(data, places["block"]) is None and not signs_of_failure(data, places["transaction"])
     if status.meaning == "confirmed" and silent:
         node = context.node
         return by_node_alone(status, tx_hash) if node is None else rpc.by_receipt(record, tracker, context, node)
     if why := unproven(status, data, block, tx_hash, context, places["transaction"]):
-        return PollResult(why, False, odd=True)
+        return PollResult(why, odd=True)
     if status.meaning == "reverted":
         decoded = value_at(data, places["error"])
         why = safe(decoded if type(decoded) is str else json.dumps(decoded), limit=300) if decoded is not None else ""
         rpc.reverted(tx_hash, why, tracker)
-        return PollResult(status.text, True)
+        return PollResult(status.text, final=True)
     if block is None:
         raise ServiceError(f"{_WHO} says confirmed, but gives no block")
     rpc.confirmed(tx_hash, block, None, record.primary_type, tracker, as_said(status))
-    return PollResult(status.text, True)
+    return PollResult(status.text, final=True)
 
 
 ROUTE = Posted(

@@ -63,7 +63,7 @@ def _on_status(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryC
     if by_word := by_word_alone(status, names=names):
         return by_word
     if status.meaning not in _ENDS:
-        return PollResult(status.text, False, status.unknown)
+        return PollResult(status.text, odd=status.unknown)
     tx_hash = hash_named(data, places["transaction"])
     if not is_hash(tx_hash):
         raise ServiceError(f"the relayer says {status.meaning} but gives no transaction hash")
@@ -72,9 +72,9 @@ def _on_status(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryC
     if named_block is None and status.word and not signs_of_failure(data, places["transaction"]):
         if context.node is None:
             return by_node_alone(status, tx_hash.lower())
-        return PollResult(_by_node(tx_hash.lower(), tracker, context.node, context), True)
+        return PollResult(_by_node(tx_hash.lower(), tracker, context.node, context), final=True)
     if why := unproven(status, data, block, tx_hash, context, places["transaction"]):
-        return PollResult(why, False, odd=True)
+        return PollResult(why, odd=True)
     payload = {"id": tracker.tracking_id, "transactionHash": tx_hash, **as_said(status)}
     if status.meaning == "confirmed":
         tracker.write(OrderEvent(1, RELAY_CONFIRMED, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
@@ -83,7 +83,7 @@ def _on_status(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryC
         tracker.write(
             OrderEvent(1, _REVERTED, payload), path=(OrderState.ACCEPTED, OrderState.FAILED), code="REVERTED", note=note
         )
-    return PollResult(status.text, True)
+    return PollResult(status.text, final=True)
 
 
 def _by_node(tx_hash: str, tracker: Tracker, node: RpcClient, context: DeliveryContext) -> str:

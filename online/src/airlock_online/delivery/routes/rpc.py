@@ -170,17 +170,17 @@ def by_receipt(record: Record, tracker: Tracker, context: DeliveryContext, node:
     """Write down what the node's receipt says, once it is in a confirmed block. Raises ``ServiceError``."""
     tx_hash = record.transaction_hash
     if node.receipt(tx_hash) is None:
-        return PollResult("in no block", False)
+        return PollResult("in no block")
     require_recorded_chain(node, record)
     block = confirmed_block(node, context)
     receipt = node.receipt(tx_hash)  # again: what it said before may have been undone since
     if receipt is None:
-        return PollResult("in no block any more", False)
+        return PollResult("in no block any more")
     told = f"in block {receipt.block_number}; block {block.number} is confirmed"
     if receipt.block_number > block.number:
-        return PollResult(told, False)
+        return PollResult(told)
     take_receipt(receipt, block.number, record.primary_type, tracker)
-    return PollResult(told, True)
+    return PollResult(told, final=True)
 
 
 def take_receipt(receipt: ChainReceipt, confirmed_block: int, call: str, tracker: Tracker) -> None:

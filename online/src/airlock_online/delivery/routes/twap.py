@@ -79,19 +79,19 @@ def _on_status(read: StatusRead, record: Record, tracker: Tracker, context: Deli
     tx_hash = hash_named(data, places["transaction"])
     block = block_number(value_at(data, places["block"]))
     if not is_hash(tx_hash) or block is None:
-        return PollResult("no transaction and block of a cancellation yet", False)
+        return PollResult("no transaction and block of a cancellation yet")
     if places["taken"] and value_at(data, places["taken"]) is True:
-        return PollResult("a transaction, and that it is only queued: these contradict each other", False, odd=True)
+        return PollResult("a transaction, and that it is only queued: these contradict each other", odd=True)
     said = _said(tx_hash, block)
     if by_word := by_word_alone(said, names=named is not None):
         return by_word
     if why := unproven(said, data, block, tx_hash, context, places["transaction"]):
-        return PollResult(why, False, odd=True)
+        return PollResult(why, odd=True)
     if nonce_now(record, context) is not True:
-        return PollResult(f"{said.text}; nobody says that its nonce is used: it may be another one's", False, odd=True)
+        return PollResult(f"{said.text}; nobody says that its nonce is used: it may be another one's", odd=True)
     own = record.primary_type not in CATALOGUE
     _done(1, twap_id if own else int(twap_id), tx_hash, block, own=own).write(tracker)
-    return PollResult(said.text, True)
+    return PollResult(said.text, final=True)
 
 
 ROUTE = Posted(
