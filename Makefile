@@ -51,7 +51,7 @@ LOADING := $(addprefix tests/workspace/,test_house.py test_configuration.py test
 # Of them, those that draw random data take half of the time: not for the daily loop, and not again on every newer Python that is here.
 RANDOM := tests/shared/test_nothing_escapes.py tests/shared/test_altered_transactions.py tests/shared/test_properties.py
 
-quick: ## Lint and the pure tests but those of random data, for the daily loop (less than 90 seconds)
+quick: ## Lint and the pure tests but those of random data, for the daily loop (less than 60 seconds)
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint test-pure
 
 .PHONY: test-pure
@@ -121,7 +121,6 @@ check: lint test test-newer ## Run everything that CI runs
 
 bench: $(VENVS)/dev/.done ## Measure, and write docs/reference/benchmarks.md
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m bench.bench_verify
-	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m bench.bench_delivery
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m bench.bench_many_orders
 
 bench-qr: $(VENVS)/dev/.done ## Measure transfers by QR code on degraded pictures, and write docs/reference/benchmarks.md

@@ -27,18 +27,8 @@ def test_inner():
 def run_inner(folder: Path, *words: str, change: str = "") -> subprocess.CompletedProcess[str]:
     (folder / "conftest.py").write_text(CONFTEST.read_text() + change)
     (folder / "test_inner.py").write_text(INNER)
-    command = [
-        *words,
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        str(folder),
-        str(folder),
-    ]
+    options = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir")
+    command = [*words, sys.executable, *options, str(folder), str(folder)]
 
     def inherited() -> None:
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):

@@ -13,6 +13,7 @@ from workspace.links import broken_links, links_of
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+FILES = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
 TOP = {"README.md", "architecture.md", "auditors.md", "threat-model.md", "claims.md", "contributing.md"}
 
 
@@ -46,12 +47,18 @@ def test_no_page_names_a_path_of_the_documentation_that_is_not_there(page: Path)
 
 def test_no_source_names_a_page_that_is_not_there() -> None:
     """Help texts, docstrings, the Makefile and the kit's scripts send people to pages that exist."""
-    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     named = {
         (file, path)
-        for file in files
+        for file in FILES
         if file.endswith((".py", ".sh", ".toml", "Makefile")) and (ROOT / file).exists()
         for path in re.findall(r"\bdocs/[\w/-]+\.md\b", (ROOT / file).read_text())
     }
     assert len(named) > 5
     assert sorted((file, path) for file, path in named if not (ROOT / path).exists()) == []
+
+
+def test_every_file_that_a_decision_names_is_there() -> None:
+    pages = {page.name: page.read_text() for page in (DOCS / "adr").glob("*.md")}
+    named = {(page, path) for page, text in pages.items() for path in re.findall(r"`([\w.]+/[\w./]+|\w+\.py)`", text)}
+    assert len(named) > 20
+    assert sorted(path for path in named if not any(f"/{path[1]}" in f"/{file}" for file in FILES)) == []
