@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.checks import agreement, document, intent, nonces, times
+from airlock_shared.checks import agreement, authorization, document, intent, nonces, times, transaction
 from airlock_shared.checks.document import KeyEvidence, key_is_proved
 from airlock_shared.checks.model import (
     COPY,
@@ -228,31 +228,27 @@ def _intent(received: Received) -> Examined:
 
 
 def _transaction(received: Received) -> Examined:
-    if received.request.action == AUTHORIZATION:  # judged by the same four names; a start without either pays for none
-        from airlock_shared.checks import authorization as transaction
-    else:
-        from airlock_shared.checks import transaction  # type: ignore[no-redef]
-
     request, situation = received
+    rules = authorization if request.action == AUTHORIZATION else transaction  # both have the same four names
     read, refusal = None, None
     try:
-        call = transaction.read_call(received)
+        call = rules.read_call(received)
         read = ReadCall(request, situation, situation.plan.steps.get(request.step), call)
     except Refusal as wrong:
         refusal = wrong
     planned = agreement.plan_item(received, read.call.call.name if read is not None else "an unknown function")
     case = agreement.case_of(planned, read) if planned is not None and read is not None else None
     stages = (received, planned, None, read, case)
-    after = transaction.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
+    after = rules.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
     verdicts = Verdicts(
         [
             *_run(agreement.STEP_CHECKS, stages),
-            *_verdicts_of_reading(transaction.CALL_CHECKS, read, refusal),
+            *_verdicts_of_reading(rules.CALL_CHECKS, read, refusal),
             *_run(after, stages),
         ]
     )
     if isinstance(case, CallCase) and not verdicts.blocks_signing():
-        case = transaction.complete(case)
+        case = rules.complete(case)
     return Examined(received, planned, None, read, case, verdicts)
 
 
