@@ -229,27 +229,27 @@ def _intent(received: Received) -> Examined:
 
 
 def _transaction(received: Received) -> Examined:
-    of_kind = authorization if received.request.action == AUTHORIZATION else transaction  # of the same four names
     request, situation = received
+    rules = authorization if request.action == AUTHORIZATION else transaction  # both have the same four names
     read, refusal = None, None
     try:
-        call = of_kind.read_call(received)
+        call = rules.read_call(received)
         read = ReadCall(request, situation, situation.plan.steps.get(request.step), call)
     except Refusal as wrong:
         refusal = wrong
     planned = agreement.plan_item(received, read.call.call.name if read is not None else "an unknown function")
     case = agreement.case_of(planned, read) if planned is not None and read is not None else None
     stages = (received, planned, None, read, case)
-    after = of_kind.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
+    after = rules.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
     verdicts = Verdicts(
         [
             *_run(agreement.STEP_CHECKS, stages),
-            *_verdicts_of_reading(of_kind.CALL_CHECKS, read, refusal),
+            *_verdicts_of_reading(rules.CALL_CHECKS, read, refusal),
             *_run(after, stages),
         ]
     )
     if isinstance(case, CallCase) and not verdicts.blocking():
-        case = of_kind.complete(case)
+        case = rules.complete(case)
     return Examined(received, planned, None, read, case, verdicts)
 
 
