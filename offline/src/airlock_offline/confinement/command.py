@@ -168,7 +168,7 @@ def needs_of(context: click.Context, home: Path) -> Needs:
     The folder of what is written is written to: a file is made beside its place first. Nothing is read here.
     Raises ``UsageError`` when a folder of ours cannot be made, or when the temporary one is not our own.
     """
-    import click  # here: the children import this module, and load no library of others before they are confined
+    import click  # noqa: PLC0415 - the children import this module, and load no library of others before they are confined
 
     words = context.params
     command, *inner = context.command_path.split()[1:]
@@ -197,7 +197,7 @@ def needs_of(context: click.Context, home: Path) -> Needs:
 
 def _paths(parameter: click.Parameter, value: Any) -> Iterator[Path]:
     """Yield the paths in a parameter's value: those of a path's type, and the words of a list of sources."""
-    import click
+    import click  # noqa: PLC0415 - as above
 
     if isinstance(value, Path):
         yield value
