@@ -203,14 +203,22 @@ ASKED_UNCERTAINTY_S = 60
 
 @click.command("preflight")
 @click.option("--time", "stated", metavar="UTC", help="The time on your watch, such as 2026-11-21T02:43:00Z.")
-@click.option("--uncertainty", type=click.IntRange(1, UNCERTAINTY_AT_MOST_S), metavar="SECONDS",
-              help="How many seconds the watch may be wrong, including the time to type.")  # fmt: skip
+@click.option(
+    "--uncertainty",
+    type=click.IntRange(1, UNCERTAINTY_AT_MOST_S),
+    metavar="SECONDS",
+    help="How many seconds the watch may be wrong, including the time to type.",
+)
 @click.option("--watch", is_flag=True, help="Ask for the time on your watch, which may be a minute wrong.")
-@click.option("--kit", "kit", type=FOLDER_TYPE, metavar="DIR",
-              help="Also examine the kit on its medium.")  # fmt: skip
+@click.option("--kit", "kit", type=FOLDER_TYPE, metavar="DIR", help="Also examine the kit on its medium.")
 @click.option("--fingerprint", metavar="HEX", help="The kit's fingerprint, as you received it by another way.")
-@click.option("--hardware-record", "record", type=INPUT, metavar="FILE",
-              help="Also write which Ledger showed which pages to a new file, to send; see below.")  # fmt: skip
+@click.option(
+    "--hardware-record",
+    "record",
+    type=INPUT,
+    metavar="FILE",
+    help="Also write which Ledger showed which pages to a new file, to send; see below.",
+)
 @raw_messages_options
 @device_options
 @json_option

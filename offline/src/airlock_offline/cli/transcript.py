@@ -131,8 +131,12 @@ def _seal_once(
     if recovered != checksum_address(address):
         data = {"digest": "0x" + seal.digest().hex(), "recovered": recovered, "expected": checksum_address(address)}
         state.transcript.record(QUARANTINED, data, now_ms())
-        raise Refusal("SIG-SIGNER", "the seal is by another key, or not over this head: it is quarantined",
-                      got=recovered, expected=checksum_address(address))  # fmt: skip
+        raise Refusal(
+            "SIG-SIGNER",
+            "the seal is by another key, or not over this head: it is quarantined",
+            got=recovered,
+            expected=checksum_address(address),
+        )
     entry = state.transcript.record_after(seal.head, SEALED, seal.as_data(address, rsv), now_ms())
     if entry is None:
         state.transcript.record(VOID, seal.as_data(address, rsv), now_ms())

@@ -93,8 +93,13 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
 def require_signed_by_fields(intent: Intent, do: str) -> None:
     """Raise ``Refusal("DIGEST-LEDGER")`` for a struct of which the Ledger's app signs another digest."""
     if faults := type_faults(definitions(intent).structs, intent.name):
-        raise Refusal("DIGEST-LEDGER", f"no Ledger signs {intent.name} field by field", got="; ".join(faults),
-                      expected=EXPECTED, do=do)  # fmt: skip
+        raise Refusal(
+            "DIGEST-LEDGER",
+            f"no Ledger signs {intent.name} field by field",
+            got="; ".join(faults),
+            expected=EXPECTED,
+            do=do,
+        )
 
 
 def _was_compared(state: OfflineHome, plan_file: Path | None, deployment: Deployment) -> bool:
@@ -121,8 +126,12 @@ _CHANGE = "change the venue's profile, fetch the deployment with it again, and p
 @click.option("--trader", required=True, help="The member (path) of the account that it speaks for.")
 @click.option("--nonce", required=True, help="The member of its nonce.")
 @click.option("--deadline", default="", help="The member of its deadline in unix milliseconds, if it has one.")
-@click.option("--signer-rule", type=click.Choice(["trader-only", "trader-or-delegate"]), default="trader-only",
-              help="Who may sign it.")  # fmt: skip
+@click.option(
+    "--signer-rule",
+    type=click.Choice(["trader-only", "trader-or-delegate"]),
+    default="trader-only",
+    help="Who may sign it.",
+)
 @click.option("--route", type=click.Choice(PINNABLE), default=RELAYER, help="The service that it is sent to.")
 @json_option
 @click.pass_obj
@@ -157,8 +166,15 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
         pin_struct(state, deployment, pin, now_ms(), old)
         say(f"Pinned {intent.name}.")
     if as_json:
-        show_json({"ok": True, "struct": intent.name, "deployment": deployment, "pinned_already": known,
-                   "refused_by_ledger": refused})  # fmt: skip
+        show_json(
+            {
+                "ok": True,
+                "struct": intent.name,
+                "deployment": deployment,
+                "pinned_already": known,
+                "refused_by_ledger": refused,
+            }
+        )
 
 
 def pin_struct(

@@ -116,8 +116,11 @@ def _form(item: _Item, differing: frozenset[str], steps: frozenset[str], notes: 
     received = examined.received._replace(request=request)
     head, *sections = review_sections(examined._replace(case=held, received=received), 0, 0)
     differ = [line for decision in case.decisions if decision.field.path in differing for line in _differs(decision)]
-    proved = [str(verdict.got).partition(",")[0] for verdict in examined.verdicts.all() if verdict.check == "PROOF-DELEGATE"
-              and verdict.result == "pass"]  # fmt: skip
+    proved = [
+        str(verdict.got).partition(",")[0]
+        for verdict in examined.verdicts.all()
+        if verdict.check == "PROOF-DELEGATE" and verdict.result == "pass"
+    ]
     return [
         [head[0], f"THE FORM OF {len(steps)} STEPS: read it once. A row for each step follows", *head[2:]],
         *filter(None, sections),
@@ -149,8 +152,14 @@ def _table(cases: Sequence[IntentCase], differing: frozenset[str]) -> Iterator[l
     names = {by: [name_of(decision) for decision in shown if decision.decided_by == by] for by in ("plan", "builder")}
     rows = [(["", "step", *names["plan"]], names["builder"])]
     for case in cases:
-        cells = {by: [_cell(decision) for decision in case.decisions if decision.field.path in differing
-                      and decision.decided_by == by] for by in names}  # fmt: skip
+        cells = {
+            by: [
+                _cell(decision)
+                for decision in case.decisions
+                if decision.field.path in differing and decision.decided_by == by
+            ]
+            for by in names
+        }
         place = str(1 + plan.index(case.step.id))
         rows.append(([place, safe(case.step.id), *cells["plan"]], cells["builder"]))
     parts = list(zip(*rows, strict=True))

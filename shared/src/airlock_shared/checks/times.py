@@ -91,9 +91,12 @@ def deadline_is_near(case: ReadIntent) -> Finding | None:
 
 
 @check(
-    "TIME-STAMP", READ,
-    "signTimestamp is in the future or old", "A trigger without a deadline, signed long ago.", AGAIN,
-)  # fmt: skip
+    "TIME-STAMP",
+    READ,
+    "signTimestamp is in the future or old",
+    "A trigger without a deadline, signed long ago.",
+    AGAIN,
+)
 def stamp_is_fresh(case: ReadIntent) -> Finding | None:
     """``signTimestamp`` is not in the future and not old: the struct has no deadline, so this is its only age."""
     value = value_of(case.fields, case.message, SIGNED_AT)
@@ -224,10 +227,12 @@ def clock_of(entries: Sequence[Entry], now_ms: int, uptime: Uptime | None = None
 
 
 @check(
-    "TIME-CLOCK", RECEIVED,
-    _REFUSAL, "A clock that makes an old signature look young.",
+    "TIME-CLOCK",
+    RECEIVED,
+    _REFUSAL,
+    "A clock that makes an old signature look young.",
     "Read the time from a watch and run airlock-offline preflight --time, then go on.",
-)  # fmt: skip
+)
 def time_is_stated(clock: Clock) -> Finding:
     """A person stated the time within the last 24 hours, and the clock agreed; without a statement nobody can judge."""
     last = clock.last

@@ -55,8 +55,12 @@ def _is_delegated(data: bytes) -> bool:
 def _call_of(data: bytes, calls: Calls) -> Call:
     call = calls.by_selector.get(data[:4])
     if call is None:
-        raise Refusal("TX-SELECTOR", "a function that Airlock does not know", got="0x" + data[:4].hex(),
-                      expected="one of the known calls")  # fmt: skip
+        raise Refusal(
+            "TX-SELECTOR",
+            "a function that Airlock does not know",
+            got="0x" + data[:4].hex(),
+            expected="one of the known calls",
+        )
     return call
 
 
@@ -68,8 +72,12 @@ def _arguments(call: Call, data: bytes) -> dict[str, Any]:
         for (name, _, inner), value in zip(arguments, values, strict=True)
     }
     if encode_call(call, message) != data:
-        raise Refusal("ENC-CANONICAL", "what is shown does not make these bytes", got="0x" + data.hex()[:80],
-                      expected="an argument for each of its bytes")  # fmt: skip
+        raise Refusal(
+            "ENC-CANONICAL",
+            "what is shown does not make these bytes",
+            got="0x" + data.hex()[:80],
+            expected="an argument for each of its bytes",
+        )
     return message
 
 
@@ -90,10 +98,15 @@ def encode_call(call: Call, message: dict[str, Any]) -> bytes:
 LEDGER_CONTRACTS = {bytes.fromhex("4cd241e8d1510e30b2076397afc7508ae59c66c9"): "Simple7702Account"}
 """The contracts by their 20 bytes, each with the name that the device shows in the address's place."""
 
-WHAT = Call("EIP-7702", "Give this account to a contract (EIP-7702)", "", (
-    Field("contract", ADDRESS, "can then do all that the account can", Rule("plan", "contract"), ""),
-    Field("nonce", COUNT, "the account's own nonce on the chain", Rule("plan", "nonce"), ""),
-))  # fmt: skip
+WHAT = Call(
+    "EIP-7702",
+    "Give this account to a contract (EIP-7702)",
+    "",
+    (
+        Field("contract", ADDRESS, "can then do all that the account can", Rule("plan", "contract"), ""),
+        Field("nonce", COUNT, "the account's own nonce on the chain", Rule("plan", "nonce"), ""),
+    ),
+)
 """An authorization as the calls are: a name, a title, and leaves of which the plan decides each."""
 
 

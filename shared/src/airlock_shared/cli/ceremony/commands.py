@@ -118,8 +118,10 @@ def confirm(
     for role in by:
         check_holder(role, stands.names, plan)
     if station not in stands.checkpoints:
-        raise UsageError(f"station {station} is confirmed on the other machine",
-                         do=f"run airlock-{next(iter(here.by))} ceremony confirm {station} there")  # fmt: skip
+        raise UsageError(
+            f"station {station} is confirmed on the other machine",
+            do=f"run airlock-{next(iter(here.by))} ceremony confirm {station} there",
+        )
     if file is not None and station not in DOCUMENTS:
         raise UsageError(f"station {station} compares no document", do="leave --file out")
     record = _to_compare(place, plan, station) if file is None else fingerprint_of(place, plan, station, file)
@@ -160,8 +162,13 @@ def _refuse_after_wrong(place: CeremonyMachine, plan: Plan, checkpoint: str, by:
         entry.data for entry in wrong_words(place.transcript.entries(), plan) if entry.data["station"] == checkpoint
     ]
     if CHECKPOINTS[checkpoint].paper and any(set(by) & set(each["by"]) for each in wrong):
-        raise Refusal("ROLE-WORDS", f"words of the {checkpoint} were typed from paper, and they differ",
-                      got=f"{len(wrong)} wrong answers", expected="the words of the paper", do=LOOK_AT_PAPER)  # fmt: skip
+        raise Refusal(
+            "ROLE-WORDS",
+            f"words of the {checkpoint} were typed from paper, and they differ",
+            got=f"{len(wrong)} wrong answers",
+            expected="the words of the paper",
+            do=LOOK_AT_PAPER,
+        )
 
 
 _NAME_THE_FILE = "do the station's work on this machine, or name the document that was compared with --file"
@@ -173,17 +180,26 @@ def _to_compare(place: CeremonyMachine, plan: Plan, checkpoint: str) -> str:
     if checkpoint == "deployment":
         return place.deployment(plan.deployment)
     if found is None:
-        raise Refusal("ROLE-EARLY", f"nothing of station {checkpoint} is recorded on this machine since the ceremony "
-                                    f"began",
-                      got="no entry in the transcript", expected=" or ".join(CHECKPOINTS[checkpoint].events),
-                      do=_NAME_THE_FILE if checkpoint in DOCUMENTS else "")  # fmt: skip
+        raise Refusal(
+            "ROLE-EARLY",
+            f"nothing of station {checkpoint} is recorded on this machine since the ceremony began",
+            got="no entry in the transcript",
+            expected=" or ".join(CHECKPOINTS[checkpoint].events),
+            do=_NAME_THE_FILE if checkpoint in DOCUMENTS else "",
+        )
     return found
 
 
 @click.command("exception", short_help="Record a deviation with its reason.")
 @plan_option
-@click.option("--station", "checkpoint", default="", type=click.Choice(["", *CHECKPOINTS]), metavar="STATION",
-              help="The station, if the deviation was at one.")  # fmt: skip
+@click.option(
+    "--station",
+    "checkpoint",
+    default="",
+    type=click.Choice(["", *CHECKPOINTS]),
+    metavar="STATION",
+    help="The station, if the deviation was at one.",
+)
 @click.option("--by", required=True, metavar="ROLE", help="Who reports it.")
 @click.option("--reason", required=True, help="What differed from the plan, and why, in one line.")
 @json_option

@@ -87,13 +87,17 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
     stands = place.standing(plan)
     require_open(stands)
     if (station in DOCUMENTS) != (file is not None):
-        raise UsageError(f"station {station} {'compares a document' if file is None else 'compares no document'}",
-                         do="give it with --file" if file is None else "leave --file out")  # fmt: skip
+        raise UsageError(
+            f"station {station} {'compares a document' if file is None else 'compares no document'}",
+            do="give it with --file" if file is None else "leave --file out",
+        )
     roles = here.needs(place.half, plan)
     if not roles:
         there: Half = "offline" if place.half == "online" else "online"
-        raise UsageError(f"station {station} is compared on {MACHINES[there]}",
-                         do=f"type it there: airlock-{there} ceremony compare {station} ...")  # fmt: skip
+        raise UsageError(
+            f"station {station} is compared on {MACHINES[there]}",
+            do=f"type it there: airlock-{there} ceremony compare {station} ...",
+        )
     for role in roles:
         check_holder(role, stands.names, plan)
     compared = fingerprint_of(place, plan, station, file)
@@ -145,9 +149,12 @@ def fingerprint_of(place: CeremonyMachine, plan: Plan, checkpoint: str, file: Pa
         return plan.fingerprint
     found = on_record(place.transcript.entries(), plan, checkpoint)
     if found is None:
-        raise Refusal("ROLE-EARLY", f"nothing of station {checkpoint} is recorded on this machine since the ceremony "
-                                    f"began",
-                      got="no entry in the transcript", expected=" or ".join(CHECKPOINTS[checkpoint].events))  # fmt: skip
+        raise Refusal(
+            "ROLE-EARLY",
+            f"nothing of station {checkpoint} is recorded on this machine since the ceremony began",
+            got="no entry in the transcript",
+            expected=" or ".join(CHECKPOINTS[checkpoint].events),
+        )
     return found
 
 
@@ -301,8 +308,10 @@ def _ask_name(role: str, plan: Plan, given: Mapping[str, str]) -> str:
     """Return the name that is typed for a role, or ``<``; one that cannot be is asked a few times, and then refused."""
     if not at_a_terminal():
         lacking = [name for name in plan.roles if name not in given]
-        raise UsageError(f"nobody is named as {', '.join(lacking)}",
-                         do="give each as --role ROLE=NAME; an empty name says that nobody holds it")  # fmt: skip
+        raise UsageError(
+            f"nobody is named as {', '.join(lacking)}",
+            do="give each as --role ROLE=NAME; an empty name says that nobody holds it",
+        )
     needed = _is_needed(role, plan)
     for left in reversed(range(_SLIPS)):
         name = ask(f"Who is the {role}?{'' if needed else ' (empty: nobody)'} ", piped=False).strip()

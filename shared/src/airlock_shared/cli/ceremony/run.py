@@ -76,8 +76,9 @@ def run_command() -> click.Command:
     @click.option(
         "--exchange", type=FOLDER_TYPE, help="The folder or stick through which documents cross, on each machine."
     )
-    @click.option("--qr", "pictures", metavar="SOURCE",
-                  help="Cross by QR codes: camera, camera:N, or a folder for pictures.")  # fmt: skip
+    @click.option(
+        "--qr", "pictures", metavar="SOURCE", help="Cross by QR codes: camera, camera:N, or a folder for pictures."
+    )
     @click.option("--dry-run", is_flag=True, help="Only show what was done and what will be done, by whom.")
     @json_option
     @click.pass_context
@@ -115,8 +116,12 @@ def run_command() -> click.Command:
             if "model" in device and given is not None and given.name == "COMMANDLINE"
             else ()
         )
-        ledger = tuple(word for name, option in _DEVICE.items() if device.get(name) is not None
-                       for word in (option, str(device[name])))  # fmt: skip
+        ledger = tuple(
+            word
+            for name, option in _DEVICE.items()
+            if device.get(name) is not None
+            for word in (option, str(device[name]))
+        )
         plan = plan_file.absolute()
         place = WorkflowPlace(str(plan), str(ceremony_folder(plan)), ledger, model)
         home = context.find_root().params.get("home")
@@ -156,8 +161,10 @@ def _walk(lead: Lead) -> None:
     part = ""
     while (task := next_task((state := lead.state()).tasks)) is not None:
         if before == (task, True):
-            raise UsageError(f"task {task.name} {task.of} ran, but it is still not done",
-                             do="look at the tasks: ceremony course PLAN; then give its command by hand")  # fmt: skip
+            raise UsageError(
+                f"task {task.name} {task.of} ran, but it is still not done",
+                do="look at the tasks: ceremony course PLAN; then give its command by hand",
+            )
         number = 1 + state.tasks.index(task)
         heading = rows(
             f"[{number}/{len(state.tasks)}] ", f"{', '.join(task.by)}: {task.says}" if task.by else task.says
