@@ -8,13 +8,13 @@ import re
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from airlock_offline.cli.device_waits import WaitNotices
 from airlock_offline.clock import now_ms, uptime
-from airlock_offline.device_connection import device_options, opened
+from airlock_offline.device_connection import Device, device_options, opened
 from airlock_offline.home import OfflineHome
 from airlock_offline.installation import examine_installation, examine_kit, read_installation_fingerprint
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
@@ -53,10 +53,6 @@ from airlock_shared.host.files import REFUSED, MachineProbes, require_new, write
 from airlock_shared.host.machine import installed
 from airlock_shared.text.safe import safe
 from airlock_shared.units import span_text, utc_text
-
-if TYPE_CHECKING:
-    from airlock_offline.device_connection import Device
-
 
 # ---- hardware record ------------------------------------------------------------------------------------------------
 # The hardware record: which Ledger showed which pages, as a small file that people can send.

@@ -14,7 +14,7 @@ from airlock_offline.cli.device_waits import WaitNotices
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.ethereum_app import Need, require_ready
+from airlock_offline.ledger.ethereum_app import EthereumApp, Need, require_ready
 from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
 from airlock_offline.ledger.typed_data_screens import review_pages
 from airlock_offline.preflight.isolation import Isolation
@@ -33,7 +33,6 @@ from airlock_shared.text.words import spoken
 from airlock_shared.units import utc_text
 
 if TYPE_CHECKING:
-    from airlock_offline.ledger.ethereum_app import EthereumApp
     from airlock_shared.plan.model import Plan, Signer
 
 

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.checks.model import PLAN, PLANNED, RECEIVED, Finding, Situation, check, same
+from airlock_shared.documents.requests import Header
 from airlock_shared.documents.transcript import GENESIS, Entry, machine_of
 from airlock_shared.plan.delegate_proofs import challenge_of, is_waived
-from airlock_shared.plan.model import APART, Step
+from airlock_shared.plan.model import APART, Plan, Step
 from airlock_shared.venue.actions import REGISTRATIONS
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.requests import Header
-    from airlock_shared.plan.model import Plan
 
 
 class OwnRecord(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airlock_shared.checks.model import (
     NAMED,
@@ -22,16 +22,13 @@ from airlock_shared.checks.model import (
     read_at_once,
     same,
 )
+from airlock_shared.documents.deployment import Domain
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import encode_struct
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Definitions, Hashes, TypedData, read_integer, read_types
 from airlock_shared.ethereum.signatures import checksum_address, is_address, keccak256
+from airlock_shared.plan.model import Step
 from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent, abi_type_of, abi_values_of, types_of_text
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.deployment import Domain
-    from airlock_shared.plan.model import Step
-
 
 DOMAIN_DEFINITION = [{"name": name, "type": type_name} for name, type_name in DOMAIN_MEMBERS]
 DOMAIN_TYPES = read_types({DOMAIN_TYPE: DOMAIN_DEFINITION})

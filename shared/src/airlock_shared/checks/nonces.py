@@ -15,16 +15,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from airlock_shared.checks.model import REBUILD, SIGNABLE, Case, Finding, IntentCase, Situation, check
+from airlock_shared.documents.transcript import Entry
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.units import utc_text
 from airlock_shared.venue.kinds import leaf
 from airlock_shared.wire.members import Form, Kinds, read_some
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.transcript import Entry
 
 SIGNING, SIGNED, SIGNED_LATE, NOT_SIGNED = "signing", "signed", "signed-late", "not-signed"
 """The transcript's events: the device is about to be asked, has signed, has signed after its time, has surely not signed."""

@@ -7,7 +7,7 @@ age of a stamp; how far ahead a deadline may lie is widened by the uncertainty.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.checks.model import (
     AGAIN,
@@ -23,13 +23,11 @@ from airlock_shared.checks.model import (
     ReadPayload,
     check,
 )
+from airlock_shared.documents.transcript import Entry
 from airlock_shared.plan.decisions import CLOCK_SKEW_MS, SIGN_AGE_AT_MOST_MS
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds, span_text, utc_text
 from airlock_shared.venue.kinds import EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, path_of, value_of
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.transcript import Entry
 
 
 @check("TIME-UNIT", READ, "milliseconds and seconds are mixed up", "A deadline fifty thousand years away.", REBUILD)

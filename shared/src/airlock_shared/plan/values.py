@@ -223,10 +223,9 @@ def limit_faults(limits: Limits) -> Iterator[PlanError]:
     """Yield what is wrong with the limits themselves: ``PLAN-OWN-LIMIT``."""
     least, most = limits.remaining_at_least_ms, limits.deadline_at_most_ms
     if most is not None and least > most:
-        what = "remaining_at_least is longer than deadline_at_most"
         yield plan_error(
             "PLAN-OWN-LIMIT",
-            what,
+            "remaining_at_least is longer than deadline_at_most",
             "limits.remaining_at_least",
             got=span_text(least // 1000),
             expected=f"at most {span_text(most // 1000)}",
