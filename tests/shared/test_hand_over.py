@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from airlock_shared.cli.ceremony import handover
 from airlock_shared.cli.ceremony.handover import codes, scan_hand_over
-from airlock_shared.cli.qr import scanning as scanning_module
 from airlock_shared.documents.hand_over import FILES_AT_MOST, HAND_OVER_FORMAT, parse_hand_over, write_hand_over
 from airlock_shared.errors import DocumentError
 from airlock_shared.qr.documents import ReceivedDocument, transfer_of
@@ -63,7 +63,7 @@ class Desk:
             data = next(held)
             return ReceivedDocument(HAND_OVER_FORMAT, "demo", transfer_of(data).fingerprint, data, "")
 
-        self._patch.setattr(scanning_module, "scan_document", scan_document)
+        self._patch.setattr(handover, "scan_document", scan_document)
         words = [word for name in names for word in ("--file", name)]
         return CliRunner().invoke(scan_hand_over, [source, "--plan", str(self.plan), *words, "-o", str(self.folder)])
 

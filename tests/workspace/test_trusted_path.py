@@ -14,6 +14,7 @@ from workspace.trusted_path import (
     WAYS,
     Module,
     Signing,
+    at_a_terminal,
     closure,
     joined,
     loaded_by,
@@ -27,6 +28,9 @@ CEILING_TOKENS = 85_148
 It was raised for reviews by groups (decision 54: which steps share a form, and what stands in their rows) and for the page
 that decides (decision 53: what is opened from it is on record). The process of the second opinion is counted in it, too.
 """
+
+PRODUCT_TOKENS, TERMINAL_TOKENS, TABLES = 322_500, 84_800, 90
+"""Ceilings, too: of all halves with what packs them and their rehearsals; of an intent at a terminal over USB; of tables."""
 
 FOREIGN = (
     "airlock_online", "airlock_rehearsal", "airlock_offline.installation",
@@ -52,6 +56,15 @@ def test_what_can_run_in_a_signing_is_little() -> None:
     print(f"what can run in a signing: {tokens:,} tokens in {len(closure())} modules")
     assert tokens <= CEILING_TOKENS
     assert tokens > CEILING_TOKENS - 2_000, "lower the ceiling to what is reached"
+
+
+def test_the_product_and_an_intent_at_a_terminal_do_not_grow_and_tables_alone_keep_their_form() -> None:
+    texts = [path.read_text() for top in ("shared", "online", "offline") for path in (ROOT / top).rglob("*.py")]
+    product, terminal = sum(map(tokens_of, texts)), sum(module.tokens for module in at_a_terminal())
+    print(f"the product: {product:,} tokens; an intent at a terminal over USB: {terminal:,} tokens")
+    assert product <= PRODUCT_TOKENS
+    assert terminal <= TERMINAL_TOKENS
+    assert sum(text.count("# fmt: skip") for text in texts) <= TABLES
 
 
 @pytest.mark.parametrize(("what", "most"), [*zip(WAYS, (12, 6), strict=True)])

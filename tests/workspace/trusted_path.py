@@ -197,7 +197,7 @@ def _is_ours(name: str) -> bool:
     return top is not None and (path.with_suffix(".py").is_file() or (path / "__init__.py").is_file())
 
 
-def _tokens(text: str) -> int:
+def tokens_of(text: str) -> int:
     """Return the tokens of a source without its docstrings and imports: what cannot be packed into fewer lines."""
     skipped: set[int] = set()
     for node in ast.walk(ast.parse(text)):
@@ -235,6 +235,11 @@ def joined(what: str) -> set[str]:
     return {name for pair in pairs for name in pair}
 
 
+def at_a_terminal() -> list[Module]:
+    """Return what is loaded when people sign an ordinary intent at a terminal, with a Ledger on USB."""
+    return [*{*loaded_by(ORDINARY), *closure(AT_A_TERMINAL_OVER_USB)}]
+
+
 def trusted_path() -> tuple[Module, ...]:
     """Return what is loaded when an ordinary intent is signed."""
     return loaded_by(ORDINARY)
@@ -244,7 +249,7 @@ def _module(name: str) -> Module:
     path = SOURCES[name.partition(".")[0]] / name.replace(".", "/")
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     text = file.read_text()
-    return Module(name, file.relative_to(ROOT), len(text.splitlines()), _tokens(text))
+    return Module(name, file.relative_to(ROOT), len(text.splitlines()), tokens_of(text))
 
 
 @contextmanager
@@ -345,8 +350,8 @@ def table() -> str:
     for signing in (ORDINARY, *OTHERS):
         loaded = loaded_by(signing)
         lines.append(f"| {signing.what} | {_sums(loaded)} | {len(loaded)} |")
-    people = {*loaded_by(ORDINARY), *closure(AT_A_TERMINAL_OVER_USB)}
-    lines.append(f"| an intent at a terminal, with a Ledger on USB | {_sums([*people])} | {len(people)} |")
+    people = at_a_terminal()
+    lines.append(f"| an intent at a terminal, with a Ledger on USB | {_sums(people)} | {len(people)} |")
     pictures = {*closure(elsewhere=OTHER_COMMANDS)} - {*closure()}
     lines.append(f"| `--qr` adds: codes are decoded before, and drawn after | {_sums([*pictures])} | {len(pictures)} |")
     lines += ["", "| what is followed | files that it goes through |", "|---|---|"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from airlock_offline.confinement.command import UNCONFINED
 from airlock_offline.ledger.models import shown_models

@@ -47,8 +47,17 @@ def _use_of(record: Record) -> Use:
     contract = b"" if record.route in OF_TRANSACTIONS else parse_address(record.contract)
     signer = parse_address(record.signer)
     trader = parse_address(record.trader) if contract else signer
-    return Use(record.digest, record.chain_id, contract, signer, trader, int(record.nonce), record.ceremony, record.step,
-               record.deadline_ms)  # fmt: skip
+    return Use(
+        record.digest,
+        record.chain_id,
+        contract,
+        signer,
+        trader,
+        int(record.nonce),
+        record.ceremony,
+        record.step,
+        record.deadline_ms,
+    )
 
 
 def _rows(submission: Submission, journal: Journal) -> Iterator[dict[str, Any]]:

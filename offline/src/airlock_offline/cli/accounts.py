@@ -127,9 +127,13 @@ def accounts() -> None:
 @click.option(
     "--path", default=_DEFAULT_PATH, show_default=True, help="The account's node; its addresses are 0/* below."
 )
-@click.option("--master-fingerprint", "fingerprint", callback=read_fingerprint, metavar="HEX",
-              help="The master fingerprint of the seed, if you know it. The Ledger does not give it; some wallets "
-                   "need it.")  # fmt: skip
+@click.option(
+    "--master-fingerprint",
+    "fingerprint",
+    callback=read_fingerprint,
+    metavar="HEX",
+    help="The master fingerprint of the seed, if you know it. The Ledger does not give it; some wallets need it.",
+)
 @showing_options
 @device_options
 @click.pass_obj

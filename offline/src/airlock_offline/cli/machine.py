@@ -141,8 +141,12 @@ def ledger_lines(plugged: Callable[[], list[PluggedLedger]] = plugged_ledgers) -
     try:
         found = plugged()
     except ImportError as error:
-        yield fault("Ledger", "driver", f"hidapi cannot be loaded: {safe(str(error), limit=200)}",
-                    "install its system libraries, or install again")  # fmt: skip
+        yield fault(
+            "Ledger",
+            "driver",
+            f"hidapi cannot be loaded: {safe(str(error), limit=200)}",
+            "install its system libraries, or install again",
+        )
         return
     except NotOnThisSystem as error:
         yield broken("Ledger", "Ledger", error)

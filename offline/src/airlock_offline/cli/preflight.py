@@ -8,13 +8,13 @@ import re
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from airlock_offline.cli.device_waits import WaitNotices
 from airlock_offline.clock import now_ms, uptime
-from airlock_offline.device_connection import device_options, opened
+from airlock_offline.device_connection import Device, device_options, opened
 from airlock_offline.home import OfflineHome
 from airlock_offline.installation import examine_installation, examine_kit, read_installation_fingerprint
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
@@ -53,10 +53,6 @@ from airlock_shared.host.files import REFUSED, MachineProbes, require_new, write
 from airlock_shared.host.machine import installed
 from airlock_shared.text.safe import safe
 from airlock_shared.units import span_text, utc_text
-
-if TYPE_CHECKING:
-    from airlock_offline.device_connection import Device
-
 
 # ---- hardware record ------------------------------------------------------------------------------------------------
 # The hardware record: which Ledger showed which pages, as a small file that people can send.
@@ -203,14 +199,22 @@ ASKED_UNCERTAINTY_S = 60
 
 @click.command("preflight")
 @click.option("--time", "stated", metavar="UTC", help="The time on your watch, such as 2026-11-21T02:43:00Z.")
-@click.option("--uncertainty", type=click.IntRange(1, UNCERTAINTY_AT_MOST_S), metavar="SECONDS",
-              help="How many seconds the watch may be wrong, including the time to type.")  # fmt: skip
+@click.option(
+    "--uncertainty",
+    type=click.IntRange(1, UNCERTAINTY_AT_MOST_S),
+    metavar="SECONDS",
+    help="How many seconds the watch may be wrong, including the time to type.",
+)
 @click.option("--watch", is_flag=True, help="Ask for the time on your watch, which may be a minute wrong.")
-@click.option("--kit", "kit", type=FOLDER_TYPE, metavar="DIR",
-              help="Also examine the kit on its medium.")  # fmt: skip
+@click.option("--kit", "kit", type=FOLDER_TYPE, metavar="DIR", help="Also examine the kit on its medium.")
 @click.option("--fingerprint", metavar="HEX", help="The kit's fingerprint, as you received it by another way.")
-@click.option("--hardware-record", "record", type=INPUT, metavar="FILE",
-              help="Also write which Ledger showed which pages to a new file, to send; see below.")  # fmt: skip
+@click.option(
+    "--hardware-record",
+    "record",
+    type=INPUT,
+    metavar="FILE",
+    help="Also write which Ledger showed which pages to a new file, to send; see below.",
+)
 @raw_messages_options
 @device_options
 @json_option

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,6 +16,7 @@ from airlock_offline.cli.review_pages import ReviewPages, deciding_lines, decidi
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome
+from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.typed_data_screens import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing import review

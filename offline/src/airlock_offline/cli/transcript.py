@@ -14,7 +14,7 @@ from airlock_offline.cli.device_waits import WaitNotices
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.ethereum_app import Need, require_ready
+from airlock_offline.ledger.ethereum_app import EthereumApp, Need, require_ready
 from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
 from airlock_offline.ledger.typed_data_screens import review_pages
 from airlock_offline.preflight.isolation import Isolation
@@ -33,7 +33,6 @@ from airlock_shared.text.words import spoken
 from airlock_shared.units import utc_text
 
 if TYPE_CHECKING:
-    from airlock_offline.ledger.ethereum_app import EthereumApp
     from airlock_shared.plan.model import Plan, Signer
 
 
@@ -131,8 +130,12 @@ def _seal_once(
     if recovered != checksum_address(address):
         data = {"digest": "0x" + seal.digest().hex(), "recovered": recovered, "expected": checksum_address(address)}
         state.transcript.record(QUARANTINED, data, now_ms())
-        raise Refusal("SIG-SIGNER", "the seal is by another key, or not over this head: it is quarantined",
-                      got=recovered, expected=checksum_address(address))  # fmt: skip
+        raise Refusal(
+            "SIG-SIGNER",
+            "the seal is by another key, or not over this head: it is quarantined",
+            got=recovered,
+            expected=checksum_address(address),
+        )
     entry = state.transcript.record_after(seal.head, SEALED, seal.as_data(address, rsv), now_ms())
     if entry is None:
         state.transcript.record(VOID, seal.as_data(address, rsv), now_ms())

@@ -136,8 +136,12 @@ def route_lines(world: MachineProbes) -> Iterator[Observed]:
 _KINDS = {"wlan": "Wi-Fi", "bluetooth": "Bluetooth", "nfc": "NFC", "wwan": "mobile", "uwb": "ultra-wideband",
          "ultrawideband": "ultra-wideband", "wimax": "WiMAX", "gps": "GPS", "fm": "FM"}  # fmt: skip
 LISTENING = ("gps", "fm")  # these only receive
-DRIVERS = {"wlan": ("ieee80211", r"phy[0-9]+"), "bluetooth": ("bluetooth", r"hci[0-9]+"),
-           "nfc": ("nfc", r"nfc[0-9]+"), "wwan": ("wwan", r"wwan[0-9]+")}  # fmt: skip
+DRIVERS = {
+    "wlan": ("ieee80211", r"phy[0-9]+"),
+    "bluetooth": ("bluetooth", r"hci[0-9]+"),
+    "nfc": ("nfc", r"nfc[0-9]+"),
+    "wwan": ("wwan", r"wwan[0-9]+"),
+}
 BLOCK = "run: rfkill block all, or switch it off in the firmware's set-up"
 NO_SWITCH = "switch it off in the firmware's set-up, unplug it, or unload its driver"
 NO_RADIOS_TOLD = "run this on the Linux of the signing machine itself, where /sys is mounted"
@@ -184,8 +188,9 @@ def _below(folder: Path, known: set[str], names: str) -> list[Path]:
 
 def _switch(folder: Path) -> Switch:
     try:
-        kind, name, soft, hard = ((folder / part).read_text(errors="replace").strip()
-                                  for part in ("type", "name", "soft", "hard"))  # fmt: skip
+        kind, name, soft, hard = (
+            (folder / part).read_text(errors="replace").strip() for part in ("type", "name", "soft", "hard")
+        )
     except OSError:
         return Switch("", folder.name, None)
     if {soft, hard} - {"0", "1"}:
@@ -253,8 +258,13 @@ def require_isolation(lines: Sequence[Observed]) -> None:
     if refused:
         got = "; ".join(f"{line.check}: {line.what} {line.found}" for line in refused)
         expected = "every interface and radio off, no route, and a kernel that refuses sockets"
-        raise Refusal(refused[0].check, "this machine is not isolated, and production needs isolation", got=got,
-                      expected=expected, do=refused[0].do)  # fmt: skip
+        raise Refusal(
+            refused[0].check,
+            "this machine is not isolated, and production needs isolation",
+            got=got,
+            expected=expected,
+            do=refused[0].do,
+        )
 
 
 class Isolation:

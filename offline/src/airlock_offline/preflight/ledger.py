@@ -52,13 +52,19 @@ def _keep(context: click.Context, parameter: click.Parameter, value: object) -> 
 
 
 raw_messages_option = click.option(
-    "--raw-messages", type=click.Choice(["on", "off"]), callback=_keep, expose_value=False,
+    "--raw-messages",
+    type=click.Choice(["on", "off"]),
+    callback=_keep,
+    expose_value=False,
     help="What you see in the app's settings; the record says that you stated it.",
-)  # fmt: skip
+)
 prove_option = click.option(
-    "--prove-raw-messages", is_flag=True, callback=_keep, expose_value=False,
+    "--prove-raw-messages",
+    is_flag=True,
+    callback=_keep,
+    expose_value=False,
     help="Prove it: sign a harmless test message on the Ledger.",
-)  # fmt: skip
+)
 
 
 def raw_messages_options(command: _Command) -> _Command:

@@ -70,8 +70,12 @@ FROM_SOURCE = "install from a kit (docs/reference/kit.md): without a kit, nobody
 
 def pin_as_json(pin: Deployment) -> dict[str, Any]:
     """Return a pin for the transcript."""
-    return {"name": pin.name, "rehearsal": pin.rehearsal, "fingerprint": pin.fingerprint,
-            "words": spoken(pin.fingerprint)}  # fmt: skip
+    return {
+        "name": pin.name,
+        "rehearsal": pin.rehearsal,
+        "fingerprint": pin.fingerprint,
+        "words": spoken(pin.fingerprint),
+    }
 
 
 def system_libraries(root: Path | None = None) -> tuple[Library, ...]:
@@ -193,8 +197,12 @@ def look_at(home: Path, transcript: TranscriptFile, inputs: PreflightInputs, wor
 
 def as_notes(lines: Iterable[Observed]) -> list[Observed]:
     """Return lines as judged where nothing is at stake: what would be refused about the air gap is to be looked at."""
-    return [line._replace(verdict=LOOK, do=f"production refuses this; {line.do}")
-            if line.verdict == REFUSED and line.check.startswith(FAMILY) else line for line in lines]  # fmt: skip
+    return [
+        line._replace(verdict=LOOK, do=f"production refuses this; {line.do}")
+        if line.verdict == REFUSED and line.check.startswith(FAMILY)
+        else line
+        for line in lines
+    ]
 
 
 def report_lines(report: Mapping[str, Any], *, kit: bool = True, whole: bool = True) -> Iterator[str]:

@@ -113,8 +113,11 @@ def _form(item: _Item, differing: frozenset[str], steps: frozenset[str], notes: 
     received = examined.received._replace(request=request)
     head, *sections = review_sections(examined._replace(case=held, received=received), 0, 0)
     differ = [line for decision in case.decisions if decision.field.path in differing for line in _differs(decision)]
-    proved = [str(verdict.got).partition(",")[0] for verdict in examined.verdicts.all() if verdict.check == "PROOF-DELEGATE"
-              and verdict.result == "pass"]  # fmt: skip
+    proved = [
+        str(verdict.got).partition(",")[0]
+        for verdict in examined.verdicts.all()
+        if verdict.check == "PROOF-DELEGATE" and verdict.result == "pass"
+    ]
     return [
         [head[0], f"THE FORM OF {len(steps)} STEPS: read it once. A row for each step follows", *head[2:]],
         *filter(None, sections),

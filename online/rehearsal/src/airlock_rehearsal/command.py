@@ -27,10 +27,16 @@ _MODEL = click.option("--model", default="flex", show_default=True, help="Which 
 _OFFLINE = click.option(
     "--offline-command", type=click.Path(path_type=Path), help="The airlock-offline program to use."
 )
-_CEREMONY = click.option("--ceremony", type=click.Choice(LED), default=LED[0], show_default=True,
-                         help="Which one people lead.")  # fmt: skip
-_CHANNEL = click.option("--channel", type=click.Choice(("file", "qr")), default="file", show_default=True,
-                        help="How documents cross the gap: as files, or by QR codes on pictures.")  # fmt: skip
+_CEREMONY = click.option(
+    "--ceremony", type=click.Choice(LED), default=LED[0], show_default=True, help="Which one people lead."
+)
+_CHANNEL = click.option(
+    "--channel",
+    type=click.Choice(("file", "qr")),
+    default="file",
+    show_default=True,
+    help="How documents cross the gap: as files, or by QR codes on pictures.",
+)
 
 
 @click.group("rehearse", invoke_without_command=True)
@@ -70,8 +76,10 @@ def rehearse(
     unattended = yes or not sys.stdin.isatty()
     folder = (folder or Path("rehearsals") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")).absolute()
     if (folder / SECOND).exists():
-        raise UsageError(f"{folder} has a rehearsal: it cannot be resumed, for its services ended with its terminal",
-                         do="begin another one, without --folder or with another")  # fmt: skip
+        raise UsageError(
+            f"{folder} has a rehearsal: it cannot be resumed, for its services ended with its terminal",
+            do="begin another one, without --folder or with another",
+        )
     require_new(folder)
     online, offline = find_command("airlock-online", None), find_command("airlock-offline", offline_command)
     for hung_up in (signal.SIGTERM, signal.SIGHUP):
@@ -118,8 +126,11 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 @rehearse.command("serve")
-@click.option("--port", type=click.IntRange(0, 65535),
-              help=f"Loopback port (default: {PORT}, the same at each start); 0 takes a free one.")  # fmt: skip
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help=f"Loopback port (default: {PORT}, the same at each start); 0 takes a free one.",
+)
 @click.option("--trader", default=TRADER, show_default=True, help="Who holds the simulated positions.")
 @click.option(
     "--fault",

@@ -127,8 +127,10 @@ def join(day: Day) -> None:
 
     def go_on() -> int:
         if (day.folder / _LOST).exists():
-            raise UsageError("the online machine's terminal was closed, and with it the services: this rehearsal is lost",
-                             do=f"begin another one there: make rehearse CEREMONY={day.ceremony}")  # fmt: skip
+            raise UsageError(
+                "the online machine's terminal was closed, and with it the services: this rehearsal is lost",
+                do=f"begin another one there: make rehearse CEREMONY={day.ceremony}",
+            )
         with software_ledger(day.offline, ["--model", day.model, "--ask"]) as port:
             return day.lead("offline", "--emulator", str(port), "--model", day.model)
 

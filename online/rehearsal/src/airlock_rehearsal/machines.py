@@ -54,8 +54,16 @@ class Play(NamedTuple):
         """Run a command of a machine, whose people read another screen's words. Raises ``RehearsalFailed``."""
         program = self.online if half == "online" else self.offline
         shown = [program.name, *(Path(word).name if word.startswith(str(self.folder)) else word for word in words)]
-        self.say("\n" + textwrap.fill(f"--- {MACHINES[half]} $ {' '.join(shown)}", WIDTH, subsequent_indent="      ",
-                                       break_long_words=False, break_on_hyphens=False))  # fmt: skip
+        self.say(
+            "\n"
+            + textwrap.fill(
+                f"--- {MACHINES[half]} $ {' '.join(shown)}",
+                WIDTH,
+                subsequent_indent="      ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
         answers = partial(_two_words, reading) if reading else ANSWERS
         ended = run_command([program, "--home", self.path(half, "home"), *words], answers)
         if ended.code != 0:

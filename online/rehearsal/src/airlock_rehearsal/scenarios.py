@@ -48,9 +48,14 @@ def ceremonies(deployment: str, now: datetime, *, trading_storage: str, led: boo
     def ceremony(name: str, title: str, action: str, fields: str) -> Ceremony:
         roles = ("signer", "facilitator", "witness") if led or action == "close" else ()
         plan = _PLAN.format(
-            id=name, title=title, deployment=deployment, action=action, fields=fields, roles=json.dumps(roles),
+            id=name,
+            title=title,
+            deployment=deployment,
+            action=action,
+            fields=fields,
+            roles=json.dumps(roles),
             witness='\nwitness = "required"' if "witness" in roles else "",
-        )  # fmt: skip
+        )
         return Ceremony(name, title, plan, recorded=bool(roles))
 
     return [

@@ -164,5 +164,7 @@ def require_units(fields: Mapping[str, str]) -> None:
         value = fields.get(name, "")
         if value.isascii() and value.isdecimal() and looks_like_seconds(int(value[:40])) != (unit is UNIX_S):
             other = UNIX_MS if unit is UNIX_S else UNIX_S
-            raise UsageError(f"{name} is a time in {unit.name}, and {value[:40]} looks like {other.name}",
-                             do=f"give it in {unit.name}")  # fmt: skip
+            raise UsageError(
+                f"{name} is a time in {unit.name}, and {value[:40]} looks like {other.name}",
+                do=f"give it in {unit.name}",
+            )

@@ -112,8 +112,13 @@ NOTING_S = 5.0  # after Ctrl-C, for what was begun to be written down
 READS_AT_MOST = 3  # of an expectation that looks broken: a read may lag behind the chain
 _SUCCESS = (OrderState.FILLED, OrderState.CONFIRMED)
 
-patience = click.option("--patience", type=click.IntRange(0, 86_400), default=120, show_default=True,
-                         help="How many seconds to poll before it stops for now.")  # fmt: skip
+patience = click.option(
+    "--patience",
+    type=click.IntRange(0, 86_400),
+    default=120,
+    show_default=True,
+    help="How many seconds to poll before it stops for now.",
+)
 requests_option = click.option(
     "--requests", "requests_file", type=INPUT, help="The requests of these signatures, if not prepared on this machine."
 )

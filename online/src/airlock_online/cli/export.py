@@ -25,8 +25,14 @@ from airlock_shared.venue.services import AUTHORIZATION
 @click.command("export")
 @click.argument("file", type=INPUT)
 @click.option("--step", "step", help="Export only this step.")
-@click.option("-o", "--output", "output", required=True, type=click.Path(path_type=Path, dir_okay=False),
-              help="Where to write the package; an existing file is never overwritten.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    "output",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where to write the package; an existing file is never overwritten.",
+)
 @requests_option
 @json_option
 @click.pass_obj

@@ -189,8 +189,10 @@ def keep(
         signing_heads=home.signing_heads(),
     )
     for route, option in without_address([item.request.route for item in prepared], deployment).items():
-        say(f"WARNING: the deployment has no address for the {route}: signatures can be exported, but not submitted. "
-            f"If you want to submit, fetch the deployment again with {option} URL before anybody signs.")  # fmt: skip
+        say(
+            f"WARNING: the deployment has no address for the {route}: signatures can be exported, but not submitted. "
+            f"If you want to submit, fetch the deployment again with {option} URL before anybody signs."
+        )
     data = write_requests(header, [item.request for item in prepared])
     requests_fingerprint = parse_requests(data)[2]
     kept = home.keep_requests(requests_fingerprint, data)

@@ -73,9 +73,12 @@ def read_presigned(text: str) -> PresignedTransaction:
     if not _BYTES.fullmatch(value["data"]):
         raise _wrong("data is not hex", value["data"][:80], "0x and bytes in hex")
     return PresignedTransaction(
-        _number(value["chainId"], "chainId"), _address(value["to"], "to"), bytes.fromhex(value["data"][2:]),
-        _number(value["gas"], "gas"), tuple(_authorization(each) for each in listed),
-    )  # fmt: skip
+        _number(value["chainId"], "chainId"),
+        _address(value["to"], "to"),
+        bytes.fromhex(value["data"][2:]),
+        _number(value["gas"], "gas"),
+        tuple(_authorization(each) for each in listed),
+    )
 
 
 def require_of_order(presigned: PresignedTransaction, accounts: Iterable[bytes], deployment: Deployment) -> None:

@@ -52,8 +52,13 @@ def scan(
 @click.argument("file", type=INPUT)
 @click.option("--for", "wallet", type=click.Choice(["keystone"]), help="A step of requests, for another wallet.")
 @click.option("--step", help="With --for: which step (default: the first that is not answered).")
-@click.option("--master-fingerprint", "fingerprint", callback=read_fingerprint, metavar="HEX",
-              help="With --for: of the other wallet's seed, eight hex digits.")  # fmt: skip
+@click.option(
+    "--master-fingerprint",
+    "fingerprint",
+    callback=read_fingerprint,
+    metavar="HEX",
+    help="With --for: of the other wallet's seed, eight hex digits.",
+)
 @showing_options
 @click.pass_obj
 def show(

@@ -290,8 +290,13 @@ def positions(at: VenueRead, trader: str) -> None:
 @reading
 @click.argument("account")
 @click.argument("nonce")
-@click.option("--space", type=click.Choice(["trading", "referral"]), default="trading", show_default=True,
-              help="Which contract's nonces.")  # fmt: skip
+@click.option(
+    "--space",
+    type=click.Choice(["trading", "referral"]),
+    default="trading",
+    show_default=True,
+    help="Which contract's nonces.",
+)
 def nonce(at: VenueRead, account: str, nonce: str, space: str) -> None:
     r"""Show whether NONCE is used for ACCOUNT, in the nonce space of a contract.
 
@@ -381,8 +386,10 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
     if apart:
         say("Sign nothing about this code until the venue has explained which of the two is right.")
     elif not clear and not at.as_json:
-        raise ServiceError("no source gives the owner of the code",
-                           do="set [paths] referral in the services file, or give a node with --rpc")  # fmt: skip
+        raise ServiceError(
+            "no source gives the owner of the code",
+            do="set [paths] referral in the services file, or give a node with --rpc",
+        )
     finish(ExitCode.DONE if clear else ExitCode.SERVICE)
 
 

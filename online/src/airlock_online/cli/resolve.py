@@ -28,7 +28,6 @@ from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
 
 if TYPE_CHECKING:
-    from airlock_online.cli.delivery_context import Desk
     from airlock_online.clients.rpc import ChainBlock
 
 

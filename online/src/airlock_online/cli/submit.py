@@ -37,8 +37,13 @@ from airlock_shared.venue.services import AUTHORIZATION, RELAY, RPC
 @requests_option
 @qr_option
 @restart_option
-@click.option("--eip7702", "eip7702", multiple=True, metavar="STEP=FILE",
-              help="A market order's pre-signed EIP-7702 transaction: shown, then sent unchanged after a Yes.")  # fmt: skip
+@click.option(
+    "--eip7702",
+    "eip7702",
+    multiple=True,
+    metavar="STEP=FILE",
+    help="A market order's pre-signed EIP-7702 transaction: shown, then sent unchanged after a Yes.",
+)
 @click.option("--by-rpc", is_flag=True, help="Send transactions by your own node ([rpc] url, AIRLOCK_RPC).")
 @patience
 @json_option

@@ -213,8 +213,10 @@ def _check_rivals(record: Record, context: DeliveryContext) -> None:
     rivals = context.journal.rivals(record)
     check_alone(record, rivals)
     for other in (rival for rival in rivals if shares_nonce(record, rival.record)):
-        context.on_notice(f"{record.digest} has the nonce of {other.record.digest}, step {other.record.step} of ceremony "
-                          f"{other.record.ceremony}, {other.state.value}: {EITHER}")  # fmt: skip
+        context.on_notice(
+            f"{record.digest} has the nonce of {other.record.digest}, step {other.record.step} of ceremony "
+            f"{other.record.ceremony}, {other.state.value}: {EITHER}"
+        )
 
 
 def _not_again(known: Submission, why: str, context: DeliveryContext) -> OrderOutcome:

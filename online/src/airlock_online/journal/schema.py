@@ -317,8 +317,10 @@ def identify(connection: Connection) -> Identity:
         connection.execute(update(SCHEMA).values(journal_id=name, place=place))
         return Identity(name, "")
     same = place == known.place or not place or not known.place
-    return Identity(known.journal_id, "" if same else "this journal is a copy of another one, or was restored from one; "
-                    "nothing is sent from a copy")  # fmt: skip
+    return Identity(
+        known.journal_id,
+        "" if same else "this journal is a copy of another one, or was restored from one; nothing is sent from a copy",
+    )
 
 
 def _place(connection: Connection) -> str:

@@ -64,8 +64,10 @@ class Patience:
                         )
                     raise ServiceError(
                         f"{error.what}. The wait would be {span_text(wait_s)}; {why}",
-                        code=error.code, status=error.status, do=f"run it again after {span_text(wait_s)}",
-                    ) from error  # fmt: skip
+                        code=error.code,
+                        status=error.status,
+                        do=f"run it again after {span_text(wait_s)}",
+                    ) from error
                 self._wait(wait_s, error.what)
                 waited_s += wait_s
 

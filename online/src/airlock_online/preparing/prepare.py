@@ -191,16 +191,24 @@ def require_known_action(step: Step, situation: Situation) -> None:
 def ask_for(asked: BuildRequest, sources: Sources) -> dict[str, Any]:
     """Return the payload that the builder answers, as it came. Raises ``ServiceError``."""
     ask = partial(
-        sources.builder.call, asked.at or asked.path, asked.fields, method=asked.method, members=asked.members,
+        sources.builder.call,
+        asked.at or asked.path,
+        asked.fields,
+        method=asked.method,
+        members=asked.members,
         patient=sources.patience is None,
-    )  # fmt: skip
+    )
     return sources.answered(ask)
 
 
 def examine(
-    step: Step, situation: Situation, sources: Sources, used: UsedNonces | None, asked: BuildRequest,
+    step: Step,
+    situation: Situation,
+    sources: Sources,
+    used: UsedNonces | None,
+    asked: BuildRequest,
     payload: dict[str, Any],
-) -> Prepared:  # fmt: skip
+) -> Prepared:
     """Make a request of a payload, and let every check read it; ``used`` knows the nonces of the steps before it.
 
     Raises ``ServiceError`` for a payload in another form than the specification's, or when the node fails.

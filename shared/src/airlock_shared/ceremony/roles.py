@@ -307,8 +307,9 @@ def check_people(names: Mapping[str, str], plan: Plan) -> None:
         if name or (plan.requires_witness and role in APART):
             check_text(name, f"the name of the {role}", MAX_NAME)
     if _is_one_person(names):
-        raise Refusal("ROLE-SAME", "one person is both signer and witness", got=safe(names[APART[0]]),
-                      expected="two people")  # fmt: skip
+        raise Refusal(
+            "ROLE-SAME", "one person is both signer and witness", got=safe(names[APART[0]]), expected="two people"
+        )
 
 
 def check_role(role: str, plan: Plan) -> None:
@@ -322,33 +323,48 @@ def check_holder(role: str, names: Mapping[str, str], plan: Plan) -> None:
     """Raise ``Refusal("ROLE-KNOWN")`` unless the plan names this role and somebody holds it."""
     check_role(role, plan)
     if not names.get(role):
-        raise Refusal("ROLE-KNOWN", f"nobody holds the role of {role} in this ceremony", got=role,
-                      expected=", ".join(name for name in names if names[name]))  # fmt: skip
+        raise Refusal(
+            "ROLE-KNOWN",
+            f"nobody holds the role of {role} in this ceremony",
+            got=role,
+            expected=", ".join(name for name in names if names[name]),
+        )
 
 
 def require_same_people(stands: Standing, names: Mapping[str, str]) -> None:
     """Raise ``Refusal("ROLE-OPEN")`` where a ceremony is open with other people than these."""
     if stands.is_open and stands.names != names:
-        got, expected = (", ".join(f"{role} {name or 'nobody'}" for role, name in each.items())
-                         for each in (names, stands.names))  # fmt: skip
-        raise Refusal("ROLE-OPEN", "this ceremony is open, with other people", got=got, expected=expected,
-                      do="is this another day's stick? If not, end it, and begin again with the new people")  # fmt: skip
+        got, expected = (
+            ", ".join(f"{role} {name or 'nobody'}" for role, name in each.items()) for each in (names, stands.names)
+        )
+        raise Refusal(
+            "ROLE-OPEN",
+            "this ceremony is open, with other people",
+            got=got,
+            expected=expected,
+            do="is this another day's stick? If not, end it, and begin again with the new people",
+        )
 
 
 def require_open(stands: Standing) -> None:
     """Raise ``Refusal("ROLE-OPEN")`` unless the ceremony began and did not end."""
     if not stands.is_open:
         state = "never begun" if stands.begun_ms is None else SUPERSEDED if stands.ended_ms is None else "ended"
-        raise Refusal("ROLE-OPEN", "no ceremony with this plan is open on this machine", got=state,
-                      expected="begun and not ended")  # fmt: skip
+        raise Refusal(
+            "ROLE-OPEN", "no ceremony with this plan is open on this machine", got=state, expected="begun and not ended"
+        )
 
 
 def check_text(text: str, what: str, limit: int) -> None:
     """Raise ``Refusal("ROLE-TEXT")`` unless 1 to ``limit`` characters all show, without blanks at the ends."""
     if not 0 < len(text) <= limit or text != text.strip() or not all(map(is_visible, text)):
         expected = f"1 to {limit} visible characters in one line"
-        raise Refusal("ROLE-TEXT", f"{what} is empty, too long or not readable on every screen",
-                      got=safe(text, limit=2 * limit) or "nothing", expected=expected)  # fmt: skip
+        raise Refusal(
+            "ROLE-TEXT",
+            f"{what} is empty, too long or not readable on every screen",
+            got=safe(text, limit=2 * limit) or "nothing",
+            expected=expected,
+        )
 
 
 def _is_one_person(names: Mapping[str, str]) -> bool:
@@ -403,8 +419,13 @@ def parse_people(data: bytes, plan: Plan) -> dict[str, str]:
         raise other_format(format_of(value), _FORMAT, "not the names of a ceremony's people")
     read_members(value, "people", {"format": str, "ceremony": str, "plan": str, "roles": dict})
     if (value["ceremony"], value["plan"]) != (plan.id, plan.fingerprint):
-        raise DocumentError("DOC-FORMAT", "the names of another ceremony, or of another plan", got=value["plan"][:64],
-                            expected=plan.fingerprint, do="bring the names that belong to this plan")  # fmt: skip
+        raise DocumentError(
+            "DOC-FORMAT",
+            "the names of another ceremony, or of another plan",
+            got=value["plan"][:64],
+            expected=plan.fingerprint,
+            do="bring the names that belong to this plan",
+        )
     names: dict[str, str] = read_members(value["roles"], "people.roles", dict.fromkeys(plan.roles, str))
     return names
 

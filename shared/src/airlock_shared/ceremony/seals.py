@@ -73,8 +73,12 @@ def signer_of(by: str, plan: Plan) -> str:
     """Return the plan's name of who sealed. Raises ``DocumentError("DOC-SEAL")`` for anybody else."""
     signers = {checksum_address(signer.address): signer.name for signer in plan.signers.values()}
     if by not in signers:
-        raise DocumentError("DOC-SEAL", "the transcript is not sealed by a signer of the plan", got=by,
-                            expected=", ".join(sorted(signers)))  # fmt: skip
+        raise DocumentError(
+            "DOC-SEAL",
+            "the transcript is not sealed by a signer of the plan",
+            got=by,
+            expected=", ".join(sorted(signers)),
+        )
     return signers[by]
 
 
@@ -191,6 +195,8 @@ def check_possession(challenge: Challenge, signature: bytes) -> None:
     found = checksum_address(recover(challenge.digest(), signature))
     if found != challenge.delegate:
         raise Refusal(
-            "PROOF-SIGNER", "another key signed this challenge, or the delegate key signed another text", got=found,
+            "PROOF-SIGNER",
+            "another key signed this challenge, or the delegate key signed another text",
+            got=found,
             expected=challenge.delegate,
-        )  # fmt: skip
+        )

@@ -32,8 +32,9 @@ EVIDENCE_FILES = ("offline-transcript.jsonl", "screens.json")
 _ARTEFACTS = "evidence/artefacts/"
 _BROUGHT = re.compile(
     rf"(?:{_ARTEFACTS})?(?:(?:deployment|people|ready|screens|(?:proofs|requests|signatures)[a-z0-9-]{{0,63}})\.json"
-    r"|offline-transcript\.jsonl)", re.ASCII,
-)  # fmt: skip
+    r"|offline-transcript\.jsonl)",
+    re.ASCII,
+)
 _OUTCOMES = frozenset({"FILLED", "CONFIRMED", "MARKET_DECLINED", "FAILED", "EXPIRED_UNUSED", "VOIDED"})
 
 
@@ -354,8 +355,9 @@ class _Workflow(NamedTuple):
         }
         named = [role for role in roles if role in CHECKPOINTS[checkpoint].by[self.half]]
         done = bool(compared) and (set(named) <= by if named else bool(by))
-        return Task("compare", roles, CHECKPOINTS[checkpoint].compares, done, checkpoint,
-                    brings=(file,) if file else ())  # fmt: skip
+        return Task(
+            "compare", roles, CHECKPOINTS[checkpoint].compares, done, checkpoint, brings=(file,) if file else ()
+        )
 
     def submitted(self) -> bool:
         """Tell whether every signature has an outcome on record that is certain, or was not sent because it came too late.
@@ -422,5 +424,11 @@ class _Workflow(NamedTuple):
             "belongs into the ceremony's folder of that machine or of this one."
         )
         yield Task("take", (), says, not absent, PROOFS, brings=(file,))
-        yield Task("proof", (), f"Check the proof of the delegate key of step {named(needed)}.", not owed, PROOFS,
-                   brings=tuple(sorted(there)))  # fmt: skip
+        yield Task(
+            "proof",
+            (),
+            f"Check the proof of the delegate key of step {named(needed)}.",
+            not owed,
+            PROOFS,
+            brings=tuple(sorted(there)),
+        )

@@ -50,9 +50,12 @@ def step_exists(case: Received) -> Finding:
 
 
 @check(
-    "PLAN-ACTION", PLANNED,
-    "the action is not that of the plan's step", "A delegate registration in place of a close.", PLAN,
-)  # fmt: skip
+    "PLAN-ACTION",
+    PLANNED,
+    "the action is not that of the plan's step",
+    "A delegate registration in place of a close.",
+    PLAN,
+)
 def action_is_planned(case: Planned) -> Finding:
     """The item's action and its struct or function are those of its step; a struct is no function of the same name."""
     action, is_call = case.step.action, case.request.transaction is not None
@@ -61,9 +64,12 @@ def action_is_planned(case: Planned) -> Finding:
 
 
 @check(
-    "PLAN-REQUEST", PLANNED,
-    "the request to the builder differs from the plan", "A request altered on the online machine.", REBUILD,
-)  # fmt: skip
+    "PLAN-REQUEST",
+    PLANNED,
+    "the request to the builder differs from the plan",
+    "A request altered on the online machine.",
+    REBUILD,
+)
 def request_is_planned(case: Planned) -> Finding:
     """What the online half asked for is what the plan asks; the deadline is the limit's to judge.
 
@@ -110,9 +116,12 @@ def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Finding:
 
 
 @check(
-    "PLAN-FIELD", CASE,
-    "a field is not what the plan says", "Another amount, account, pair, code or time.", PLAN,
-)  # fmt: skip
+    "PLAN-FIELD",
+    CASE,
+    "a field is not what the plan says",
+    "Another amount, account, pair, code or time.",
+    PLAN,
+)
 def fields_are_planned(case: Case) -> Finding:
     """Every field that the plan decides is as the plan says, and what must be zero is zero.
 
@@ -138,9 +147,12 @@ def nothing_is_undecided(case: Case) -> Finding:
 
 
 @check(
-    "PLAN-LIMIT", CASE,
-    "the builder's value is outside the plan's limit", "A price tolerance or a text that people did not agree to.", PLAN,
-)  # fmt: skip
+    "PLAN-LIMIT",
+    CASE,
+    "the builder's value is outside the plan's limit",
+    "A price tolerance or a text that people did not agree to.",
+    PLAN,
+)
 def choices_are_limited(case: Case) -> Finding:
     """What the builder chose keeps the plan's limits."""
     return _first_wrong(case, ("builder",))
@@ -168,12 +180,13 @@ def signer_is_planned(case: Planned) -> Finding:
 
 
 @check(
-    "SIGNER-ALLOWED", CASE,
+    "SIGNER-ALLOWED",
+    CASE,
     "this key may not sign for this trader",
     "A signature that the contract would reject.",
     "In the plan, the signer must be the trader itself, or have delegate_of = the trader. Correct the plan; if it is "
     "right, find out who altered the payload.",
-)  # fmt: skip
+)
 def signer_may_sign(case: IntentCase) -> Finding:
     """The signer is the trader, or, where the struct allows one, a delegate that the plan names for this trader."""
     intent, signer = case.intent, case.step.signer
@@ -187,11 +200,12 @@ def signer_may_sign(case: IntentCase) -> Finding:
 
 
 @check(
-    "SIGNER-DELEGATE", CASE,
+    "SIGNER-DELEGATE",
+    CASE,
     "the delegate's registration is not active",
     "A signature that the contract would reject.",
     "Register the delegate, or renew it, and prepare again.",
-)  # fmt: skip
+)
 def delegation_is_live(case: IntentCase) -> Finding | None:
     """A delegate's registration was read, is enabled, and has not run out (expiry in unix seconds)."""
     if case.step.signer.address == leaf(case.message, case.intent.trader):
@@ -206,9 +220,12 @@ def route_is_ours(case: Named) -> Finding:
 
 
 @check(
-    "ORDER-TYPE", READ,
-    "the order type does not fit this struct and pair", "An intent decoded as another one.", REBUILD,
-)  # fmt: skip
+    "ORDER-TYPE",
+    READ,
+    "the order type does not fit this struct and pair",
+    "An intent decoded as another one.",
+    REBUILD,
+)
 def order_type_fits(case: ReadIntent) -> Finding | None:
     """The batched market's order type is the one for this struct and this pair (specification, "Supported order types")."""
     intent, got = case.intent, case.request.order_type
@@ -242,10 +259,12 @@ def open_type_fits(case: ReadIntent) -> Finding | None:
 
 
 @check(
-    "TEXT-SCRIPT", CASE,
-    "a referral code that is not plain ASCII", "A code that reads like another one.",
+    "TEXT-SCRIPT",
+    CASE,
+    "a referral code that is not plain ASCII",
+    "A code that reads like another one.",
     "Compare the code points with the code that you mean. If it is meant, give all 32 bytes in the plan.",
-)  # fmt: skip
+)
 def code_is_plain(case: Case) -> Finding | None:
     """A referral code is plain ASCII: another is signed only when the plan gives all its bytes, in 0x-hex."""
     coded = [field for field in case.fields if field.unit is CODE]

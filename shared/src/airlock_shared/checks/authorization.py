@@ -45,9 +45,12 @@ def read_call(case: Received) -> Decoded:
 
 
 @check(
-    "AUTH-CHAIN", RECEIVED,
-    "not for the pinned chain alone", "An account that is given away on every chain.", STOP,
-)  # fmt: skip
+    "AUTH-CHAIN",
+    RECEIVED,
+    "not for the pinned chain alone",
+    "An account that is given away on every chain.",
+    STOP,
+)
 def authorization_chain_is_pinned(case: Received) -> Finding:
     """The chain id is the pinned one; 0, which is good on every chain, is refused."""
     got, expected = case.request.payload["chainId"], case.situation.deployment.chain_id
@@ -55,12 +58,13 @@ def authorization_chain_is_pinned(case: Received) -> Finding:
 
 
 @check(
-    "AUTH-CONTRACT", READ,
+    "AUTH-CONTRACT",
+    READ,
     "the Ledger signs no authorization for this contract",
     "A ceremony that ends at the Ledger, or an account given to a contract that nobody has looked at.",
     "Nothing of the plan can change that: a release of the Ethereum app that knows the contract is missing. Another wallet "
     "may sign the authorization; submit --eip7702 reads it, and asks before it is sent.",
-)  # fmt: skip
+)
 def contract_is_known(case: ReadCall) -> Finding:
     """The contract is on the list of the Ledger's app, which shows its name in the address's place."""
     contract = case.message["contract"]
@@ -69,9 +73,12 @@ def contract_is_known(case: ReadCall) -> Finding:
 
 
 @check(
-    "AUTH-ORDER", PLANNED,
-    "not for a market order of this account", "An account that is given away for nothing that the plan asks for.", PLAN,
-)  # fmt: skip
+    "AUTH-ORDER",
+    PLANNED,
+    "not for a market order of this account",
+    "An account that is given away for nothing that the plan asks for.",
+    PLAN,
+)
 def order_is_of_the_account(case: Planned) -> Finding:
     """The plan's step ``order`` is a market order that this account signs, or that is signed for it."""
     wanted, giver = case.step.values.get("order"), case.step.signer.address

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.checks.model import PLAN, PLANNED, RECEIVED, Finding, Situation, check, same
+from airlock_shared.documents.requests import Header
 from airlock_shared.documents.transcript import GENESIS, Entry, machine_of
 from airlock_shared.plan.delegate_proofs import challenge_of, is_waived
-from airlock_shared.plan.model import APART, Step
+from airlock_shared.plan.model import APART, Plan, Step
 from airlock_shared.venue.actions import REGISTRATIONS
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.requests import Header
-    from airlock_shared.plan.model import Plan
 
 
 class OwnRecord(NamedTuple):
@@ -60,29 +57,36 @@ class Steps(NamedTuple):
 
 
 @check(
-    "PIN-DEPLOYMENT", RECEIVED,
-    "not prepared under the pinned deployment", "A venue swapped for another.",
+    "PIN-DEPLOYMENT",
+    RECEIVED,
+    "not prepared under the pinned deployment",
+    "A venue swapped for another.",
     "Compare both fingerprints. Fetch and trust the deployment again only if you know why it changed.",
-)  # fmt: skip
+)
 def deployment_is_pinned(heading: Heading) -> Finding:
     """The document was prepared under the pinned deployment."""
     return same(heading.header.deployment, heading.situation.deployment.fingerprint)
 
 
 @check(
-    "PIN-REHEARSAL", RECEIVED,
-    "rehearsal and production are mixed", "A rehearsal payload signed with a real key.",
+    "PIN-REHEARSAL",
+    RECEIVED,
+    "rehearsal and production are mixed",
+    "A rehearsal payload signed with a real key.",
     "Use the rehearsal's own folder for rehearsals, and never its files elsewhere.",
-)  # fmt: skip
+)
 def rehearsal_is_apart(heading: Heading) -> Finding:
     """A rehearsal's document is for a rehearsal's deployment, and no other is."""
     return same(_kind(heading.header.rehearsal), _kind(heading.situation.deployment.rehearsal))
 
 
 @check(
-    "PLAN-FINGERPRINT", RECEIVED, "prepared for another plan", "A plan swapped or edited after it was agreed.",
+    "PLAN-FINGERPRINT",
+    RECEIVED,
+    "prepared for another plan",
+    "A plan swapped or edited after it was agreed.",
     "Name the plan for which they were prepared. If this is the right plan, prepare it again on the online machine.",
-)  # fmt: skip
+)
 def plan_is_the_same(heading: Heading) -> Finding:
     """The document was prepared for this plan, to the letter."""
     header, plan = heading.header, heading.situation.plan
@@ -93,9 +97,12 @@ def plan_is_the_same(heading: Heading) -> Finding:
 
 
 @check(
-    "PLAN-NAME", RECEIVED,
-    "the plan is for another deployment or ceremony", "Signing for the wrong venue.", PLAN,
-)  # fmt: skip
+    "PLAN-NAME",
+    RECEIVED,
+    "the plan is for another deployment or ceremony",
+    "Signing for the wrong venue.",
+    PLAN,
+)
 def names_agree(heading: Heading) -> Finding:
     """Document, plan and deployment name one ceremony and one deployment."""
     header, plan, deployment = heading.header, heading.situation.plan, heading.situation.deployment
@@ -126,11 +133,13 @@ _NO_HEAD = "none of this machine"
 
 
 @check(
-    "PIN-HEAD", RECEIVED,
-    "the records of the two machines do not fit together", "A machine that was set back, and has forgotten what it did.",
+    "PIN-HEAD",
+    RECEIVED,
+    "the records of the two machines do not fit together",
+    "A machine that was set back, and has forgotten what it did.",
     "Find out which machine was set back. If this one: put its folder aside, and begin with a new one. If the online "
     "machine, or if it never saw the last signatures: give it those (submit, or only report make), and prepare again.",
-)  # fmt: skip
+)
 def head_is_known(heading: Heading) -> Finding:
     """The head that the online machine has seen of this machine is in its transcript; there is one if one was handed out.
 
@@ -162,11 +171,12 @@ HEADER_CHECKS = (
 
 
 @check(
-    "PLAN-PEOPLE", RECEIVED,
+    "PLAN-PEOPLE",
+    RECEIVED,
     "the plan requires a witness, and no ceremony with one is open on this machine",
     "A signature that one person made alone.",
     "Begin the ceremony on this machine: airlock-offline ceremony begin --plan PLAN. Then sign again.",
-)  # fmt: skip
+)
 def people_are_present(attended: Attended) -> Finding:
     """A plan that requires a witness is signed in its open ceremony, in which somebody is the signer and the witness."""
     plan, people = attended
@@ -185,9 +195,12 @@ def part_of(plan: Plan, signer: str) -> list[str]:
 
 
 @check(
-    "PLAN-STEPS", RECEIVED,
-    "steps missing, extra, repeated or out of order", "A payload that is not in the plan.", PLAN,
-)  # fmt: skip
+    "PLAN-STEPS",
+    RECEIVED,
+    "steps missing, extra, repeated or out of order",
+    "A payload that is not in the plan.",
+    PLAN,
+)
 def steps_are_planned(steps: Steps) -> Finding:
     """The items' steps are those that the plan has there, each once, in its order; a part without a step is none."""
     got, agreed = list(steps.got), list(steps.planned)
@@ -230,10 +243,12 @@ class KeyEvidence(NamedTuple):
 
 
 @check(
-    "PROOF-DELEGATE", PLANNED,
-    "there is no proof that the delegate key is held", "An address registered by mistake.",
+    "PROOF-DELEGATE",
+    PLANNED,
+    "there is no proof that the delegate key is held",
+    "An address registered by mistake.",
     "Run airlock-offline delegate challenge, have the delegate key sign it, then airlock-offline delegate check.",
-)  # fmt: skip
+)
 def key_is_proved(evidence: KeyEvidence) -> Finding | None:
     """The delegate key that a step registers was proved, or the plan waives that."""
     if evidence.step.action.name not in REGISTRATIONS:

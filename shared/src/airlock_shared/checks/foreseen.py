@@ -31,8 +31,13 @@ _LEDGER_PATH = re.compile(r"m/(?:44'/60'|45')(?:/.*)?")
 """What the Ethereum app may derive. Source: its ``makefile_conf/chain/ethereum.mk``, ``PATH_APP_LOAD_PARAMS``."""
 
 _TIMES = (times.units_are_right, times.deadline_is_ahead, times.expiry_is_ahead, times.position_is_past)
-_OF_INTENTS = (agreement.nothing_is_undecided, agreement.choices_are_limited, agreement.signer_may_sign,
-               agreement.order_type_fits, agreement.open_type_fits)  # fmt: skip
+_OF_INTENTS = (
+    agreement.nothing_is_undecided,
+    agreement.choices_are_limited,
+    agreement.signer_may_sign,
+    agreement.order_type_fits,
+    agreement.open_type_fits,
+)
 _OF_CALLS = (agreement.nothing_is_undecided, agreement.choices_are_limited, transaction.account_is_planned,
              transaction.pair_is_pinned, transaction.spender_is_pinned, transaction.approval_is_bounded)  # fmt: skip
 
@@ -84,8 +89,13 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
         may = {leaf.rule.parameter for leaf in found.fields}
         for name in [name for name in step.values if name not in may]:
             kind = "call" if step.action.call else "struct"
-            yield _error("PLAN-FIELD", f"the {kind} has no such field", f"{fields}.{name}", step.values[name].text,
-                         f"one of {sorted(filter(None, may))}")  # fmt: skip
+            yield _error(
+                "PLAN-FIELD",
+                f"the {kind} has no such field",
+                f"{fields}.{name}",
+                step.values[name].text,
+                f"one of {sorted(filter(None, may))}",
+            )
     message: dict[str, Any] = {}
     for leaf, type_name in zip(found.fields, _types(found), strict=True):
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airlock_shared.checks.model import (
     NAMED,
@@ -22,16 +22,13 @@ from airlock_shared.checks.model import (
     checks_of_reading,
     same,
 )
+from airlock_shared.documents.deployment import Domain
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import encode_struct
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Definitions, Hashes, TypedData, read_integer, read_types
 from airlock_shared.ethereum.signatures import checksum_address, is_address, keccak256
+from airlock_shared.plan.model import Step
 from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent, abi_type_of, abi_values_of, types_of_text
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.deployment import Domain
-    from airlock_shared.plan.model import Step
-
 
 DOMAIN_DEFINITION = [{"name": name, "type": type_name} for name, type_name in DOMAIN_MEMBERS]
 DOMAIN_TYPES = read_types({DOMAIN_TYPE: DOMAIN_DEFINITION})
@@ -55,9 +52,12 @@ def _pinned(case: Named | ReadIntent | IntentCase) -> Domain:
 
 
 @check(
-    "TYPES-KNOWN", RECEIVED,
-    "a struct that Airlock does not know", "A message whose meaning Airlock cannot show.", STOP,
-)  # fmt: skip
+    "TYPES-KNOWN",
+    RECEIVED,
+    "a struct that Airlock does not know",
+    "A message whose meaning Airlock cannot show.",
+    STOP,
+)
 def struct_is_known(case: Received) -> Finding:
     """The struct is one that the pinned deployment describes."""
     name = case.request.payload["primaryType"]
@@ -66,18 +66,24 @@ def struct_is_known(case: Received) -> Finding:
 
 
 @check(
-    "TYPES-INTENT", RECEIVED,
-    "the payload's name is not that of its type", "A label that hides the type.", STOP,
-)  # fmt: skip
+    "TYPES-INTENT",
+    RECEIVED,
+    "the payload's name is not that of its type",
+    "A label that hides the type.",
+    STOP,
+)
 def intent_is_primary_type(case: Received) -> Finding:
     """The payload's ``intent`` is its ``primaryType`` (specification, "Signable intent payload")."""
     return same(case.request.payload["intent"], case.request.payload["primaryType"])
 
 
 @check(
-    "TYPES-PINNED", NAMED,
-    "the type definition is not the pinned one", "A field renamed, retyped, moved or added.", STOP,
-)  # fmt: skip
+    "TYPES-PINNED",
+    NAMED,
+    "the type definition is not the pinned one",
+    "A field renamed, retyped, moved or added.",
+    STOP,
+)
 def types_are_pinned(case: Named) -> Finding:
     """``types`` is the pinned definition exactly; ``EIP712Domain`` may be listed with its four canonical fields."""
     types: dict[str, Any] = case.request.payload["types"]
@@ -97,9 +103,12 @@ def _differs_in_spelling(types: dict[str, Any], encode_type: str) -> bool:
 
 
 @check(
-    "DOMAIN-FIELDS", RECEIVED,
-    "the domain has other fields than the four", "A domain that binds the signature to less, or to something else.", STOP,
-)  # fmt: skip
+    "DOMAIN-FIELDS",
+    RECEIVED,
+    "the domain has other fields than the four",
+    "A domain that binds the signature to less, or to something else.",
+    STOP,
+)
 def domain_fields(case: Received) -> Finding:
     """The domain has exactly the four fields."""
     domain = case.request.payload["domain"]
@@ -113,9 +122,12 @@ def domain_name(case: Named) -> Finding:
 
 
 @check(
-    "DOMAIN-VERSION", NAMED,
-    "the domain's version is not the pinned one", "An intent for another contract version.", STOP,
-)  # fmt: skip
+    "DOMAIN-VERSION",
+    NAMED,
+    "the domain's version is not the pinned one",
+    "An intent for another contract version.",
+    STOP,
+)
 def domain_version(case: Named) -> Finding:
     """The domain's version is the pinned one."""
     got, expected = case.request.payload["domain"].get("version"), _pinned(case).version
@@ -123,11 +135,12 @@ def domain_version(case: Named) -> Finding:
 
 
 @check(
-    "DOMAIN-CHAIN", NAMED,
+    "DOMAIN-CHAIN",
+    NAMED,
     "the chain id is not the pinned one",
     "An intent that executes on another chain.",
     "Check which network the builder serves, and fetch the deployment again if you meant to change it.",
-)  # fmt: skip
+)
 def domain_chain(case: Named) -> Finding:
     """The domain's chain id is the pinned one, as an integer or a decimal string."""
     got, expected = case.request.payload["domain"].get("chainId"), _pinned(case).chain_id
@@ -139,11 +152,12 @@ def domain_chain(case: Named) -> Finding:
 
 
 @check(
-    "DOMAIN-CONTRACT", NAMED,
+    "DOMAIN-CONTRACT",
+    NAMED,
     "the verifying contract is not the pinned one for this struct",
     "An intent for another contract, or a trading intent under the referral domain.",
     STOP,
-)  # fmt: skip
+)
 def domain_contract(case: Named) -> Finding:
     """The verifying contract is the pinned one of this struct's domain; the other domain's is refused like any other."""
     got, expected = case.request.payload["domain"].get("verifyingContract"), _pinned(case).contract
@@ -196,18 +210,24 @@ def _in_hex(got: str, value: bytes) -> Finding:
 
 
 @check(
-    "DIGEST-MATCH", READ,
-    "the payload's digest is not that of its message", "A digest of a message that is not the one shown.", STOP,
-)  # fmt: skip
+    "DIGEST-MATCH",
+    READ,
+    "the payload's digest is not that of its message",
+    "A digest of a message that is not the one shown.",
+    STOP,
+)
 def digest_matches(case: ReadIntent) -> Finding:
     """The digest recomputed under the pinned domain is the payload's."""
     return _in_hex(case.request.payload["digest"], case.hashes.digest)
 
 
 @check(
-    "ENC-MATCH", READ,
-    "encodedIntent is not the encoding of the message", "Executing something that was not signed.", STOP,
-)  # fmt: skip
+    "ENC-MATCH",
+    READ,
+    "encodedIntent is not the encoding of the message",
+    "Executing something that was not signed.",
+    STOP,
+)
 def encoding_matches(case: ReadIntent) -> Finding:
     """``encodedIntent`` is byte for byte ``abi.encode`` of the message in the contract's order."""
     return _in_hex(case.request.payload["encodedIntent"], encoding_of(case.intent, case.message))

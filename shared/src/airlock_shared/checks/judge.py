@@ -8,7 +8,7 @@ needs the signature, and header, steps, people and clock are functions of their 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.checks import agreement, authorization, document, intent, nonces, times, transaction
 from airlock_shared.checks.document import KeyEvidence, key_is_proved
@@ -32,14 +32,11 @@ from airlock_shared.checks.model import (
     checks_of_reading,
 )
 from airlock_shared.checks.times import Clock, time_is_stated
+from airlock_shared.documents.requests import Header, Request
+from airlock_shared.documents.signatures import Answer
 from airlock_shared.errors import ExitCode, Refusal
 from airlock_shared.ethereum.signatures import checksum_address, recover
 from airlock_shared.venue.services import AUTHORIZATION
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.requests import Header, Request
-    from airlock_shared.documents.signatures import Answer
-
 
 # ---- verdicts -------------------------------------------------------------------------------------------------------
 # The verdicts on an item or a document, in the checks' fixed order.

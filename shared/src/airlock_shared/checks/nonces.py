@@ -15,16 +15,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from airlock_shared.checks.model import REBUILD, SIGNABLE, Case, Finding, IntentCase, Situation, check
+from airlock_shared.documents.transcript import Entry
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.units import utc_text
 from airlock_shared.venue.kinds import leaf
 from airlock_shared.wire.members import Form, Kinds, read_some
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.transcript import Entry
 
 SIGNING, SIGNED, SIGNED_LATE, NOT_SIGNED = "signing", "signed", "signed-late", "not-signed"
 """The transcript's events: the device is about to be asked, has signed, has signed after its time, has surely not signed."""
@@ -124,8 +122,18 @@ def read_use(data: dict[str, Any]) -> Use:
     if replaces:
         read_some(data, "signed", {"replaces": str})
     contract = parse_address(data["contract"]) if data["contract"] else b""
-    return Use(data["digest"], data["chain_id"], contract, parse_address(data["signer"]), parse_address(data["trader"]),
-               int(data["nonce"]), data["ceremony"], data["step"], deadline_ms, replaces)  # fmt: skip
+    return Use(
+        data["digest"],
+        data["chain_id"],
+        contract,
+        parse_address(data["signer"]),
+        parse_address(data["trader"]),
+        int(data["nonce"]),
+        data["ceremony"],
+        data["step"],
+        deadline_ms,
+        replaces,
+    )
 
 
 class UsedNonces:
@@ -257,11 +265,13 @@ _SIGNED_ELSEWHERE = Finding(
 
 
 @check(
-    "NONCE-USED", SIGNABLE,
-    "something else was signed with this nonce", "Two signatures of which only one can ever be used.",
+    "NONCE-USED",
+    SIGNABLE,
+    "something else was signed with this nonce",
+    "Two signatures of which only one can ever be used.",
     "To replace the earlier one, name it in the plan under [[steps]], as shown here. Otherwise prepare again: an "
     "intent with another nonce of the builder; a transaction as soon as the node counts the earlier one.",
-)  # fmt: skip
+)
 def nonce_is_unused(spending: Spending) -> Finding:
     """No other digest with this nonce was signed for this contract by the signer or for the trader, but what is replaced.
 
@@ -285,11 +295,13 @@ def nonce_is_unused(spending: Spending) -> Finding:
 
 
 @check(
-    "NONCE-REPLACES", SIGNABLE,
-    "this does not replace the signature that the plan names", "Two signatures that both execute.",
+    "NONCE-REPLACES",
+    SIGNABLE,
+    "this does not replace the signature that the plan names",
+    "Two signatures that both execute.",
     "Compare the plan with this machine's transcript. A replacement has the chain, contract, signer, trader and nonce "
     "of what it replaces: an intent's nonce stands in the plan, a transaction's can be given by prepare --nonce.",
-)  # fmt: skip
+)
 def replacement_is_one(spending: Spending) -> Finding | None:
     """What the plan names as replaced was signed on this machine, over another digest, and has the same nonce."""
     use = spending.use
@@ -323,11 +335,13 @@ _NOTHING = "nothing that may still execute"
 
 
 @check(
-    "NONCE-PENDING", SIGNABLE,
-    "an earlier signature for this step may still execute", "A step that is executed twice.",
+    "NONCE-PENDING",
+    SIGNABLE,
+    "an earlier signature for this step may still execute",
+    "A step that is executed twice.",
     "Wait until it can no longer execute, and find out whether it did. Or agree on a plan that replaces it, with the "
     "same nonce. If it has no deadline, cancel it at the venue, and agree on a new plan with another id for the step.",
-)  # fmt: skip
+)
 def earlier_is_over(spending: Spending) -> Finding:
     """What was signed for this step before can no longer execute: its deadline is past, whatever the clock's error."""
     if not spending.used.knows_signed:
@@ -358,9 +372,12 @@ def may_execute(earlier: Use, situation: Situation) -> bool:
 
 
 @check(
-    "NONCE-BATCH", SIGNABLE,
-    "two items of the document have one nonce", "Two signatures of which only one can ever be used.", REBUILD,
-)  # fmt: skip
+    "NONCE-BATCH",
+    SIGNABLE,
+    "two items of the document have one nonce",
+    "Two signatures of which only one can ever be used.",
+    REBUILD,
+)
 def nonce_is_alone(spending: Spending) -> Finding:
     """No other item of the document has this nonce for this contract, by the signer or for the trader.
 

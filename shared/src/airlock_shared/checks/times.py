@@ -7,7 +7,7 @@ age of a stamp; how far ahead a deadline may lie is widened by the uncertainty.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.checks.model import (
     AGAIN,
@@ -23,13 +23,11 @@ from airlock_shared.checks.model import (
     ReadPayload,
     check,
 )
+from airlock_shared.documents.transcript import Entry
 from airlock_shared.plan.decisions import CLOCK_SKEW_MS, SIGN_AGE_AT_MOST_MS
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds, span_text, utc_text
 from airlock_shared.venue.kinds import EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, path_of, value_of
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.transcript import Entry
 
 
 @check("TIME-UNIT", READ, "milliseconds and seconds are mixed up", "A deadline fifty thousand years away.", REBUILD)
@@ -91,9 +89,12 @@ def deadline_is_near(case: ReadIntent) -> Finding | None:
 
 
 @check(
-    "TIME-STAMP", READ,
-    "signTimestamp is in the future or old", "A trigger without a deadline, signed long ago.", AGAIN,
-)  # fmt: skip
+    "TIME-STAMP",
+    READ,
+    "signTimestamp is in the future or old",
+    "A trigger without a deadline, signed long ago.",
+    AGAIN,
+)
 def stamp_is_fresh(case: ReadIntent) -> Finding | None:
     """``signTimestamp`` is not in the future and not old: the struct has no deadline, so this is its only age."""
     value = value_of(case.fields, case.message, SIGNED_AT)
@@ -224,10 +225,12 @@ def clock_of(entries: Sequence[Entry], now_ms: int, uptime: Uptime | None = None
 
 
 @check(
-    "TIME-CLOCK", RECEIVED,
-    _REFUSAL, "A clock that makes an old signature look young.",
+    "TIME-CLOCK",
+    RECEIVED,
+    _REFUSAL,
+    "A clock that makes an old signature look young.",
     "Read the time from a watch and run airlock-offline preflight --time, then go on.",
-)  # fmt: skip
+)
 def time_is_stated(clock: Clock) -> Finding:
     """A person stated the time within the last 24 hours, and the clock agreed; without a statement nobody can judge."""
     last = clock.last

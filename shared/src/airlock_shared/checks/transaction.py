@@ -65,9 +65,12 @@ def read_call(case: Received) -> Decoded:
 
 
 @check(
-    "TX-KEYS", RECEIVED,
-    "members that an unsigned transaction does not have", "Access lists, blobs or authorisations.", STOP,
-)  # fmt: skip
+    "TX-KEYS",
+    RECEIVED,
+    "members that an unsigned transaction does not have",
+    "Access lists, blobs or authorisations.",
+    STOP,
+)
 def keys_are_known(case: Received) -> Finding:
     """The payload has the members of an unsigned transaction and no others: no access list, blobs or authorisations."""
     unknown = sorted(set(case.request.payload) - _KEYS)
@@ -75,11 +78,12 @@ def keys_are_known(case: Received) -> Finding:
 
 
 @check(
-    "TX-CHAIN", RECEIVED,
+    "TX-CHAIN",
+    RECEIVED,
     "the chain id is not the pinned one",
     "A transaction for another chain.",
     "Check which network the builder serves, and fetch the deployment again if you meant to change it.",
-)  # fmt: skip
+)
 def transaction_chain_is_pinned(case: Received) -> Finding:
     """The chain id is the pinned one."""
     return same(case.request.payload["chainId"], case.situation.deployment.chain_id)
@@ -99,9 +103,12 @@ def contract_is_pinned(case: ReadCall) -> Finding:
 
 
 @check(
-    "TX-FROM", PLANNED,
-    "from is not the signer", "A transaction that another account would have to send.", REBUILD,
-)  # fmt: skip
+    "TX-FROM",
+    PLANNED,
+    "from is not the signer",
+    "A transaction that another account would have to send.",
+    REBUILD,
+)
 def sender_is_signer(case: Planned) -> Finding:
     """``from`` is the account that the plan names to sign."""
     return _address(case.request.payload["from"], case.step.signer.address, "the signer")
@@ -112,12 +119,13 @@ def _address(got: str, expected: bytes | None, what: str) -> Finding:
 
 
 @check(
-    "TX-VALUE", READ,
+    "TX-VALUE",
+    READ,
     "it sends native currency that the plan does not allow",
     "Money sent with a call that needs none, or more than its fee.",
     "Stop, if the plan means that nothing is sent. Where the venue takes a fee with this call, its pinned profile says so, "
     "and the plan has native_fee_at_most.",
-)  # fmt: skip
+)
 def no_more_than_the_fee_is_sent(case: ReadCall) -> Finding:
     """``value`` is zero, but for a call whose pinned profile has a fee: there it keeps the plan's limit."""
     got, wei = case.request.payload["value"], value_wei(case.request.payload)
@@ -127,9 +135,12 @@ def no_more_than_the_fee_is_sent(case: ReadCall) -> Finding:
 
 
 @check(
-    "TX-TRADER", CASE,
-    "not made for the plan's account", "A delegated call for somebody else's account.", STOP,
-)  # fmt: skip
+    "TX-TRADER",
+    CASE,
+    "not made for the plan's account",
+    "A delegated call for somebody else's account.",
+    STOP,
+)
 def account_is_planned(case: CallCase) -> Finding:
     """The call is made for the plan's account: by itself, or by the delegate that the plan names for it."""
     signer = case.step.signer
@@ -141,20 +152,24 @@ def account_is_planned(case: CallCase) -> Finding:
 
 
 @check(
-    "TX-DELEGATE", READ,
+    "TX-DELEGATE",
+    READ,
     "the delegate's registration is not active",
     "A call that the contract would reject.",
     "Register the delegate, or renew it, and prepare again.",
-)  # fmt: skip
+)
 def call_delegation_is_live(case: ReadCall) -> Finding | None:
     """A delegate's registration was read, is enabled, and has not run out."""
     return None if case.call.delegated_for is None else registration_is_live(case, "canDelegatedAction")
 
 
 @check(
-    "TX-PAIR", READ,
-    "a pair that is not pinned, or not of this call's kind", "An order on a market that is not the one shown.", PLAN,
-)  # fmt: skip
+    "TX-PAIR",
+    READ,
+    "a pair that is not pinned, or not of this call's kind",
+    "An order on a market that is not the one shown.",
+    PLAN,
+)
 def pair_is_pinned(case: ReadCall) -> Finding | None:
     """The call's pair is one of the pinned deployment, and of the kind that the call is for.
 
@@ -181,9 +196,12 @@ def pair_is_pinned(case: ReadCall) -> Finding | None:
 
 
 @check(
-    "TX-SPENDER", READ,
-    "the approval is not for the pinned trading storage", "A contract that takes the USDC.", STOP,
-)  # fmt: skip
+    "TX-SPENDER",
+    READ,
+    "the approval is not for the pinned trading storage",
+    "A contract that takes the USDC.",
+    STOP,
+)
 def spender_is_pinned(case: ReadCall) -> Finding | None:
     """An approval is for the pinned trading storage and nobody else."""
     if case.call.call.name != "approve":
@@ -195,11 +213,12 @@ def spender_is_pinned(case: ReadCall) -> Finding | None:
 
 
 @check(
-    "TX-UNLIMITED", CASE,
+    "TX-UNLIMITED",
+    CASE,
     "an unlimited approval that the plan does not ask for",
     "A contract that may take everything.",
-    'Write the amount into the plan, or the word unlimited if you really mean that.',
-)  # fmt: skip
+    "Write the amount into the plan, or the word unlimited if you really mean that.",
+)
 def approval_is_bounded(case: CallCase) -> Finding | None:
     """An approval of more than there can ever be is unlimited, and only the word ``unlimited`` in the plan asks for it."""
     if case.call.call.name != "approve":
@@ -210,9 +229,12 @@ def approval_is_bounded(case: CallCase) -> Finding | None:
 
 
 @check(
-    "TX-FEES", RECEIVED,
-    "fees above the plan's limit, or contradictory fees", "A treasury spent on fees.", REBUILD,
-)  # fmt: skip
+    "TX-FEES",
+    RECEIVED,
+    "fees above the plan's limit, or contradictory fees",
+    "A treasury spent on fees.",
+    REBUILD,
+)
 def fees_are_limited(case: Received) -> Finding:
     """The fee per gas keeps the plan's limit, and the priority fee keeps the fee."""
     filled, most = case.request.filled, case.situation.plan.limits.max_fee_at_most_wei
@@ -224,9 +246,12 @@ def fees_are_limited(case: Received) -> Finding:
 
 
 @check(
-    "TX-GAS", RECEIVED,
-    "an unreasonable gas limit", "A transaction that cannot succeed, or pays for nothing.", REBUILD,
-)  # fmt: skip
+    "TX-GAS",
+    RECEIVED,
+    "an unreasonable gas limit",
+    "A transaction that cannot succeed, or pays for nothing.",
+    REBUILD,
+)
 def gas_is_reasonable(case: Received) -> Finding:
     """The gas limit is between a bare transfer and what no call of the table needs."""
     gas = case.request.filled.gas

@@ -78,9 +78,15 @@ def _digests_in(path: Path, *, hand_over: bool = False) -> Collection[str] | Non
 
 
 def remove_copies(
-    folder: Path, copies: Collection[KeptCopy], found: Mapping[str, Liveness], transcript: TranscriptFile, at_ms: int,
-    *, piped: bool, as_json: bool,
-) -> None:  # fmt: skip
+    folder: Path,
+    copies: Collection[KeptCopy],
+    found: Mapping[str, Liveness],
+    transcript: TranscriptFile,
+    at_ms: int,
+    *,
+    piped: bool,
+    as_json: bool,
+) -> None:
     """Say of each copy whether it is removed or kept and why, have a person confirm, record it, and remove.
 
     Raises ``Declined`` without the whole word Yes, and ``UsageError`` when it cannot be recorded or removed.

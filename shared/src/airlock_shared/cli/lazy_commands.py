@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import click
 from click.shell_completion import CompletionItem
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
 
 READER = "airlock.picture-reader"
 """Where a program keeps, in its context's ``meta``, what reads pictures for its commands (``qr.sources.Reader``)."""

@@ -30,8 +30,8 @@ from airlock_shared.cli.terminal import (
 from airlock_shared.errors import AirlockError, ExitCode, PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.authoring import ask_plan, write_plan
-from airlock_shared.plan.known import NOTHING, known_from
-from airlock_shared.plan.mistakes import find_mistakes
+from airlock_shared.plan.known import NOTHING, KnownValues, known_from
+from airlock_shared.plan.mistakes import Mistake, find_mistakes
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.questions import GivenAnswers, People
 from airlock_shared.plan.reader import MAX_PLAN_BYTES
@@ -42,9 +42,6 @@ from airlock_shared.text.words import spoken
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
-    from airlock_shared.plan.known import KnownValues
-    from airlock_shared.plan.mistakes import Mistake
-    from airlock_shared.plan.questions import GivenAnswers
 
 _QUOTED = 240
 DEPLOYMENTS = "airlock.deployments"  # where a half keeps, in its context's ``meta``, how its deployments are read

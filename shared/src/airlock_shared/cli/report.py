@@ -205,5 +205,9 @@ def read_folder(folder: Path) -> tuple[bytes, bytes, dict[str, bytes]]:
 
 
 def _stray(path: Path) -> DocumentError:
-    return DocumentError("REPORT-ARTEFACT", "a file that does not belong in an evidence folder", got=path.name[:80],
-                         do="find out who put it there; the report does not cover it")  # fmt: skip
+    return DocumentError(
+        "REPORT-ARTEFACT",
+        "a file that does not belong in an evidence folder",
+        got=path.name[:80],
+        do="find out who put it there; the report does not cover it",
+    )

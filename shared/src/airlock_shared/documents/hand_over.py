@@ -38,8 +38,13 @@ def parse_hand_over(data: bytes) -> tuple[str, dict[str, bytes]]:
     read_matching(value["ceremony"], "hand-over.ceremony", NAME, "a name in lower case")
     texts: dict[str, str] = read_members(value["files"], "hand-over.files", dict.fromkeys(value["files"], str))
     if not 0 < len(texts) <= FILES_AT_MOST:
-        raise DocumentError("DOC-FIELD", "a hand-over of no files, or of too many", got=str(len(texts)),
-                            expected=f"1 to {FILES_AT_MOST}", do="show it again")  # fmt: skip
+        raise DocumentError(
+            "DOC-FIELD",
+            "a hand-over of no files, or of too many",
+            got=str(len(texts)),
+            expected=f"1 to {FILES_AT_MOST}",
+            do="show it again",
+        )
     for name in texts:
         read_matching(name, "hand-over.files", _FILE, "the name of a document")
     to_json(value)  # each text has a form in UTF-8

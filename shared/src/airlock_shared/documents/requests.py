@@ -149,10 +149,20 @@ def read_request(value: Any, where: str = "item") -> Request:
     if delegation := value.get("delegation"):
         read_members(delegation, f"{where}.delegation", _DELEGATION, _MAY)
     return Request(
-        value["step"], value["action"], value["endpoint"], value["fields"], payload, route["to"],
-        route.get("order_type"), route.get("reason", ""), signer["address"], signer["path"], delegation, transaction,
+        value["step"],
+        value["action"],
+        value["endpoint"],
+        value["fields"],
+        payload,
+        route["to"],
+        route.get("order_type"),
+        route.get("reason", ""),
+        signer["address"],
+        signer["path"],
+        delegation,
+        transaction,
         route.get("replaces", ""),
-    )  # fmt: skip
+    )
 
 
 def parse_requests(data: bytes) -> tuple[Header, list[Request], str]:

@@ -275,8 +275,12 @@ def read_types(types: MessageValue) -> Definitions:
         if not _IDENTIFIER.fullmatch(name.replace(":", "_")):
             raise Refusal("TYPES-FORM", "not a name for a struct", got=repr(name[:80]), expected="an identifier")
         if name in _TYPE_WORDS or _LIKE_A_TYPE.fullmatch(name):
-            raise Refusal("TYPES-FORM", "a struct has the name of a type of Solidity, or one like it", got=repr(name[:80]),
-                          expected="a name that no reader takes for a type")  # fmt: skip
+            raise Refusal(
+                "TYPES-FORM",
+                "a struct has the name of a type of Solidity, or one like it",
+                got=repr(name[:80]),
+                expected="a name that no reader takes for a type",
+            )
         if type(members) is not list or len(members) > MAX_MEMBERS:
             raise Refusal("TYPES-FORM", f"not a list of at most {MAX_MEMBERS} members", got=brief(members)).at(name)
         result = []

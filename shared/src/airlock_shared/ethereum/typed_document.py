@@ -52,11 +52,19 @@ def read_typed_data(document: MessageValue) -> tuple[TypedData, Hashes]:
         raise Refusal("TYPES-PRIMARY", "the domain itself is not a message", got=primary_type)
     definitions = read_types(types)
     if named := [name for name in definitions.structs if "$" in name]:
-        raise Refusal("TYPES-FORM", "a struct's name has a $, which other programs read differently",
-                      got=repr(named[0][:80]), expected="letters, digits and _")  # fmt: skip
+        raise Refusal(
+            "TYPES-FORM",
+            "a struct's name has a $, which other programs read differently",
+            got=repr(named[0][:80]),
+            expected="letters, digits and _",
+        )
     if found := [name for name in definitions.structs if ":" in name and not _is_alone(name, definitions.structs)]:
-        raise Refusal("TYPES-FORM", "a struct's name has a :, and other programs do not find what it holds or what holds it",
-                      got=repr(found[0][:80]), expected="a : only in a struct that neither holds nor is held")  # fmt: skip
+        raise Refusal(
+            "TYPES-FORM",
+            "a struct's name has a :, and other programs do not find what it holds or what holds it",
+            got=repr(found[0][:80]),
+            expected="a : only in a struct that neither holds nor is held",
+        )
     members, domain, domain_separator = _read_domain(definitions, document["domain"])
     try:
         message = definitions.read(primary_type, document["message"])

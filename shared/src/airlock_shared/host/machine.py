@@ -168,8 +168,11 @@ def closure_line(requirements: Path) -> Observed:
     except (OSError, UnicodeDecodeError):
         return Observed("program", "packages", "no list of pinned versions is beside the program")
     pinned = _PINNED.findall(text)
-    odd = [f"{name} {found or 'is missing'}, pinned {wanted}" for name, wanted, marker in pinned
-           if (found := installed(name)) != wanted and (found or ";" not in marker)]  # fmt: skip
+    odd = [
+        f"{name} {found or 'is missing'}, pinned {wanted}"
+        for name, wanted, marker in pinned
+        if (found := installed(name)) != wanted and (found or ";" not in marker)
+    ]
     if odd:
         return fault("program", "packages", "; ".join(odd), "set the environment up again from the pinned file")
     return Observed("program", "packages", f"all {len(pinned)} are of the pinned versions")

@@ -160,9 +160,12 @@ def plain_form(value: Any, where: str, telling: Telling = RAISE_FIRST) -> Any:
         if type(value) is datetime and value.tzinfo is not None:
             return utc_form(value, where)
         raise plan_error(
-            "PLAN-AMOUNT", "a plan holds texts, whole numbers and times with a zone", where, got=repr(value)[:80],
+            "PLAN-AMOUNT",
+            "a plan holds texts, whole numbers and times with a zone",
+            where,
+            got=repr(value)[:80],
             do="write an amount in quotes, such as '64000.5', and a time such as 2027-03-31T00:00:00Z",
-        )  # fmt: skip
+        )
 
 
 def read_roles(roles: Any) -> tuple[str, ...]:
@@ -179,14 +182,29 @@ def _read_witness(ceremony: dict[str, Any], roles: tuple[str, ...]) -> str:
     """Return whether a witness is required, empty when the plan does not say. Raises ``PlanError("PLAN-FORM")``."""
     said, where = ceremony.get("witness", ""), "ceremony.witness"
     if "witness" in ceremony and said not in WITNESS:
-        raise plan_error("PLAN-FORM", "the plan says neither that a witness is required nor that none is", where,
-                         got=repr(said)[:80], expected="'required' or 'none'")  # fmt: skip
+        raise plan_error(
+            "PLAN-FORM",
+            "the plan says neither that a witness is required nor that none is",
+            where,
+            got=repr(said)[:80],
+            expected="'required' or 'none'",
+        )
     if said == "required" and not set(APART) <= set(roles):
-        raise plan_error("PLAN-FORM", "a witness is required, and the roles lack one", where, got=repr(list(roles))[:80],
-                         expected=f"roles with {' and '.join(APART)}")  # fmt: skip
+        raise plan_error(
+            "PLAN-FORM",
+            "a witness is required, and the roles lack one",
+            where,
+            got=repr(list(roles))[:80],
+            expected=f"roles with {' and '.join(APART)}",
+        )
     if said == "none" and "witness" in roles:
-        raise plan_error("PLAN-FORM", "the plan names a witness, and says that none is required", where,
-                         got=repr(list(roles))[:80], expected="'required', or roles without a witness")  # fmt: skip
+        raise plan_error(
+            "PLAN-FORM",
+            "the plan names a witness, and says that none is required",
+            where,
+            got=repr(list(roles))[:80],
+            expected="'required', or roles without a witness",
+        )
     return str(said)
 
 
@@ -223,8 +241,13 @@ def read_signer(name: str, table: Any, telling: Telling = RAISE_FIRST) -> Signer
         path = read_text(table, where, "path", DERIVATION_PATH)
     with telling:
         if show not in ("fields", "hashes"):
-            raise plan_error("PLAN-FORM", "unknown way to show a message", f"{where}.show", got=repr(show)[:40],
-                             expected="'fields' or 'hashes'")  # fmt: skip
+            raise plan_error(
+                "PLAN-FORM",
+                "unknown way to show a message",
+                f"{where}.show",
+                got=repr(show)[:40],
+                expected="'fields' or 'hashes'",
+            )
     with telling:
         if delegate_of is not None:
             delegate_of = read_address(delegate_of, f"{where}.delegate_of")
@@ -241,31 +264,52 @@ def _read_step(
     with telling:
         step_id = read_text(step, where, "id", NAME)
         if taken.setdefault(step_id, where) != where:
-            raise plan_error("PLAN-FORM", "two steps have the same id", f"{where}.id", got=step_id,
-                             expected=f"another id than {taken[step_id]}")  # fmt: skip
+            raise plan_error(
+                "PLAN-FORM",
+                "two steps have the same id",
+                f"{where}.id",
+                got=step_id,
+                expected=f"another id than {taken[step_id]}",
+            )
     with telling:
         if "replaces" in step:
             replaced = read_text(step, where, "replaces", _DIGEST)
             if taken.setdefault(replaced, where) != where:
-                raise plan_error("PLAN-FORM", "two steps replace one signature", f"{where}.replaces",
-                                 got=replaced, expected="a signature is replaced once")  # fmt: skip
+                raise plan_error(
+                    "PLAN-FORM",
+                    "two steps replace one signature",
+                    f"{where}.replaces",
+                    got=replaced,
+                    expected="a signature is replaced once",
+                )
     with telling:
         asked = step.get("signer")
         if type(asked) is not str or asked not in signers:
-            raise plan_error("PLAN-SIGNER", "no such signer in the plan", f"{where}.signer", got=repr(asked)[:80],
-                             expected=f"one of {list(signers)}")  # fmt: skip
+            raise plan_error(
+                "PLAN-SIGNER",
+                "no such signer in the plan",
+                f"{where}.signer",
+                got=repr(asked)[:80],
+                expected=f"one of {list(signers)}",
+            )
         signer = signers[asked]
     name, fields, place = step.get("action"), step.get("fields"), f"{where}.fields"
     if name == CUSTOM:
         own, values = read_custom_fields(fields, place)
         if own.call and signer.delegate_of is not None:
-            raise plan_error("PLAN-SIGNER", "a call of this venue alone is made by its signer for itself, by no delegate",
-                             f"{where}.signer", got=signer.name, expected="a signer without delegate_of")  # fmt: skip
+            raise plan_error(
+                "PLAN-SIGNER",
+                "a call of this venue alone is made by its signer for itself, by no delegate",
+                f"{where}.signer",
+                got=signer.name,
+                expected="a signer without delegate_of",
+            )
         return Step(step_id, own, signer, values, replaced)
     action = ACTIONS.get(name) if type(name) is str else None
     if action is None:
-        raise plan_error("PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80],
-                         expected=f"one of {list(ACTIONS)}")  # fmt: skip
+        raise plan_error(
+            "PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80], expected=f"one of {list(ACTIONS)}"
+        )
     require_known_members(fields, place, _FIELDS[name], telling)
     values = read_values(action, fields, place, telling)
     for fault in value_faults(values, limits, place):
@@ -282,8 +326,13 @@ def read_custom_fields(fields: Any, where: str) -> tuple[Action, dict[str, Value
             "PLAN-FIELD", "a custom step names its struct or its call", f"{where}.struct", expected="a name"
         )
     if fields[kind] in (CATALOGUE if kind == "struct" else CALLS):
-        raise plan_error("PLAN-FIELD", f"this {kind} ships, and has an action of its own", f"{where}.{kind}",
-                         got=fields[kind], expected=f"a {kind} that the venue alone has")  # fmt: skip
+        raise plan_error(
+            "PLAN-FIELD",
+            f"this {kind} ships, and has an action of its own",
+            f"{where}.{kind}",
+            got=fields[kind],
+            expected=f"a {kind} that the venue alone has",
+        )
     struct, call = (fields[kind], "") if kind == "struct" else ("", fields[kind])
     values: dict[str, Value] = {}
     for path, value in fields.items():

@@ -93,11 +93,20 @@ def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
         if not parameter.unit.is_amount or not value:
             raise plan_error("PLAN-FIELD", "bounds are for amounts, and name at_least and at_most", where)
         if parameter.name in TRIGGERS:
-            raise plan_error("PLAN-FIELD", "bounds would be kept by a trigger that never fires, or by none", where,
-                             expected="one value in quotes")  # fmt: skip
+            raise plan_error(
+                "PLAN-FIELD",
+                "bounds would be kept by a trigger that never fires, or by none",
+                where,
+                expected="one value in quotes",
+            )
         if len(value) < 2:
-            raise plan_error("PLAN-FIELD", "one bound alone leaves the other side open", where, got=str(value)[:80],
-                             expected="at_least and at_most")  # fmt: skip
+            raise plan_error(
+                "PLAN-FIELD",
+                "one bound alone leaves the other side open",
+                where,
+                got=str(value)[:80],
+                expected="at_least and at_most",
+            )
         low, high = (read_amount(value[name], parameter.unit, f"{where}.{name}") for name in ("at_least", "at_most"))
         if low > high:
             raise plan_error("PLAN-FIELD", "at_least is above at_most", where)
@@ -146,8 +155,14 @@ def read_address(value: Any, where: str) -> bytes:
 def read_amount(value: Any, unit: Unit, where: str) -> int:
     """Return the raw integer of an amount in the unit's scale. Raises ``PlanError("PLAN-AMOUNT")``."""
     if type(value) not in (str, int):
-        raise plan_error("PLAN-AMOUNT", "not an amount", where, got=repr(value)[:80], expected="a decimal in quotes",
-                         do="write the amount in quotes, such as '64000.5'")  # fmt: skip
+        raise plan_error(
+            "PLAN-AMOUNT",
+            "not an amount",
+            where,
+            got=repr(value)[:80],
+            expected="a decimal in quotes",
+            do="write the amount in quotes, such as '64000.5'",
+        )
     try:
         return to_raw(str(value), unit)
     except Refusal as refusal:
@@ -157,8 +172,13 @@ def read_amount(value: Any, unit: Unit, where: str) -> int:
 def _read_time(unit: Unit, value: Any, where: str) -> Exact:
     if type(value) is datetime and value.tzinfo is not None:
         if value.microsecond:
-            raise plan_error("PLAN-FIELD", "a time with a fraction of a second; nothing is rounded", where,
-                             got=str(value), expected="whole seconds")  # fmt: skip
+            raise plan_error(
+                "PLAN-FIELD",
+                "a time with a fraction of a second; nothing is rounded",
+                where,
+                got=str(value),
+                expected="whole seconds",
+            )
         seconds = int(value.timestamp())
         return Exact(seconds if unit is UNIX_S else seconds * 1000, utc_form(value, where).replace("+00:00", "Z"))
     if type(value) not in (int, str) or not _COUNT.fullmatch(str(value)):
@@ -203,11 +223,18 @@ def limit_faults(limits: Limits) -> Iterator[PlanError]:
     """Yield what is wrong with the limits themselves: ``PLAN-OWN-LIMIT``."""
     least, most = limits.remaining_at_least_ms, limits.deadline_at_most_ms
     if most is not None and least > most:
-        what = "remaining_at_least is longer than deadline_at_most"
-        yield plan_error("PLAN-OWN-LIMIT", what, "limits.remaining_at_least",
-                         got=span_text(least // 1000), expected=f"at most {span_text(most // 1000)}")  # fmt: skip
-    highest = {"slippage_percent": limits.slippage_at_most_raw, "max_fee_gwei": limits.max_fee_at_most_wei,
-               "native_fee": limits.native_fee_at_most_wei}  # fmt: skip
+        yield plan_error(
+            "PLAN-OWN-LIMIT",
+            "remaining_at_least is longer than deadline_at_most",
+            "limits.remaining_at_least",
+            got=span_text(least // 1000),
+            expected=f"at most {span_text(most // 1000)}",
+        )
+    highest = {
+        "slippage_percent": limits.slippage_at_most_raw,
+        "max_fee_gwei": limits.max_fee_at_most_wei,
+        "native_fee": limits.native_fee_at_most_wei,
+    }
     for name, raw in highest.items():
         if raw is not None and raw < 0:
             yield plan_error("PLAN-OWN-LIMIT", "a limit below zero", f"limits.{name}_at_most", expected="0 or more")
@@ -223,8 +250,9 @@ def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Ite
         else:  # no number, or of a venue's own leaf, of which we know nothing
             continue
         if name in _NEVER_ZERO and ends[0] <= 0:
-            yield plan_error("PLAN-FIELD", "zero has no meaning here", f"{where}.{name}", got=value.text,
-                             expected="more than 0")  # fmt: skip
+            yield plan_error(
+                "PLAN-FIELD", "zero has no meaning here", f"{where}.{name}", got=value.text, expected="more than 0"
+            )
         if name == "slippagePercent":
             place, most = f"{where}.{name}", limits.slippage_at_most_raw
             if ends[0] < 0:

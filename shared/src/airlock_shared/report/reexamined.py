@@ -78,5 +78,9 @@ def _require_signature(examined: Examined, signed: Answer) -> None:
         check_signature(case, signed)
     digest, signer = "0x" + case.digest.hex(), case.request.signer
     if (signed.digest, signed.signer) != (digest, signer):
-        raise Refusal("REPORT-MATCH", f"the signature of step {step} is over something else, or by another key",
-                      got=f"{signed.digest} by {signed.signer}", expected=f"{digest} by {signer}")  # fmt: skip
+        raise Refusal(
+            "REPORT-MATCH",
+            f"the signature of step {step} is over something else, or by another key",
+            got=f"{signed.digest} by {signed.signer}",
+            expected=f"{digest} by {signer}",
+        )

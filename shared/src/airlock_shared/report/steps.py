@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airlock_shared.ceremony.sections import section_of
-from airlock_shared.checks.model import CallCase, ReadCall, ReadIntent
+from airlock_shared.checks.model import CallCase, Case, ReadCall, ReadIntent
 from airlock_shared.checks.nonces import NOT_SIGNED, use_of
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import Answer
@@ -26,7 +26,6 @@ from airlock_shared.venue.services import AUTHORIZATION
 
 if TYPE_CHECKING:
     from airlock_shared.checks.judge import Examined
-    from airlock_shared.checks.model import Case
 
 
 # ---- before signing -------------------------------------------------------------------------------------------------

@@ -70,8 +70,14 @@ _TIMED = (
 _OPENED = _sent("openTimestamp", "when the position was opened; without it, it is read from the chain", required=False)
 _SLIPPAGE = _sent("slippagePercent", "how far the fill may be from the price", required=False)
 _OPEN_PRICE = _sent("openPrice", "the reference price: a value, or bounds for the builder's", required=False)
-_POSSESSION = Parameter("possession", CHOICE, "whether the delegate key must sign a proof before this is signed",
-                        required=False, choices=("required", "waived"), default="required")  # fmt: skip
+_POSSESSION = Parameter(
+    "possession",
+    CHOICE,
+    "whether the delegate key must sign a proof before this is signed",
+    required=False,
+    choices=("required", "waived"),
+    default="required",
+)
 _SIDE = _sent("side", "the direction of the position", CHOICE, choices=tuple(SIDES))
 _LEVERAGE = _sent("leverage", "leverage of the collateral")
 _COINS = (

@@ -55,8 +55,12 @@ def _is_delegated(data: bytes) -> bool:
 def _call_of(data: bytes, calls: Calls) -> Call:
     call = calls.by_selector.get(data[:4])
     if call is None:
-        raise Refusal("TX-SELECTOR", "a function that Airlock does not know", got="0x" + data[:4].hex(),
-                      expected="one of the known calls")  # fmt: skip
+        raise Refusal(
+            "TX-SELECTOR",
+            "a function that Airlock does not know",
+            got="0x" + data[:4].hex(),
+            expected="one of the known calls",
+        )
     return call
 
 
@@ -68,8 +72,12 @@ def _arguments(call: Call, data: bytes) -> dict[str, Any]:
         for (name, _, inner), value in zip(arguments, values, strict=True)
     }
     if encode_call(call, message) != data:
-        raise Refusal("ENC-CANONICAL", "what is shown does not make these bytes", got="0x" + data.hex()[:80],
-                      expected="an argument for each of its bytes")  # fmt: skip
+        raise Refusal(
+            "ENC-CANONICAL",
+            "what is shown does not make these bytes",
+            got="0x" + data.hex()[:80],
+            expected="an argument for each of its bytes",
+        )
     return message
 
 

@@ -93,9 +93,15 @@ def argument_leaves(argument: Argument) -> list[tuple[str, str]]:
 
 
 def _call(
-    signature: str, title: str, contract: str = "tradingRouter", kinds: str = "", *, delegable: bool = True,
-    pending: bool = True, **meanings: str,
-) -> Call:  # fmt: skip
+    signature: str,
+    title: str,
+    contract: str = "tradingRouter",
+    kinds: str = "",
+    *,
+    delegable: bool = True,
+    pending: bool = True,
+    **meanings: str,
+) -> Call:
     """Return a call of the table; ``kinds`` are its leaves', in order, ``meanings`` stand in for a kind's own, by name."""
     paths = [path for argument in arguments_of(signature) for path, _ in argument_leaves(argument)]
     told = {"trader": "the account that owns the position", **meanings}

@@ -121,9 +121,14 @@ _CLOSED = "the exposure to close"
 
 
 def _intent(
-    name: str, title: str, kinds: str, route: str = BATCHED_MARKET, domain: str = "trading",
-    signer_rule: str = "trader-or-delegate", **meanings: str,
-) -> Intent:  # fmt: skip
+    name: str,
+    title: str,
+    kinds: str,
+    route: str = BATCHED_MARKET,
+    domain: str = "trading",
+    signer_rule: str = "trader-or-delegate",
+    **meanings: str,
+) -> Intent:
     """Return a struct of the catalogue; ``kinds`` are its leaves', in order, ``meanings`` stand in for a kind's own."""
     paths, words = [path for path, _ in leaves_of(types_of_text(SHIPPED_TYPES[name]), name)], kinds.split()
     told = {"trader": _OWNER, **meanings}

@@ -1,7 +1,7 @@
 """Documents that cross the gap: strict JSON in a file, deterministic CBOR on a screen, one fingerprint for both.
 
 The fingerprint is SHA-256 over the deterministic CBOR form (RFC 8949, section 4.2.1), so it does not depend on white
-space, escapes or the channel. A batch document is read item by item.
+space, escapes or the channel. A document is read whole.
 """
 
 from __future__ import annotations

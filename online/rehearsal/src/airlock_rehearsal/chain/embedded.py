@@ -235,10 +235,17 @@ def _account(value: bytes) -> str:
 
 def _transaction(transaction: Any) -> EvmTransaction:
     return EvmTransaction(
-        _hex(transaction.hash), _account(transaction.sender), _account(transaction.to), transaction.nonce, transaction.gas,
-        transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas, transaction.value, bytes(transaction.data),
+        _hex(transaction.hash),
+        _account(transaction.sender),
+        _account(transaction.to),
+        transaction.nonce,
+        transaction.gas,
+        transaction.max_fee_per_gas,
+        transaction.max_priority_fee_per_gas,
+        transaction.value,
+        bytes(transaction.data),
         transaction.chain_id,
-    )  # fmt: skip
+    )
 
 
 def _receipt(block: Any, sent: EvmTransaction, receipt: Any, computation: Any, gas_used: int) -> EvmReceipt:
@@ -247,8 +254,15 @@ def _receipt(block: Any, sent: EvmTransaction, receipt: Any, computation: Any, g
         for log in receipt.logs
     )
     return EvmReceipt(
-        sent.hash, sent.sender, sent.to, "" if sent.to else _account(computation.msg.storage_address), block.number,
-        _hex(block.hash), not computation.is_error, gas_used,
-        min(sent.max_fee_per_gas, block.header.base_fee_per_gas + sent.max_priority_fee_per_gas), logs,
+        sent.hash,
+        sent.sender,
+        sent.to,
+        "" if sent.to else _account(computation.msg.storage_address),
+        block.number,
+        _hex(block.hash),
+        not computation.is_error,
+        gas_used,
+        min(sent.max_fee_per_gas, block.header.base_fee_per_gas + sent.max_priority_fee_per_gas),
+        logs,
         bytes(computation.output) if computation.is_error else b"",
-    )  # fmt: skip
+    )

@@ -119,10 +119,21 @@ class _Server(uvicorn.Server):
     """A server that tells streams, and whoever was left without an answer, that it ends."""
 
     def __init__(self, runtime: Runtime) -> None:
-        super().__init__(uvicorn.Config(
-            make_app(runtime), log_config=None, log_level="warning", access_log=False, loop="asyncio", http="h11",
-            ws="none", lifespan="on", server_header=False, timeout_graceful_shutdown=5, headers=[MARK],
-        ))  # fmt: skip
+        super().__init__(
+            uvicorn.Config(
+                make_app(runtime),
+                log_config=None,
+                log_level="warning",
+                access_log=False,
+                loop="asyncio",
+                http="h11",
+                ws="none",
+                lifespan="on",
+                server_header=False,
+                timeout_graceful_shutdown=5,
+                headers=[MARK],
+            )
+        )
         self._runtime = runtime
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

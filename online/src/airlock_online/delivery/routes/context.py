@@ -8,7 +8,7 @@ from threading import Semaphore
 from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_online.journal.order_states import ANOMALIES, Anomaly, KnownOrder, OrderEvent, OrderState, is_of, merge
-from airlock_online.journal.schema import Submission, let_go
+from airlock_online.journal.schema import Record, Submission, let_go
 from airlock_online.speech.sections import SHIPPED, Speech
 from airlock_shared.text.safe import safe
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from airlock_online.clients.rpc import RpcClient
     from airlock_online.delivery.submit import SendingMarks
     from airlock_online.journal.journal import Journal
-    from airlock_online.journal.order_states import OrderEvent
-    from airlock_online.journal.schema import Record
     from airlock_shared.venue.structs import Intent
 
 

@@ -151,8 +151,12 @@ def type_words(
         own.append(positions)
         wrong += 1
         say(f"One of these two words is wrong, or both, or their order. Answers left: {left}.")
-    raise Refusal("ROLE-WORDS", f"the words of the {asked.document} fingerprint differ", got=f"{wrong} wrong answers",
-                  expected="the two words at the places that were asked")  # fmt: skip
+    raise Refusal(
+        "ROLE-WORDS",
+        f"the words of the {asked.document} fingerprint differ",
+        got=f"{wrong} wrong answers",
+        expected="the two words at the places that were asked",
+    )
 
 
 def _typed(question: str, asking: Callable[..., str], *, lacks: bool, piped: bool) -> list[str]:

@@ -353,8 +353,10 @@ def _ask_name(role: str, plan: Plan, given: Mapping[str, str]) -> str:
     """Return the name that is typed for a role, or ``<``; one that cannot be is asked a few times, and then refused."""
     if not at_a_terminal():
         lacking = [name for name in plan.roles if name not in given]
-        raise UsageError(f"nobody is named as {', '.join(lacking)}",
-                         do="give each as --role ROLE=NAME; an empty name says that nobody holds it")  # fmt: skip
+        raise UsageError(
+            f"nobody is named as {', '.join(lacking)}",
+            do="give each as --role ROLE=NAME; an empty name says that nobody holds it",
+        )
     needed = _is_needed(role, plan)
     for left in reversed(range(_SLIPS)):
         name = ask(f"Who is the {role}?{'' if needed else ' (empty: nobody)'} ", piped=False).strip()

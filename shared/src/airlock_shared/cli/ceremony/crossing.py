@@ -206,8 +206,10 @@ def prepare_again(lead: Lead, state: WorkflowState) -> None:
 
 def offer_new_requests(lead: Lead, state: WorkflowState) -> None:
     """Have people of the online machine prepare again what is too late to be submitted, and was not sent."""
-    say(f"{_TOO_LATE.format('submit')}, and nothing was sent. This run prepares them again. Then type n on the air-gapped "
-        "machine, where it waits to seal: the new ones are signed.")  # fmt: skip
+    say(
+        f"{_TOO_LATE.format('submit')}, and nothing was sent. This run prepares them again. Then type n on the air-gapped "
+        "machine, where it waits to seal: the new ones are signed."
+    )
     over_s = monotonic() + _WATCH_S  # until then that machine refuses what it signed before in the same step
     _wait(lambda: "a minute, until what was signed is surely over" if monotonic() < over_s else "")
     ask("Enter prepares them again: ", piped=False)

@@ -132,8 +132,13 @@ def _plan(file: Path) -> Plan:
 def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[str]) -> DocumentError | None:
     """Return what is wrong with a hand-over: it is of another ceremony, or holds a file that is not waited for."""
     if ceremony != plan.id:
-        return DocumentError("DOC-FORMAT", "a hand-over of another ceremony", got=ceremony, expected=plan.id,
-                             do="show the page of this ceremony")  # fmt: skip
+        return DocumentError(
+            "DOC-FORMAT",
+            "a hand-over of another ceremony",
+            got=ceremony,
+            expected=plan.id,
+            do="show the page of this ceremony",
+        )
     again = {found[1] for name in names if (found := _AGAIN.fullmatch(name))}  # made again, it has a number
     unexpected = [
         name
@@ -144,8 +149,13 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
     ]
     if not unexpected:
         return None
-    return DocumentError("DOC-FORMAT", "another hand-over", got=", ".join(unexpected), expected=", ".join(names),
-                         do="remove these pictures; photograph the page that the other machine shows now")  # fmt: skip
+    return DocumentError(
+        "DOC-FORMAT",
+        "another hand-over",
+        got=", ".join(unexpected),
+        expected=", ".join(names),
+        do="remove these pictures; photograph the page that the other machine shows now",
+    )
 
 
 # ---- carry ----------------------------------------------------------------------------------------------------------

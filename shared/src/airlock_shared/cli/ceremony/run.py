@@ -76,8 +76,9 @@ def run_command() -> click.Command:
     @click.option(
         "--exchange", type=FOLDER_TYPE, help="The folder or stick through which documents cross, on each machine."
     )
-    @click.option("--qr", "pictures", metavar="SOURCE",
-                  help="Cross by QR codes: camera, camera:N, or a folder for pictures.")  # fmt: skip
+    @click.option(
+        "--qr", "pictures", metavar="SOURCE", help="Cross by QR codes: camera, camera:N, or a folder for pictures."
+    )
     @click.option("--dry-run", is_flag=True, help="Only show what was done and what will be done, by whom.")
     @json_option
     @click.pass_context
@@ -115,8 +116,12 @@ def run_command() -> click.Command:
             if "model" in device and given is not None and given.name == "COMMANDLINE"
             else ()
         )
-        ledger = tuple(word for name, option in _DEVICE.items() if device.get(name) is not None
-                       for word in (option, str(device[name])))  # fmt: skip
+        ledger = tuple(
+            word
+            for name, option in _DEVICE.items()
+            if device.get(name) is not None
+            for word in (option, str(device[name]))
+        )
         plan = plan_file.absolute()
         place = WorkflowPlace(str(plan), str(ceremony_folder(plan)), ledger, model)
         home = context.find_root().params.get("home")

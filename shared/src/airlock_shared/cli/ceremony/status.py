@@ -183,6 +183,8 @@ def plan_with_roles(file: Path) -> Plan:
     """Return the plan in a file. Raises ``PlanError``, and ``UsageError`` when it names no roles."""
     plan = parse_written_plan(read_input(file))
     if not plan.roles:
-        raise UsageError("the plan names no roles, so there is nothing to hold or to confirm",
-                         do='add them to the plan, such as roles = ["signer", "witness"]')  # fmt: skip
+        raise UsageError(
+            "the plan names no roles, so there is nothing to hold or to confirm",
+            do='add them to the plan, such as roles = ["signer", "witness"]',
+        )
     return plan

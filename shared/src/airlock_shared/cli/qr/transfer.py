@@ -195,8 +195,11 @@ def showing_options(command: _Command) -> _Command:
 
     @click.option("--as", "how", type=click.Choice(HOWS), help="How (default: what fits, the terminal or a page).")
     @click.option("-o", "--output", type=PATH_TYPE, help="A new file, or for png a folder.")
-    @click.option("--density", type=click.Choice([str(each) for each in DENSITIES]),
-                  help="Density of the codes: the version of the QR code (default: 20).")  # fmt: skip
+    @click.option(
+        "--density",
+        type=click.Choice([str(each) for each in DENSITIES]),
+        help="Density of the codes: the version of the QR code (default: 20).",
+    )
     @json_option
     @wraps(command)
     def with_showing(

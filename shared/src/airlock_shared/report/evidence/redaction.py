@@ -94,14 +94,22 @@ def _require_own(answers: Answers) -> None:
     """Refuse bytes with another SHA-256 than is said, and a whole document with another fingerprint than is said."""
     for answer in answers.items:
         if answer.item.signature and sha256_of(answer.item.signature) != answer.sha256:
-            raise Refusal("REPORT-MATCH", f"the signature of step {answer.item.step} is not the one that is named",
-                          got=sha256_of(answer.item.signature), expected=answer.sha256)  # fmt: skip
+            raise Refusal(
+                "REPORT-MATCH",
+                f"the signature of step {answer.item.step} is not the one that is named",
+                got=sha256_of(answer.item.signature),
+                expected=answer.sha256,
+            )
     if withheld_steps(answers):
         return
     whole = write_signatures(answers.header, [answer.item for answer in answers.items])
     if (found := fingerprint(parse_json(whole))) != answers.fingerprint:
-        raise Refusal("REPORT-MATCH", "the signatures are not those of the document that is named", got=found,
-                      expected=answers.fingerprint)  # fmt: skip
+        raise Refusal(
+            "REPORT-MATCH",
+            "the signatures are not those of the document that is named",
+            got=found,
+            expected=answers.fingerprint,
+        )
 
 
 def withheld_steps(answers: Answers) -> list[str]:
@@ -117,7 +125,12 @@ def with_bytes(answers: Answers, artefact: bytes, document: bytes) -> Answers:
     _, items, mark = parse_signatures(document)
     shown = {answer.item.digest for answer in answers.items if answer.item.signature}
     if mark != answers.fingerprint or withhold(document, shown) != artefact:
-        raise Refusal("REPORT-MATCH", "the signatures document is not the one that the report was made from", got=mark,
-                      expected=answers.fingerprint, do="give the signatures document of this ceremony")  # fmt: skip
+        raise Refusal(
+            "REPORT-MATCH",
+            "the signatures document is not the one that the report was made from",
+            got=mark,
+            expected=answers.fingerprint,
+            do="give the signatures document of this ceremony",
+        )
     whole = tuple(ReportedAnswer(item, answer.sha256) for item, answer in zip(items, answers.items, strict=True))
     return answers._replace(items=whole)

@@ -125,10 +125,12 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
                 f"{each['at']['utc']} {machine_name(row['machine'])}: {', '.join(each['by'])}"
             )
     rows = [
-        (joined(element("strong", f"{checkpoint}: "), CHECKPOINTS[checkpoint].compares, *map(_line, lines)),
-         _compared(compared, holds=holds))
+        (
+            joined(element("strong", f"{checkpoint}: "), CHECKPOINTS[checkpoint].compares, *map(_line, lines)),
+            _compared(compared, holds=holds),
+        )
         for (checkpoint, compared, holds), lines in said.items()
-    ]  # fmt: skip
+    ]
     if rows:
         yield table(
             "Confirmed on record",

@@ -36,8 +36,10 @@ def step_section(step: Row, number: int, count: int) -> Html:
     """Return the section of a step."""
     heading = element("h2", f"Step {number} of {count}: {step['id']}")
     if not step["in_part"]:
-        apart = (f"Not in this part of the plan: {step['signer']} signs it. It is neither done nor missing here; the report "
-                 "of that part has it.")  # fmt: skip
+        apart = (
+            f"Not in this part of the plan: {step['signer']} signs it. It is neither done nor missing here; the report "
+            "of that part has it."
+        )
         planned = pair_table(f"{step['title']} ({step['action']}): what the plan says", labelled(step["planned"]))
         return element("section", heading, planned, element("p", apart), css="step")
     parts = [*_before(step)]
@@ -85,8 +87,13 @@ def _before(step: Row) -> Iterator[Html]:
             [*facts, ("challenge, SHA-256", hexes(row["challenge"]))],
         )
     for read in step["reads"]:
-        heads = {"source": "source", "owner": "owner", "pending": "pending owner", "private": "private",
-                 "adopted": "the trader's code"}  # fmt: skip
+        heads = {
+            "source": "source",
+            "owner": "owner",
+            "pending": "pending owner",
+            "private": "private",
+            "adopted": "the trader's code",
+        }
         seen = [[row[name] for name in heads] + [sentence(row["trouble"] or "none")] for row in read["seen"]]
         caption = f"Read at {read['at']['utc']}: what is known of the code {read['code']}"
         yield table(caption, (*heads.values(), "trouble"), seen)
@@ -163,8 +170,12 @@ def _outcome(outcome: Row) -> Iterator[Html]:
     names = ("route", "method", "tracking_id", "entity_id", "code", "note")
     yield pair_table("Submitted", [(label(name, "event"), outcome[name]) for name in names if outcome[name]])
     told_here = [(row["at"], "put on record", sentence(row["error"] or row["state"])) for row in outcome["told"]]
-    yield table("Timeline, as services, people and this machine told it, in raw units", ("when", "what", "said"),
-                [*map(_event, outcome["events"]), *told_here], css="wide moments")  # fmt: skip
+    yield table(
+        "Timeline, as services, people and this machine told it, in raw units",
+        ("when", "what", "said"),
+        [*map(_event, outcome["events"]), *told_here],
+        css="wide moments",
+    )
 
 
 def _event(event: Row) -> tuple[object, ...]:

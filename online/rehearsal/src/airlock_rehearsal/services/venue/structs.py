@@ -68,9 +68,14 @@ _TPSL = (
 
 
 def _struct(
-    name: str, text: str, trader: str, altered: str, nonce: str = "_nonce", deadline: str = "_deadline",
+    name: str,
+    text: str,
+    trader: str,
+    altered: str,
+    nonce: str = "_nonce",
+    deadline: str = "_deadline",
     domain: str = "trading",
-) -> Struct:  # fmt: skip
+) -> Struct:
     members = _members(text)
     return Struct(name, members, members, domain, _ANYONE, trader, nonce, deadline, altered)
 

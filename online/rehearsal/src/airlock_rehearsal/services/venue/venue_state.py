@@ -9,7 +9,7 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eth_utils.crypto import keccak
 
@@ -19,11 +19,6 @@ from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE, USDC, d
 from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
 from airlock_rehearsal.services.runtime import DOMAIN_NAME, RehearsalSettings
 from airlock_rehearsal.services.venue.positions import ONE, PAIRS, USDC_ONE, Position, VenuePair, seeded, seeded_limit
-
-if TYPE_CHECKING:
-    from airlock_rehearsal.chain.evm import EvmReceipt
-    from airlock_rehearsal.chain.venue import ChainVenue
-
 
 SPACES = {"trading": ROUTER, "referral": REFERRAL}
 """Which contract keeps the nonces of a space."""
