@@ -11,6 +11,7 @@ from workspace.trusted_path import (
     OTHERS,
     PROGRAM,
     READING_ORDER,
+    ROOT,
     WAYS,
     Module,
     Signing,
@@ -18,6 +19,7 @@ from workspace.trusted_path import (
     closure,
     joined,
     loaded_by,
+    tokens_of,
     trusted_path,
     way,
 )

@@ -10,15 +10,11 @@ from airlock_offline.confinement.command import UNCONFINED
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.transport import REVIEW_S
 from airlock_shared.documents.deployment import Deployment, all_worth_nothing, parse_deployment
-from airlock_shared.documents.signatures import read_signature
+from airlock_shared.documents.signatures import Answer, read_signature
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile, current, home_of, make_folder, read_input, write_new
 from airlock_shared.host.settings import CONFIG_FILE, read_settings
 from airlock_shared.wire.strict_json import parse_json
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.signatures import Answer
-
 
 HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
 

@@ -81,9 +81,6 @@ from airlock_shared.text.words import spoken
 from airlock_shared.wire.strict_json import fingerprint as fingerprint_of
 from airlock_shared.wire.strict_json import parse_json
 
-if TYPE_CHECKING:
-    from airlock_offline.ledger.ethereum_app import EthereumApp
-
 _RESULTS_AT_MOST = 20  # up to so many are all listed; of more, only those that are not signed
 BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
 REVIEWED = "reviewed"
