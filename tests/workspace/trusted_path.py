@@ -71,7 +71,7 @@ _IN_ORDER = {
     "the plan": {"shared.plan": "model values reader decisions delegate_proofs"},
     "what is known to be signable": {
         "shared": "units",
-        "shared.venue": "kinds structs actions calls calldata services profile pinned_structs referral_code",
+        "shared.venue": "kinds structs actions calls calldata services profile referral_code",
     },
     "what is hashed": {"shared.ethereum": "signatures abi eip712 transactions library_opinion"},
     "the documents, read strictly": {

@@ -250,11 +250,27 @@ def ledger_faults(known: Situation) -> list[PlanError]:
         structs = definitions(intent).structs if intent else {}
         where = f"steps[{position}].{'fields.struct' if step.action.name == CUSTOM else 'action'}"
         if refused := refused_integers(structs):
-            errors.append(plan_error("PLAN-WIDTH", "the Ledger takes no integers of this width", where,
-                                     got=", ".join(refused), expected=WIDTHS, do=BY_HASHES_DO))  # fmt: skip
+            errors.append(
+                plan_error(
+                    "PLAN-WIDTH",
+                    "the Ledger takes no integers of this width",
+                    where,
+                    got=", ".join(refused),
+                    expected=WIDTHS,
+                    do=BY_HASHES_DO,
+                )
+            )
         if faults := type_faults(structs, intent.name) if intent else []:
-            errors.append(plan_error("DIGEST-LEDGER", "the Ledger's app signs another digest for this struct", where,
-                                     got="; ".join(faults), expected=EXPECTED, do=BY_HASHES_DO))  # fmt: skip
+            errors.append(
+                plan_error(
+                    "DIGEST-LEDGER",
+                    "the Ledger's app signs another digest for this struct",
+                    where,
+                    got="; ".join(faults),
+                    expected=EXPECTED,
+                    do=BY_HASHES_DO,
+                )
+            )
     return errors
 
 

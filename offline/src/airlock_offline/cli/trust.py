@@ -61,8 +61,13 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
         structs = definitions(intent).structs
         refused += refused_integers(structs)
         if faults := type_faults(structs, intent.name):
-            raise Refusal("DIGEST-LEDGER", f"no Ledger signs {intent.name} field by field", got="; ".join(faults),
-                          expected=EXPECTED, do="leave it out of the venue's profile, and fetch that again")  # fmt: skip
+            raise Refusal(
+                "DIGEST-LEDGER",
+                f"no Ledger signs {intent.name} field by field",
+                got="; ".join(faults),
+                expected=EXPECTED,
+                do="leave it out of the venue's profile, and fetch that again",
+            )
     widths = [f"NOTE: the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}:", f"  {BY_HASHES_DO}."]
     notes = [*valid_elsewhere(deployment, state.pins()), *(widths if refused else ())]
     pinned = state.pinned(deployment.name)
@@ -86,8 +91,9 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
         state.pin(deployment, data, now_ms())
         say(f"Pinned {deployment.name}.")
     if as_json:
-        show_json({"ok": True, "name": deployment.name, "fingerprint": deployment.fingerprint,
-                   "refused_by_ledger": refused})  # fmt: skip
+        show_json(
+            {"ok": True, "name": deployment.name, "fingerprint": deployment.fingerprint, "refused_by_ledger": refused}
+        )
 
 
 def _was_compared(state: OfflineHome, plan_file: Path | None, deployment: Deployment) -> bool:

@@ -95,8 +95,20 @@ def begin(day: Day, urls: dict[str, str]) -> None:
     known = ceremonies_at(day.folder / "online" / "deployment.json", led=True)
     for half in MACHINES:
         write_new(day.folder / half / day.plan, next(each.plan for each in known if each.id == day.ceremony).encode())
-    words = [Path(sys.argv[0]).absolute(), "rehearse", "air-gapped", day.folder, "--model", day.model,
-             "--ceremony", day.ceremony, "--channel", day.channel, "--offline-command", day.offline]  # fmt: skip
+    words = [
+        Path(sys.argv[0]).absolute(),
+        "rehearse",
+        "air-gapped",
+        day.folder,
+        "--model",
+        day.model,
+        "--ceremony",
+        day.ceremony,
+        "--channel",
+        day.channel,
+        "--offline-command",
+        day.offline,
+    ]
     second = day.folder / SECOND
     write_new(second, f"#!/bin/sh\nexec {shlex.join(map(str, words))}\n".encode())
     if day.ceremony == "delegate-key":

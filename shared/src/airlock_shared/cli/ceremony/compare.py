@@ -102,8 +102,10 @@ def compare(
     roles = tuple(dict.fromkeys(by)) or here.needs(place.half, plan)
     if not roles or place.half not in here.by:
         there: Half = "offline" if place.half == "online" else "online"
-        raise UsageError(f"checkpoint {checkpoint} is compared on {MACHINES[there]}",
-                         do=f"type it there: airlock-{there} ceremony compare {checkpoint} ...")  # fmt: skip
+        raise UsageError(
+            f"checkpoint {checkpoint} is compared on {MACHINES[there]}",
+            do=f"type it there: airlock-{there} ceremony compare {checkpoint} ...",
+        )
     for role in roles:
         check_holder(role, stands.names, plan)
     compared = _fingerprint_of(place, plan, checkpoint, file)
@@ -173,8 +175,13 @@ def _refuse_after_wrong(place: CeremonyMachine, plan: Plan, checkpoint: str, by:
         entry.data for entry in wrong_words(place.transcript.entries(), plan) if entry.data["checkpoint"] == checkpoint
     ]
     if CHECKPOINTS[checkpoint].paper and any(set(by) & set(each["by"]) for each in wrong):
-        raise Refusal("ROLE-WORDS", f"words of the {checkpoint} were typed from paper, and they differ",
-                      got=f"{len(wrong)} wrong answers", expected="the words of the paper", do=LOOK_AT_PAPER)  # fmt: skip
+        raise Refusal(
+            "ROLE-WORDS",
+            f"words of the {checkpoint} were typed from paper, and they differ",
+            got=f"{len(wrong)} wrong answers",
+            expected="the words of the paper",
+            do=LOOK_AT_PAPER,
+        )
 
 
 _NAME_THE_FILE = "do the checkpoint's work on this machine, or name the document that was compared with --file"
@@ -194,10 +201,13 @@ def _fingerprint_of(place: CeremonyMachine, plan: Plan, checkpoint: str, file: P
         return place.deployment(plan.deployment)
     found = on_record(place.transcript.entries(), plan, checkpoint)
     if found is None:
-        raise Refusal("ROLE-EARLY", f"nothing of checkpoint {checkpoint} is recorded on this machine since the ceremony "
-                                    f"began",
-                      got="no entry in the transcript", expected=" or ".join(CHECKPOINTS[checkpoint].events),
-                      do=_NAME_THE_FILE if checkpoint in DOCUMENTS else "")  # fmt: skip
+        raise Refusal(
+            "ROLE-EARLY",
+            f"nothing of checkpoint {checkpoint} is recorded on this machine since the ceremony began",
+            got="no entry in the transcript",
+            expected=" or ".join(CHECKPOINTS[checkpoint].events),
+            do=_NAME_THE_FILE if checkpoint in DOCUMENTS else "",
+        )
     return found
 
 

@@ -91,8 +91,12 @@ def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json:
     And the head to write down, on the air-gapped machine; the online one tells it with its report, which adds an entry.
     """
     head = place.transcript.head()
-    incomplete = Refusal("ROLE-INCOMPLETE", "the ceremony ended INCOMPLETE", got=f"{len(stands.missing)} missing",
-                         expected="every role held, every checkpoint confirmed")  # fmt: skip
+    incomplete = Refusal(
+        "ROLE-INCOMPLETE",
+        "the ceremony ended INCOMPLETE",
+        got=f"{len(stands.missing)} missing",
+        expected="every role held, every checkpoint confirmed",
+    )
     if as_json:
         error = {} if stands.complete else {"error": incomplete.as_json() | {"do": advice(incomplete)}}
         show_json({"ok": stands.complete, **standing_json(stands, plan, place.half), "head": head} | error)

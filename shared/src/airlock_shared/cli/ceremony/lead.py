@@ -123,8 +123,15 @@ def _started(words: Sequence[str], **how: Any) -> tuple[int, bytes]:
 def _read(answer: bytes, there: frozenset[str]) -> WorkflowState:
     """Read the child's answer, strictly. Raises ``DocumentError``."""
     value = parse_json(answer)
-    form = {"ok": bool, "half": str, "crossing": str, "made_here": dict, "sign_by_ms": int, "unsent": bool,
-            "tasks": list}  # fmt: skip
+    form = {
+        "ok": bool,
+        "half": str,
+        "crossing": str,
+        "made_here": dict,
+        "sign_by_ms": int,
+        "unsent": bool,
+        "tasks": list,
+    }
     read_members(value, "workflow", form)
     read_matching(value["half"], "workflow.half", re.compile("online|offline"), "a machine")
     read_matching(value["crossing"], "workflow.crossing", _CROSSING, "a ceremony's folder")

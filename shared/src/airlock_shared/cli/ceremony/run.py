@@ -161,8 +161,10 @@ def _walk(lead: Lead) -> None:
     part = ""
     while (task := next_task((state := lead.state()).tasks)) is not None:
         if before == (task, True):
-            raise UsageError(f"task {task.name} {task.of} ran, but it is still not done",
-                             do="look at the tasks: ceremony workflow PLAN; then give its command by hand")  # fmt: skip
+            raise UsageError(
+                f"task {task.name} {task.of} ran, but it is still not done",
+                do="look at the tasks: ceremony workflow PLAN; then give its command by hand",
+            )
         number = 1 + state.tasks.index(task)
         heading = rows(
             f"[{number}/{len(state.tasks)}] ", f"{', '.join(task.by)}: {task.says}" if task.by else task.says

@@ -90,8 +90,12 @@ def _roles(report: Row) -> tuple[Sequence[str], list[str]]:
 def _ticks(name: str, role: str, people: Sequence[Row]) -> Html:
     """Return the answers of a role at a checkpoint, each once: with what it was compared, or that it was not, and where."""
     found: dict[Html, list[str]] = {}
-    answers = [(each, machine_name(row["machine"])) for row in people for each in row["checkpoints"]
-               if each["checkpoint"] == name and role in each["by"]]  # fmt: skip
+    answers = [
+        (each, machine_name(row["machine"]))
+        for row in people
+        for each in row["checkpoints"]
+        if each["checkpoint"] == name and role in each["by"]
+    ]
     again = {machine for each, machine in answers if each["holds"]}
     for checkpoint, machine in answers:
         found.setdefault(_tick(checkpoint, again=machine in again), []).append(machine)

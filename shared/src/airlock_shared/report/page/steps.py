@@ -108,11 +108,14 @@ def _request(request: Row, device: Row | None) -> Iterator[Html]:
     where += f", in place of trigger {request['replaces']}" if request["replaces"] else ""
     asked = listed((_said(row["name"], row["value"]) for row in request["asked"]), css="dense")
     claims = [_said(row["name"], row["value"]) for row in request["claims"]]
-    yield pair_table("As a request, and what came beside the payload (not signed, decides nothing)", [
-        ("in raw units", joined(element("p", request["endpoint"]), asked)),
-        ("goes to", where),
-        *([("said", listed(claims))] if claims else []),
-    ])  # fmt: skip
+    yield pair_table(
+        "As a request, and what came beside the payload (not signed, decides nothing)",
+        [
+            ("in raw units", joined(element("p", request["endpoint"]), asked)),
+            ("goes to", where),
+            *([("said", listed(claims))] if claims else []),
+        ],
+    )
     under = [joined(element("strong", row["name"]), element("p", row["value"])) for row in request["under"]]
     pages = device["pages"] if device else []
     first, *groups = screens_of_fields(pages, request["decided"])
@@ -159,11 +162,14 @@ def _decided(row: Row) -> Html:
 
 def _signature(row: Row) -> Iterator[Html]:
     withheld = "withheld: it was not submitted and ended, so it is a secret"
-    yield pair_table("Signature, recovered over the digest above", [
-        ("recovered signer", row["signer"]),
-        ("signature", hexes(row["bytes"]) if row["bytes"] else withheld),
-        ("its SHA-256", hexes(row["sha256"])),
-    ])  # fmt: skip
+    yield pair_table(
+        "Signature, recovered over the digest above",
+        [
+            ("recovered signer", row["signer"]),
+            ("signature", hexes(row["bytes"]) if row["bytes"] else withheld),
+            ("its SHA-256", hexes(row["sha256"])),
+        ],
+    )
 
 
 def _outcome(outcome: Row) -> Iterator[Html]:

@@ -150,10 +150,20 @@ def _opening(venue: ChainVenue, trader: str, now_s: int) -> Iterator[OperatorCal
     yield from (OperatorCall(USDC, "mint", (account, _MONEY)) for account in (storage, trader))
     yield OperatorCall(USDC, "seedAllowance", (trader, storage, _MONEY))
     for pair in PAIRS:
-        yield OperatorCall(STORAGE, "setPair", (pair.pair_index, {
-            "listed": True, "pnl": pair.is_pnl, "closeOnly": pair.close_only,
-            "minLeverage": pair.min_leverage * ONE, "maxLeverage": pair.max_leverage * ONE,
-        }))  # fmt: skip
+        yield OperatorCall(
+            STORAGE,
+            "setPair",
+            (
+                pair.pair_index,
+                {
+                    "listed": True,
+                    "pnl": pair.is_pnl,
+                    "closeOnly": pair.close_only,
+                    "minLeverage": pair.min_leverage * ONE,
+                    "maxLeverage": pair.max_leverage * ONE,
+                },
+            ),
+        )
     yield from (OperatorCall(STORAGE, "seedTrade", (held.as_trade(),)) for held in seeded(trader, now_s))
     yield OperatorCall(STORAGE, "seedLimit", (limit["t"], limit["orderType"], limit["slippage"]))
     twap = {"trader": trader, "escrow": _ESCROW}
