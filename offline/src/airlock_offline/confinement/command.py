@@ -11,15 +11,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import click
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_offline.confinement import files
 from airlock_offline.confinement import filter as kernel_filter
 from airlock_offline.confinement.filter import ARCHITECTURES, no_new_privileges
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder
+
+if TYPE_CHECKING:
+    import click
 
 # ---- enforced -------------------------------------------------------------------------------------------------------
 # What the kernel enforces on this process, as it is recorded and shown.
@@ -167,6 +168,8 @@ def needs_of(context: click.Context, home: Path) -> Needs:
     The folder of what is written is written to: a file is made beside its place first. Nothing is read here.
     Raises ``UsageError`` when a folder of ours cannot be made, or when the temporary one is not our own.
     """
+    import click  # here: the children import this module, and load no library of others before they are confined
+
     words = context.params
     command, *inner = context.command_path.split()[1:]
     keeps = KEEP_NOTHING.isdisjoint((command, " ".join((command, *inner)))) or bool(words.get("qr"))
@@ -174,6 +177,7 @@ def needs_of(context: click.Context, home: Path) -> Needs:
         make_folder(home.absolute())
     log = context.meta.get(APDU_LOG)
     inputs, folders = list[Path](), [log.absolute().parent] if log else []
+    (folders if keeps else inputs).append(home.absolute())
     for parameter in context.command.params:
         paths = [path.absolute() for path in _paths(parameter, words.get(parameter.name or ""))]
         if isinstance(parameter, click.Option) and not OUTPUTS.isdisjoint(parameter.opts):
@@ -184,8 +188,8 @@ def needs_of(context: click.Context, home: Path) -> Needs:
     if "ledger_path" in words and (words.get("emulator_port") is None or command == "sign"):  # locks are there
         folders.append(own_temporary_folder())
     return Needs(
-        reads=(*inputs, *(() if keeps else (home.absolute(),))),
-        writes=(*((home.absolute(),) if keeps else ()), *folders),
+        reads=tuple(inputs),
+        writes=tuple(folders),
         connect=words.get("emulator_port"),
         landlock=command not in _WITHOUT_LANDLOCK,
     )
@@ -193,6 +197,8 @@ def needs_of(context: click.Context, home: Path) -> Needs:
 
 def _paths(parameter: click.Parameter, value: Any) -> Iterator[Path]:
     """Yield the paths in a parameter's value: those of a path's type, and the words of a list of sources."""
+    import click
+
     if isinstance(value, Path):
         yield value
     elif isinstance(value, tuple) and parameter.name == "sources":

@@ -1,8 +1,8 @@
 """The process that gives the second opinion: one document in, 64 bytes out. An error ends it, with a failure.
 
-Input: four bytes, the length, and that many bytes of JSON, as ``opinion_question`` writes it. Before eth-account, eth-abi
-and rlp are loaded, files and sockets are taken from it: it reads Python and packages, and writes nothing but its answer.
-What this machine's kernel cannot take, it keeps: ``sign`` has looked at the kernel, and refuses in production.
+Input: four bytes, the length, and that many bytes of JSON, as ``opinion_question`` writes it. Before a library of
+others is loaded, files and sockets are taken from it: it reads Python and packages, and writes nothing but its answer.
+What the kernel cannot take is on ``sign``'s record; in production ``sign`` refuses a kernel that leaves it sockets.
 """
 
 from __future__ import annotations
