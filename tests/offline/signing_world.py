@@ -119,8 +119,8 @@ class World:
 @contextmanager
 def _device() -> Iterator[Any]:
     ledger = SoftwareLedger(seed=SEED, settings=AppSettings(blind_signing=True, smart_accounts=True))
-    device = SimpleNamespace(app=lambda: open_app(ledger), close=lambda: None, model="", listed="", version="")
-    device.look = lambda app, need: vars(device).update(model="flex", listed="flex", version="1.22.0")
+    device = SimpleNamespace(app=lambda: open_app(ledger), close=lambda: None, model="", listed_model="", version="")
+    device.look = lambda app, need: vars(device).update(model="flex", listed_model="flex", version="1.22.0")
     yield device
 
 

@@ -137,7 +137,7 @@ def test_the_child_confines_itself_before_it_loads_a_library_of_others() -> None
         "            for attempt in (socket.socket, lambda: open('/proc/self/status'), lambda: open('/tmp/x', 'w')):\n"
         "                try: attempt(); sys.stderr.write('done ')\n"
         "                except PermissionError: sys.stderr.write('refused ')\n"
-        "sys.meta_path.insert(0, Stand())\n"
+        "sys.meta_path.insert(0, Stand()); sys.stderr.write('click loaded ' * ('click' in sys.modules))\n"
         "opinion_child.main()"
     )  # fmt: skip
     ended = subprocess.run([sys.executable, "-c", script], input=b"\0\0\0\2{}", capture_output=True, check=False,

@@ -91,7 +91,7 @@ def test_production_is_refused_before_anything_is_reviewed(
     pin(home, rehearsal=True, name="practice")
     pin(home, rehearsal=False)
     with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
-        Isolation(home, port, ENFORCED, connected).begin()
+        Isolation(OfflineHome(home).pins(), port, ENFORCED, connected).begin()
 
 
 @pytest.mark.parametrize("what", ["AIRGAP-INTERFACE", "AIRGAP-ROUTE", "AIRGAP-RADIO"])
@@ -103,7 +103,7 @@ def test_each_of_the_three_is_enough(home: Path, tmp_path: Path, what: str) -> N
     if what == "AIRGAP-RADIO":
         radio(world, "bluetooth", "hci0")
     with pytest.raises(Refusal, match=what):
-        Isolation(home, None, ENFORCED, world).begin()
+        Isolation(OfflineHome(home).pins(), None, ENFORCED, world).begin()
 
 
 @pytest.mark.parametrize("real", [True, False])
@@ -112,12 +112,12 @@ def test_in_production_a_kernel_that_refuses_no_sockets_is_refused(
 ) -> None:
     pin(home, rehearsal=False)
     with pytest.raises(Refusal, match="AIRGAP-SECCOMP"):
-        Isolation(home, None if real else 9999, UNCONFINED, cut_off).begin()
+        Isolation(OfflineHome(home).pins(), None if real else 9999, UNCONFINED, cut_off).begin()
 
 
 def test_a_cable_that_is_plugged_in_later_is_noticed_before_the_ledger(home: Path, cut_off: MachineProbes) -> None:
     pin(home, rehearsal=False)
-    isolation = Isolation(home, None, ENFORCED, cut_off)
+    isolation = Isolation(OfflineHome(home).pins(), None, ENFORCED, cut_off)
     isolation.begin()
     app = isolation.guarded(lambda: "app")
     assert app() == "app"
@@ -128,7 +128,7 @@ def test_a_cable_that_is_plugged_in_later_is_noticed_before_the_ledger(home: Pat
 
 def test_a_real_ledger_is_refused_even_under_a_rehearsal_deployment(home: Path, connected: MachineProbes) -> None:
     pin(home, rehearsal=True)
-    isolation = Isolation(home, None, ENFORCED, connected)
+    isolation = Isolation(OfflineHome(home).pins(), None, ENFORCED, connected)
     isolation.begin(lambda _: None)
     with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
         isolation.guarded(lambda: "app")()
@@ -168,7 +168,7 @@ class Untouched:
 class Plugged:
     """A device that has been looked at, or is, by the app that is handed to it."""
 
-    app, model, listed, version = Untouched, "nanosp", "nanosp", "1.22.0"
+    app, model, listed_model, version = Untouched, "nanosp", "nanosp", "1.22.0"
 
     def look(self, app: Callable[[], Any], _need: Need) -> None:
         if self.looked_at:
@@ -224,19 +224,19 @@ def test_a_rehearsal_looks_at_what_production_refuses_and_says_so(connected: Mac
 def test_without_the_kernels_filter_a_rehearsal_goes_on_and_says_so(home: Path, cut_off: MachineProbes) -> None:
     pin(home, rehearsal=True)
     said: list[str] = []
-    Isolation(home, 9999, UNCONFINED, cut_off).begin(said.append)
+    Isolation(OfflineHome(home).pins(), 9999, UNCONFINED, cut_off).begin(said.append)
     assert said == ["NOTE: this machine is not isolated (AIRGAP-SECCOMP). Production refuses this."]
 
 
 def test_a_missing_landlock_stops_nothing(home: Path, cut_off: MachineProbes) -> None:
     pin(home, rehearsal=False)
-    Isolation(home, None, ENFORCED._replace(landlock=0, landlock_why="too old"), cut_off).begin()
+    Isolation(OfflineHome(home).pins(), None, ENFORCED._replace(landlock=0, landlock_why="too old"), cut_off).begin()
 
 
 def test_in_production_a_machine_that_is_cut_off_goes_on_without_a_word(home: Path, cut_off: MachineProbes) -> None:
     pin(home, rehearsal=False)
     said: list[str] = []
-    isolation = Isolation(home, None, ENFORCED, cut_off)
+    isolation = Isolation(OfflineHome(home).pins(), None, ENFORCED, cut_off)
     isolation.begin(said.append)
     assert (isolation.guarded(lambda: "app")(), said) == ("app", [])
 
@@ -244,7 +244,7 @@ def test_in_production_a_machine_that_is_cut_off_goes_on_without_a_word(home: Pa
 def test_in_a_rehearsal_it_is_a_note(home: Path, connected: MachineProbes) -> None:
     pin(home, rehearsal=True)
     said: list[str] = []
-    isolation = Isolation(home, 9999, ENFORCED, connected)
+    isolation = Isolation(OfflineHome(home).pins(), 9999, ENFORCED, connected)
     isolation.begin(said.append)
     assert said == ["NOTE: this machine is not isolated (AIRGAP-INTERFACE). Production refuses this."]
     assert isolation.guarded(lambda: "app")() == "app"
@@ -254,7 +254,7 @@ def test_a_damaged_pin_is_an_error_and_not_a_rehearsal(home: Path, cut_off: Mach
     pin(home, rehearsal=True)
     (home / "pins/other.json").write_text("{}")
     with pytest.raises(DocumentError):
-        Isolation(home, 9999, ENFORCED, cut_off)
+        Isolation(OfflineHome(home).pins(), 9999, ENFORCED, cut_off)
 
 
 def test_with_it_switched_off_they_go_on_to_what_comes_next(home: Path, tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def test_a_step_with_any_other_value_shows_it_in_its_row_or_leaves_the_group(alt
     many = steps(12)
     ALTERED[altered](many[at])
     groups, items = grouped(many)
-    assert not any(item.verdicts.blocks_signing() for item in items)
+    assert not any(item.verdicts.blocking() for item in items)
     require_nothing_hidden(groups, items)
     inside = [each for group in ids(groups, items) for each in group]
     assert (many[at].id in inside) == (altered not in ("terms", "expiry"))
@@ -248,7 +248,7 @@ def test_steps_of_another_signer_are_another_group() -> None:
     requests[6:] = [request._replace(path="m/44'/60'/7'/0/0") for request in requests[6:]]
     items = examine(requests, situation)
     groups = list(groups_of(items, UsedNonces(), lambda _case: []))
-    assert not any(item.verdicts.blocks_signing() for item in items)
+    assert not any(item.verdicts.blocking() for item in items)
     assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 7)], [f"desk-{n:03}" for n in range(7, 13)]]
 
 
@@ -290,12 +290,12 @@ def test_nobody_is_asked_about_a_page_that_the_screen_cannot_hold(
     lines = [f"row {number}" for number in range(22)]
     screen = review_pages.ReviewPages(lambda _question: None)
     if stands:
-        screen.show_page(lines, 2)
+        screen.show_group_page(lines, 2)
         shown = capsys.readouterr().err.splitlines()
         assert (shown[:22], len(shown)) == (lines, rows - 2)
     else:
         with pytest.raises(Declined, match="too small"):
-            screen.show_page(lines, 2)
+            screen.show_group_page(lines, 2)
         assert capsys.readouterr().err == ""
 
 
@@ -328,16 +328,16 @@ class Desk:
         if not self.yes:
             raise Declined("no")
 
-    def come_to(self, at: int) -> None:
+    def show_from(self, at: int) -> None:
         items = {digest_of(each): each.received.request for each in examine(self.requests, self.situation)}
 
         def waiting(digest: str) -> bool:
             return to_sign(judged(items[digest], self.situation, self.signing), self.table.state) is not None
 
-        self.pages.come_to(list(items)[at], waiting)
+        self.pages.show_from(list(items)[at], waiting)
 
     def sign(self, at: int) -> str:
-        self.come_to(at)
+        self.show_from(at)
         result = sign_item(self.requests[at], self.situation, self.signing, self.pages.confirmed)
         return result.answer.result
 
@@ -375,7 +375,7 @@ def test_after_an_interruption_nothing_is_asked_again_and_nothing_is_signed_twic
 @pytest.mark.parametrize("other", ["nonce", "deadline"])
 def test_a_row_that_was_altered_after_its_page_is_asked_about_by_itself(tmp_path: Path, other: str) -> None:
     desk = Desk(tmp_path, steps(8))
-    desk.come_to(0)
+    desk.show_from(0)
     altered = steps(8)
     ALTERED[other](altered[3])
     desk.requests = world(altered)[0]
@@ -398,7 +398,7 @@ def test_an_item_that_is_slipped_in_after_its_page_is_asked_about_by_itself(tmp_
         list(groups_of(examine(desk.requests[:8], desk.situation), UsedNonces(), lambda _case: [])), [], None,
         desk._ask, desk._record,
     )  # fmt: skip
-    desk.come_to(0)
+    desk.show_from(0)
     assert len(desk.recorded[0]) == 8
     sign_item(desk.requests[8], desk.situation, desk.signing, desk.pages.confirmed)
     assert len(desk.table.asked) == 1
@@ -406,7 +406,7 @@ def test_an_item_that_is_slipped_in_after_its_page_is_asked_about_by_itself(tmp_
 
 def test_a_step_that_somebody_signed_otherwise_since_its_page_is_asked_about_by_itself(tmp_path: Path) -> None:
     desk = Desk(tmp_path, steps(8))
-    desk.come_to(0)
+    desk.show_from(0)
     case = examine(desk.requests, desk.situation)[2].case
     assert isinstance(case, IntentCase)
     desk.signing.used.add(use_of(case)._replace(digest="0x" + "ee" * 32, nonce=5, deadline_ms=1))
@@ -418,7 +418,7 @@ def test_what_was_refused_meanwhile_is_on_no_page(tmp_path: Path) -> None:
     desk = Desk(tmp_path, steps(8))
     late = desk.situation._replace(now_ms=1790000900000)
     items = {digest_of(each): each.received.request for each in examine(desk.requests, desk.situation)}
-    desk.pages.come_to(
+    desk.pages.show_from(
         next(iter(items)),
         lambda digest: to_sign(judged(items[digest], late, desk.signing), desk.table.state) is not None,
     )

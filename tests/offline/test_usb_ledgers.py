@@ -168,7 +168,7 @@ def test_at_the_home_screen_the_app_is_opened_by_command_and_the_ledger_waited_f
     home = bus.at_home(seed=SEED, path=path, answers=answers)
     device = Device(None, None)
     look(device)
-    assert (device.model, device.listed) == ("nanosp", "nanosp")
+    assert (device.model, device.listed_model) == ("nanosp", "nanosp")
     assert home.apdus == [bytes.fromhex("b001000000"), OPEN_ETHEREUM]
     assert 0 < quick[0] < usb.COMES_BACK_S
     assert [apdu[:4].hex() for apdu in bus.ledgers[path].apdus] == ["b0010000", "e0020000"]
@@ -444,7 +444,7 @@ def test_the_model_is_read_from_usb_and_the_ledger_is_let_go_of(
     plugged = bus.plug(product_id, seed=SEED, model=model)
     device = Device(None, None)
     look(device)
-    assert (device.model, device.listed, device.version) == (found, found, "1.22.0")
+    assert (device.model, device.listed_model, device.version) == (found, found, "1.22.0")
     assert [apdu[:4].hex() for apdu in plugged.apdus] == ["b0010000", "e0020000"]
     Device(None, None).app()  # another command may have it now
     bus.opened[-1].close()
@@ -456,24 +456,24 @@ def test_a_ledger_that_is_still_open_is_looked_at_anew(bus: UsbBus) -> None:
     look(device)
     device.app()  # a seal was made, and something was recorded meanwhile: it is made again
     look(device)
-    assert (device.model, device.listed) == ("nanosp", "nanosp")
+    assert (device.model, device.listed_model) == ("nanosp", "nanosp")
 
 
 def test_a_model_that_usb_does_not_name_is_the_one_that_a_person_names(bus: UsbBus) -> None:
     bus.plug(0xFD11, seed=SEED)
     device = Device(None, None, named_model="nanosp")
     look(device)
-    assert (device.model, device.listed) == ("nanosp", "nanosp")
+    assert (device.model, device.listed_model) == ("nanosp", "nanosp")
 
 
 def test_a_version_whose_words_nobody_knows_is_listed_with_a_note(bus: UsbBus) -> None:
     bus.plug(seed=SEED, version="1.23.0")
     device = Device(None, None)
     look(device)
-    assert (device.listed, device.version) == ("nanosp", "1.23.0")
-    said = " ".join(screen_lines([["a page"]], device.listed, device.version))
+    assert (device.listed_model, device.version) == ("nanosp", "1.23.0")
+    said = " ".join(screen_lines([["a page"]], device.listed_model, device.version))
     assert "NOTE: The app is 1.23.0. The list has the words of 1.22.0: a word may differ." in said
-    assert len(list(screen_lines([["a page"]], device.listed, "1.22.0"))) == 2
+    assert len(list(screen_lines([["a page"]], device.listed_model, "1.22.0"))) == 2
 
 
 def test_the_words_are_those_of_model_and_version() -> None:

@@ -498,7 +498,7 @@ def test_the_plan_s_lines_and_its_fingerprint_have_the_limit() -> None:
 
 
 def test_people_who_pin_it_read_that_the_call_takes_a_fee() -> None:
-    lines = list(profile_words(_deployed().signed))
+    lines = list(profile_words(_deployed().profile_text))
     assert lines == [f"call {CALL}: native currency may be sent with it as a fee, within the plan's native_fee_at_most"]
 
 

@@ -205,7 +205,7 @@ def test_no_call_of_its_own_has_the_selector_of_another(monkeypatch: pytest.Monk
 
 
 def test_people_read_all_of_it_before_they_pin_it() -> None:
-    lines = list(profile_words(_deployed(_own(value="fee")).signed))
+    lines = list(profile_words(_deployed(_own(value="fee")).profile_text))
     assert lines[0] == "call depositLp: a call that does not ship; its meaning is this profile's alone"
     assert lines[1] == "call depositLp: made to the pinned tradingStorage, by the signer for itself"
     for path, solidity in (("amount", "uint128"), ("terms.to", "address"), ("tag", "bytes32"), ("shift", "int64")):

@@ -31,7 +31,7 @@ BAD = list(vectors("requests/bad"))
 def test_a_good_payload_passes_every_check(step: str) -> None:
     known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges()})
     verdicts = examined(request_of(good(step)), known=known).verdicts
-    assert not verdicts.blocks_signing()
+    assert not verdicts.blocking()
     assert verdicts.blocking() == verdicts.not_judged() == []
     assert {verdict.result for verdict in verdicts.all()} <= {"pass", "not-applicable"}
     assert judge(good(step)) == set()

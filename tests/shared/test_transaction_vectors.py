@@ -52,7 +52,7 @@ def _item(document: dict[str, Any]) -> dict[str, Any]:
 def test_a_good_transaction_passes_every_check(step: str) -> None:
     known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(FOLDER)})
     verdicts = examined(request_of(_good(step)), situation(FOLDER), known=known).verdicts
-    assert not verdicts.blocks_signing()
+    assert not verdicts.blocking()
     assert verdicts.blocking() == verdicts.not_judged() == []
     assert {verdict.result for verdict in verdicts.all()} <= {"pass", "not-applicable"}
     assert _judge(_good(step)) == set()

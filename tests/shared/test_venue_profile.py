@@ -74,7 +74,7 @@ NARROW = "DelegateReq(address trader,address delegate,uint64 expiry,uint64 deadl
 def test_a_leaf_that_is_named_as_the_shipped_one_is_of_its_kind_and_another_is_asked_for() -> None:
     renamed = NARROW.replace("uint64 expiry", "uint64 until")
     entry: dict[str, Any] = {"encode_type": renamed, "leaves": {"until": "expiry"}}
-    venue = venue_of(deployed({"format": VENUE_FORMAT, "structs": {"DelegateReq": entry}}).signed)
+    venue = venue_of(deployed({"format": VENUE_FORMAT, "structs": {"DelegateReq": entry}}).profile_text)
     kinds = {each.path: each.kind for each in venue.structs["DelegateReq"].fields}
     assert (kinds["until"], kinds["trader"], kinds["tnc"]) == ("expiry", "trader", "terms")
     assert venue.structs["DelegateReq"].abi_order == ()
@@ -84,7 +84,7 @@ def test_a_leaf_that_is_named_as_the_shipped_one_is_of_its_kind_and_another_is_a
 
 @pytest.mark.parametrize("name", PROFILE["structs"])
 def test_who_signs_a_shipped_struct_and_where_it_goes_stays_what_the_specification_says(name: str) -> None:
-    intent, shipped = venue_of(deployed(PROFILE).signed).structs[name], CATALOGUE[name]
+    intent, shipped = venue_of(deployed(PROFILE).profile_text).structs[name], CATALOGUE[name]
     for member in ("name", "title", "domain", "signer_rule", "route", "order_types"):
         assert getattr(intent, member) == getattr(shipped, member)
 
@@ -105,12 +105,12 @@ def test_the_call_that_executes_an_intent_is_the_venue_s_and_people_compare_it(t
     assert pinned.structs["DelegateReq"] == ships._replace(executing=text)
     assert pinned.fingerprint != deployment().fingerprint
     told = f"DelegateReq: the contract executes it by {text or 'no call that is known'} (ships: {ships.executing})"
-    assert list(profile_words(pinned.signed)) == [told]
+    assert list(profile_words(pinned.profile_text)) == [told]
     assert "".join(told.split()) in "".join("".join(deployment_lines(pinned, words=False)).split())
 
 
 def test_a_struct_that_does_not_ship_is_decided_by_the_plan_leaf_by_leaf() -> None:
-    intent = venue_of(deployed(with_struct("CancelReq", **CANCEL)).signed).structs["CancelReq"]
+    intent = venue_of(deployed(with_struct("CancelReq", **CANCEL)).profile_text).structs["CancelReq"]
     decided = {field.path: (field.rule.decider, field.rule.parameter) for field in intent.fields}
     assert decided == {
         "trader": ("plan", "trader"), "order": ("plan", "order"), "nonce": ("builder", "nonce"),
@@ -142,17 +142,17 @@ def test_what_is_resolved_is_pinned_whole_so_that_a_later_release_changes_nothin
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pinned = deployed(PROFILE)
-    before = venue_of(pinned.signed).structs["RegisterCodeReq"]
+    before = venue_of(pinned.profile_text).structs["RegisterCodeReq"]
     later = CATALOGUE["RegisterCodeReq"]._replace(encode_type="RegisterCodeReq(bytes32 _code)", fields=())
     monkeypatch.setitem(CATALOGUE, "RegisterCodeReq", later)
     venue_of.cache_clear()
     with pytest.raises(
         DocumentError, match="nothing here decides"
     ):  # a release that knows less refuses, and assumes nothing
-        venue_of(pinned.signed)
+        venue_of(pinned.profile_text)
     monkeypatch.undo()
     venue_of.cache_clear()
-    assert venue_of(pinned.signed).structs["RegisterCodeReq"] == before
+    assert venue_of(pinned.profile_text).structs["RegisterCodeReq"] == before
 
 
 def test_a_release_that_ships_another_type_signs_what_was_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_a_release_that_ships_another_type_signs_what_was_pinned(monkeypatch: py
     venue_of.cache_clear()
     read = parse_deployment(DEPLOYMENT_TEXT.encode())
     assert read.structs["DelegateReq"].encode_type == pinned
-    assert "DelegateReq: member expiry is uint256 (ships: uint64)" in list(profile_words(read.signed))
+    assert "DelegateReq: member expiry is uint256 (ships: uint64)" in list(profile_words(read.profile_text))
     monkeypatch.undo()
     venue_of.cache_clear()
 
@@ -178,7 +178,7 @@ def test_a_deployment_that_does_not_say_what_is_signed_is_refused() -> None:
 
 
 def test_a_difference_is_told_in_words_with_both_type_hashes() -> None:
-    lines = list(profile_words(deployed(PROFILE).signed))
+    lines = list(profile_words(deployed(PROFILE).profile_text))
     text = PROFILE["structs"]["DelegateReq"]["encode_type"]
     shipped = CATALOGUE["DelegateReq"].encode_type
     assert "DelegateReq: member tnc removed (string, the venue's terms, which are part of what is signed)" in lines
@@ -190,9 +190,9 @@ def test_a_difference_is_told_in_words_with_both_type_hashes() -> None:
 
 
 def test_a_label_is_told_beside_the_member_and_its_kind_and_changes_nothing_else() -> None:
-    before, after = (venue_of(deployed(each).signed) for each in (PROFILE, labelled("End of the mandate (UTC)")))
-    told = set(profile_words(deployed(labelled("End of the mandate (UTC)")).signed))
-    told -= set(profile_words(deployed(PROFILE).signed))
+    before, after = (venue_of(deployed(each).profile_text) for each in (PROFILE, labelled("End of the mandate (UTC)")))
+    told = set(profile_words(deployed(labelled("End of the mandate (UTC)")).profile_text))
+    told -= set(profile_words(deployed(PROFILE).profile_text))
     assert told == {'DelegateReq: member expiry, expiry, has the label "End of the mandate (UTC)" beside its name'}
     [(old, new)] = [
         pair
@@ -396,7 +396,7 @@ def test_a_struct_of_more_leaves_than_people_read_is_refused(inner: int) -> None
     raw = {f"a{n}.m{m}": "raw" for n in range(28) for m in range(inner)}
     profile = _cancel(encode_type=text, leaves=_CANCEL_LEAVES | raw)
     if inner == 7:
-        assert len(venue_of(deployed(profile).signed).structs["CancelReq"].fields) == 200
+        assert len(venue_of(deployed(profile).profile_text).structs["CancelReq"].fields) == 200
         return
     with pytest.raises(DocumentError, match="too many leaves"):
         resolve_profile(profile)
@@ -493,11 +493,11 @@ def test_a_mutation_is_refused_or_shown_to_people_before_it_is_pinned() -> None:
     for mutation in _mutations(16, draws(120, 300)):
         try:
             pinned = deployed(mutation)
-            venue = venue_of(pinned.signed)
+            venue = venue_of(pinned.profile_text)
         except DocumentError:
             outcomes["refused"] += 1
             continue
-        if venue == venue_of(deployed(PROFILE).signed):
+        if venue == venue_of(deployed(PROFILE).profile_text):
             outcomes["same"] += 1
             continue
         assert tuple(deployment_lines(pinned, words=False)) != _usual_lines()

@@ -33,7 +33,7 @@ def screen_of(folder: str, step: str) -> list[str]:
     where = situation(folder)
     known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(folder)})
     item = examined(request_of(good(step, folder)), where, known=known)
-    case = None if item.verdicts.blocks_signing() else item.case
+    case = None if item.verdicts.blocking() else item.case
     pages, notes = sign._pages(case, MODEL), sign._notes(case, MODEL)
     return said(list(section_lines(sign.sections_of(item, UsedNonces(), pages, notes, MODEL))))
 

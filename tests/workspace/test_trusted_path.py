@@ -10,18 +10,18 @@ from workspace.trusted_path import (
     ORDINARY,
     OTHERS,
     PROGRAM,
+    READING_ORDER,
     WAYS,
     Module,
     Signing,
     closure,
     joined,
     loaded_by,
-    part_of,
     trusted_path,
     way,
 )
 
-CEILING_TOKENS = 85_400
+CEILING_TOKENS = 84_727
 """Of what can run in a signing. It may go down; whoever raises it says in the change what for.
 
 It was raised for reviews by groups (decision 54: which steps share a form, and what stands in their rows) and for the page
@@ -92,8 +92,8 @@ def test_nor_is_it_when_something_else_is_signed(signing: Signing) -> None:
 
 @pytest.mark.parametrize("signing", OTHERS, ids=lambda signing: signing.step)
 def test_every_module_has_its_place_in_the_reading_order(signing: Signing) -> None:
-    modules = [*closure(), *loaded_by(signing)]
-    assert all(part_of(module.name) for module in modules if not module.is_package)
+    modules = {module.name for module in (*closure(), *loaded_by(signing)) if not module.is_package}
+    assert modules <= {name for names in READING_ORDER.values() for name in names}
 
 
 def test_the_deny_list_names_modules_that_there_are() -> None:

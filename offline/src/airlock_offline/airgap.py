@@ -1,7 +1,7 @@
-"""The network guard: an audit hook that refuses every socket, installed before anything else runs.
+"""The network guard: an audit hook that refuses every socket, installed before any command is read.
 
 It is not an operating-system sandbox: it catches Python code of ours or of a dependency that opens a socket, and turns it
-into a refusal. In a rehearsal alone, one loopback port is allowed: the software Ledger's. Source: PEP 578.
+into a refusal. With ``--emulator`` alone, one loopback port is allowed: the software Ledger's. Source: PEP 578.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class _Allowance:
-    """What the guard lets through: nothing, until a rehearsal asks for its loopback port."""
+    """What the guard lets through: nothing, until ``--emulator`` names a loopback port."""
 
     port: int | None = None
     installed = False
@@ -33,7 +33,7 @@ def install_airgap() -> None:
 
 
 def allow_loopback(port: int) -> None:
-    """Allow connections to one port on 127.0.0.1: the software Ledger of a rehearsal."""
+    """Allow connections to one port on 127.0.0.1: the software Ledger's."""
     _allowance.port = port
 
 

@@ -1,6 +1,7 @@
 """Starting a child of our own: the same interpreter and packages, no environment, no terminal, no descriptors but its pipes.
 
-It inherits the kernel's filter, and narrows it further before it loads what it was started for. It ends with us.
+A child that begins after the kernel's filter inherits it, and narrows it before it loads what it was started for. The
+printer of reports begins before. Each ends with us.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which Ledger a command talks to: one on USB, or the software Ledger, and that where nothing of worth is signed only."""
+"""Which Ledger a command talks to: one on USB, or the software Ledger; the software one only where nothing has worth."""
 
 from __future__ import annotations
 
@@ -121,8 +121,8 @@ class Device:
         self._said = False
         self._seen = ""  # the model that was found at the first look, empty when USB did not tell
         self.model = ""
-        """What the USB product says, such as ``flex``; empty before the device is open, and when it is not known."""
-        self.listed = self.version = ""
+        """By USB, such as ``flex``; after a look, where USB does not tell, as named. Empty before the device is open."""
+        self.listed_model = self.version = ""
         """Whose pages people have before them since the first look, as a record of ``MODELS``, and the app's version."""
         self.plugged: PluggedLedger | None = None
         """What USB says of the device; none before it is open, and for an emulator."""
@@ -156,7 +156,7 @@ class Device:
         ``app`` is :meth:`app`, perhaps guarded. Raises ``DeviceError``, or a refusal of the account.
         """
         self.close()
-        self.model = self.listed = self.version = ""  # another signer may have another Ledger
+        self.model = self.listed_model = self.version = ""  # another signer may have another Ledger
         try:
             client = self._at_the_app(app)
             model = self.model or self._named_model
@@ -164,7 +164,7 @@ class Device:
                 raise no_pages(model)
             require_ready(client, need)
             self._seen, self.version = self.model, client.version
-            self.model, self.listed = model, words_of(model, client.version)
+            self.model, self.listed_model = model, words_of(model, client.version)
         finally:
             self.close()
 
@@ -199,12 +199,14 @@ class Device:
     def _require_model(self, found: str) -> None:
         """Keep the model that was found. Raises ``WrongModel`` for another than was looked at, or than was named.
 
-        Before a look, a model that USB does not name passes for the one of ``--model``. After a look it does not pass for
-        the one that was seen then, whose pages are listed.
+        Before :meth:`look`, a model that USB does not name passes as the one of ``--model``. After it, USB must say the
+        same as it said then.
         """
-        named = found and self._named_model and found != self._named_model
-        if found != self._seen if self.listed else named:
-            raise wrong_model(found, self.model if self.listed else self._named_model, listed=bool(self.listed))
+        if self.listed_model:
+            if found != self._seen:
+                raise wrong_model(found, self.model, listed=True)
+        elif found and self._named_model and found != self._named_model:
+            raise wrong_model(found, self._named_model, listed=False)
         self.model = found or self.model
 
     def close(self) -> None:

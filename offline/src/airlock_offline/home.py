@@ -1,26 +1,24 @@
-"""The signing machine's own folder: pinned deployments, the transcript, and each signature until it can execute no more."""
+"""The signing machine's own folder: pinned deployments, the transcript, and each signature until it is forgotten."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_offline.confinement.command import UNCONFINED
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.transport import REVIEW_S
-from airlock_shared.documents.deployment import Deployment, nothing_of_worth, parse_deployment
+from airlock_shared.documents.deployment import Deployment, all_worth_nothing, parse_deployment
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile, current, home_of, make_folder, read_input, write_new
-from airlock_shared.host.settings import read_settings
+from airlock_shared.host.settings import CONFIG_FILE, read_settings
 from airlock_shared.wire.strict_json import parse_json
 
 if TYPE_CHECKING:
     from airlock_shared.documents.signatures import Answer
 
 
-SETTINGS_FILE = "config.toml"
 HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
 
 
@@ -30,14 +28,13 @@ def default_home() -> Path:
 
 
 class OfflineHome:
-    """The folder ``home`` and what is in it. Nothing is made before something is written."""
+    """The folder ``home`` and what is in it."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
         self.transcript = TranscriptFile(home / "transcript.jsonl")
-        self.settings_file = home / SETTINGS_FILE
-        self.printing: Callable[[Path, Path], str] | None = None
-        """What prints a page, where the command line asks for it."""
+        self.settings_file = home / CONFIG_FILE
+
         self.confinement = UNCONFINED
         """What the kernel enforces on this process: set when a command begins."""
 
@@ -61,9 +58,9 @@ class OfflineHome:
         """Return the deployments that are pinned. Raises ``DocumentError`` for one that is damaged."""
         return [parse_deployment(read_input(path)) for path in current(self.home / "pins")]
 
-    def nothing_of_worth(self) -> bool:
+    def all_worth_nothing(self) -> bool:
         """Tell whether all that is pinned is worth nothing: a pipe may then answer what only compares."""
-        return nothing_of_worth(self.pins())
+        return all_worth_nothing(self.pins())
 
     def require_pinned(self, name: str) -> Deployment:
         """Return the pinned deployment of this name. Raises ``UsageError`` when there is none that is in force."""
@@ -77,10 +74,11 @@ class OfflineHome:
         if recorded != deployment.fingerprint:
             raise Refusal(
                 "PIN-DEPLOYMENT",
-                f"the pin of {name} is not the one that people agreed to on this machine: its file was changed",
+                f"the pin of {name} is not the one that people agreed to on this machine: its file was changed, or trust "
+                "was cut off",
                 got=deployment.fingerprint,
                 expected=recorded or "none: nobody agreed to one of this name",
-                do="find out who changed it, then pin the right one: airlock-offline trust deployment.json",
+                do="find out which, then pin the right one: airlock-offline trust deployment.json",
             )
         return deployment
 

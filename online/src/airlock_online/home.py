@@ -13,7 +13,7 @@ from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig, read_config
 from airlock_online.secrets import redact
 from airlock_online.speech.forms import read_services
-from airlock_shared.documents.deployment import Deployment, nothing_of_worth, parse_deployment
+from airlock_shared.documents.deployment import Deployment, all_worth_nothing, parse_deployment
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, parse_requests
 from airlock_shared.documents.signatures import SignaturesHeader
 from airlock_shared.documents.transcript import SENDING
@@ -157,9 +157,9 @@ class OnlineHome:
         kept = (parse_deployment(read_input(path)) for path in replaced)
         return next((each for each in (*self.deployments(), *kept) if each.fingerprint == fingerprint), None)
 
-    def nothing_of_worth(self) -> bool:
+    def all_worth_nothing(self) -> bool:
         """Tell whether all that was fetched is worth nothing: a pipe may then answer what only compares."""
-        return nothing_of_worth(self.deployments())
+        return all_worth_nothing(self.deployments())
 
     def deployment_path(self, name: str) -> Path:
         """Return where the deployment of this name is kept."""

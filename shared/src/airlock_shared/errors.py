@@ -3,7 +3,7 @@
 ::
 
     AirlockError
-    ├── UsageError          2  wrong words on the command line, wrong configuration
+    ├── UsageError          2  wrong words on the command line, wrong configuration, or a file that cannot be written
     ├── Refusal             3  a check said no; carries the check's id
     │   ├── DocumentError   4  damaged, or not what it claims to be (ids DOC-…, QR-…)
     │   └── PlanError       2  a mistake in the ceremony plan (ids PLAN-…)

@@ -29,7 +29,7 @@ def _place(home: OfflineHome) -> CeremonyMachine:
         home.transcript,
         now_ms,
         lambda name: home.require_pinned(name).fingerprint,
-        home.nothing_of_worth,
+        home.all_worth_nothing,
         shows=_shown,
         uptime=uptime,
     )

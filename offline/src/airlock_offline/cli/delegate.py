@@ -99,7 +99,7 @@ def prove_command(
     deployment = state.require_pinned(plan.deployment)
     challenge = challenge_of(plan, deployment, choose_step(plan, step_id))
     require_ledger(emulator_port, deployment)
-    isolation = Isolation(state.home, emulator_port, state.confinement)
+    isolation = Isolation(state.pins(), emulator_port, state.confinement)
     isolation.begin()
     need = Need(path, parse_address(challenge.delegate))
     with opened(emulator_port, ledger_path, WaitNotices, named_model=model or "") as device:
@@ -107,9 +107,9 @@ def prove_command(
         device.look(app, need)
         say("The delegate key signs this text:")
         say_all(f"  {safe_again(line)}" for line in challenge.text().decode().splitlines())
-        pages = review_pages(MESSAGE_REVIEW, message_fields(challenge.text(), device.listed), device.listed)
-        say_all(("", *screen_lines(pages, device.listed, device.version)))
-        ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.nothing_at_stake())
+        pages = review_pages(MESSAGE_REVIEW, message_fields(challenge.text(), device.listed_model), device.listed_model)
+        say_all(("", *screen_lines(pages, device.listed_model, device.version)))
+        ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=not isolation.is_production())
         state.record_unenforced(now_ms())
         require_ready(app(), need)
         signature = app().sign_personal_message(path, challenge.text()).rsv

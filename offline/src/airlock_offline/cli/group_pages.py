@@ -20,35 +20,35 @@ _ROWS_WITHOUT_A_SCREEN = 24
 
 
 class GroupPages:
-    """What people have answered to the pages of a document's groups: ``confirmed`` by digest (0x-hex).
+    """The pages of a document's groups. ``confirmed`` has each digest (0x-hex) asked about, and whether it was confirmed.
 
-    ``confirmed`` are the digests of pages of earlier runs; ``record`` puts those of a page on record.
+    It begins with ``before``, the digests confirmed in earlier runs. ``record`` puts those of a page on record.
     """
 
     def __init__(
         self,
         groups: Iterable[Group],
-        confirmed: Iterable[str],
+        before: Iterable[str],
         screen: ReviewPages | None,
         ask: Callable[[str], None],
         record: Callable[[list[str]], None],
     ) -> None:
-        self.confirmed = dict.fromkeys(confirmed, True)
+        self.confirmed = dict.fromkeys(before, True)
         self._groups = {digest: group for group in groups for digest in group.rows}
         self._screen, self._ask, self._record = screen, ask, record
         self._form: list[list[str]] = []
         self._began_s, self._signed = monotonic(), 0
 
-    def come_to(self, digest: str, waiting: Callable[[str], bool]) -> None:
+    def show_from(self, digest: str, can_be_signed: Callable[[str], bool]) -> None:
         """Show the page that begins with a digest, and have it answered, where it is one of a group and was not answered.
 
-        ``waiting`` tells whether a step can be signed now, and was not yet.
+        ``can_be_signed`` tells whether a step can be signed now, and was not yet.
         """
         group = self._groups.get(digest)
         if group is None or digest in self.confirmed:
             return
         rows = list(group.rows)
-        left = [each for each in rows[rows.index(digest) :] if each not in self.confirmed and waiting(each)]
+        left = [each for each in rows[rows.index(digest) :] if each not in self.confirmed and can_be_signed(each)]
         if left[:1] != [digest]:
             return
         if self._form is not group.form:
@@ -60,7 +60,7 @@ class GroupPages:
         page = left[: rows_of_page(group, left, screen_rows() or _ROWS_WITHOUT_A_SCREEN)]
         lines = [*group.heading, *(line for each in page for line in group.rows[each])]
         if self._screen:
-            self._screen.show_page(lines, QUESTION_ROWS)
+            self._screen.show_group_page(lines, QUESTION_ROWS)
         else:
             say_all(["", *lines])
         try:

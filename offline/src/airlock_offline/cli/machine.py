@@ -220,7 +220,7 @@ def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple
     found = {each.use.digest: each for each in standings(uses, states, now, clock.uncertainty_ms or 0)}
     in_codes = [copy for each in ceremonies for copy in copies_in_codes(each.absolute())]
     remove_copies(state.home, [*_copies(state, entries, uses), *in_codes], found, state.transcript, clock.now_ms,
-           piped=state.nothing_of_worth(), as_json=as_json)  # fmt: skip
+           piped=state.all_worth_nothing(), as_json=as_json)  # fmt: skip
 
 
 def _copies(state: OfflineHome, entries: Sequence[Entry], uses: Sequence[Use]) -> Iterator[KeptCopy]:

@@ -1,4 +1,4 @@
-"""``airlock-offline``: the program of the air-gapped machine. The network guard is the first thing that runs.
+"""``airlock-offline``: the program of the air-gapped machine. The network guard is installed before any command is read.
 
 The kernel's is next: when a command's words are read, and before it reads anything else but our own ``config.toml``.
 """

@@ -10,7 +10,7 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.typed_data import EXPECTED, FAULTS_DO, WIDTHS, WIDTHS_DO, refused_integers, type_faults
+from airlock_offline.ledger.typed_data import BY_HASHES_DO, EXPECTED, WIDTHS, refused_integers, type_faults
 from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.checks.intent import definitions
 from airlock_shared.checks.model import Situation
@@ -251,10 +251,10 @@ def ledger_faults(known: Situation) -> list[PlanError]:
         where = f"steps[{position}].{'fields.struct' if step.action.name == CUSTOM else 'action'}"
         if refused := refused_integers(structs):
             errors.append(plan_error("PLAN-WIDTH", "the Ledger takes no integers of this width", where,
-                                     got=", ".join(refused), expected=WIDTHS, do=WIDTHS_DO))  # fmt: skip
+                                     got=", ".join(refused), expected=WIDTHS, do=BY_HASHES_DO))  # fmt: skip
         if faults := type_faults(structs, intent.name) if intent else []:
             errors.append(plan_error("DIGEST-LEDGER", "the Ledger's app signs another digest for this struct", where,
-                                     got="; ".join(faults), expected=EXPECTED, do=FAULTS_DO))  # fmt: skip
+                                     got="; ".join(faults), expected=EXPECTED, do=BY_HASHES_DO))  # fmt: skip
     return errors
 
 

@@ -278,7 +278,7 @@ def _ask_time(state: OfflineHome, uncertainty_s: int | None) -> dict[str, Any] |
     question = "UTC on your watch, such as 2026-11-21T02:43:00Z: "  # with the answer no wider than the screen
     while True:
         try:
-            typed = ask(question, piped=state.nothing_of_worth()).strip()
+            typed = ask(question, piped=state.all_worth_nothing()).strip()
             return _state_time(state, typed, uncertainty_s or ASKED_UNCERTAINTY_S)
         except UsageError:
             say("Type it like 2026-11-21T02:43:00Z, with T and Z. UTC is local time less its offset.")

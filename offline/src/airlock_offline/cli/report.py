@@ -73,6 +73,7 @@ def signed_screens(evidence: Evidence, model: str) -> Screens:
 
 
 BEGIN = b"print\n"
+PRINTING = "airlock.printing"  # where the click context keeps what prints a page, if the command line asks for it
 
 
 def begin_printing(folder: Path) -> Callable[[Path, Path], str]:
@@ -107,7 +108,7 @@ class PrintedCommand(click.Command):
     def invoke(self, context: click.Context) -> None:
         """Begin that process where ``--pdf`` asks for it, then run the command."""
         if context.params["pdf"]:
-            context.find_root().obj.printing = begin_printing(context.params["folder"])
+            context.meta[PRINTING] = begin_printing(context.params["folder"])
         super().invoke(context)
 
 
@@ -160,7 +161,7 @@ def make_command(
         evidence = read_evidence(files)
         model = model_of(evidence, read_config(state.settings_file).ledger.model)
         files[SCREENS] = write_screens(signed_screens(evidence, model))
-    make_report(folder, files, judge, state.printing, as_json=as_json)
+    make_report(folder, files, judge, click.get_current_context().meta.get(PRINTING), as_json=as_json)
 
 
 report.add_command(verify_command(judge, signed_screens, "PROGRAM report verify evidence --signatures signatures.json"))

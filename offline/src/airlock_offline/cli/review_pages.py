@@ -82,7 +82,7 @@ class ReviewPages:
     """
 
     def __init__(self, ask_yes: Callable[..., None], *, turns: bool = True) -> None:
-        self._ask, self._turns = ask_yes, turns
+        self._ask_yes, self._turns = ask_yes, turns
         self._page: list[list[str]] = []
         self._sections: list[list[str]] = []
         self._ledger: list[str] = []
@@ -98,18 +98,18 @@ class ReviewPages:
     def show(self, sections: list[list[str]], five: list[str], ledger: list[str]) -> None:
         """Show the page that decides; its last screen stays, for the question comes below it. Raises ``Declined``.
 
-        It has what nobody compared, what stands out, and ``five`` lines. Of what cannot be signed there are none: each
-        section is shown, until the last one was turned. ``ledger`` is the list that stands beside the Ledger.
+        It has what the builder chose, what stands out, and ``five`` lines. A refused item has no five lines: each section
+        is shown, until the last one was turned. ``ledger`` is the list that stands beside the Ledger.
         """
         self._ledger, self._said_before, self.opened = ledger, [], set()
         if five:
             self._sections = [part for part in sections if not _decides(part)]
             self._page = [[line for part in filter(_decides, sections) for line in part if line.strip("=")], five]
-            self._show_page()
+            self._show_deciding_page()
         else:
             self._turn_all(sections)
 
-    def show_page(self, lines: list[str], below: int) -> None:
+    def show_group_page(self, lines: list[str], below: int) -> None:
         """Show a page of a group alone on the screen, with so many rows left below it for the question.
 
         Raises ``Declined`` where the screen cannot hold all of it: nobody is asked about what does not stand there.
@@ -128,7 +128,7 @@ class ReviewPages:
         """Set the list to show while the Ledger shows a step, which was confirmed on a page of its group."""
         self._ledger = [f"{step}:", *ledger]
 
-    def _show_page(self) -> None:
+    def _show_deciding_page(self) -> None:
         rows, width = _size()
         whole = [line for part in self._page for line in part]
         self._turn_all([whole] if _height(whole, width) < rows - _QUESTION_ROWS else self._page, stays=True)
@@ -179,7 +179,7 @@ class ReviewPages:
         }
         opens |= {str(number): partial(self._open, number) for number in range(1, len(self._sections) + 1)}
         self._say_sections()
-        self._ask(question, asking=opening(ask, opens))
+        self._ask_yes(question, asking=opening(ask, opens))
 
     def _say_sections(self) -> None:
         names = [f"{number} = {_called(section)}" for number, section in enumerate(self._sections, 1)]
@@ -351,7 +351,7 @@ def _named(case: Case) -> Iterator[str]:
 
 
 def _how_much(case: Case) -> str:
-    if not isinstance(case, IntentCase) and case.request.transaction is None:
+    if isinstance(case, CallCase) and case.is_authorization:
         return "all that the account holds, and all that it may do"
     if is_custom(case.intent) if isinstance(case, IntentCase) else case.call.call.is_own:
         return "Airlock does not know the meaning of these values: the review has them all"

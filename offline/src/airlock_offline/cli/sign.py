@@ -83,7 +83,7 @@ from airlock_shared.wire.strict_json import parse_json
 if TYPE_CHECKING:
     from airlock_offline.ledger.ethereum_app import EthereumApp
 
-_RESULTS_AT_MOST = 20  # of which each is named; of more, those that are not signed
+_RESULTS_AT_MOST = 20  # up to so many are all listed; of more, only those that are not signed
 BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
 REVIEWED = "reviewed"
 """The transcript's event: what the page that decides said of a step, and which sections were opened beside it."""
@@ -116,7 +116,7 @@ def sign(
     r"""Review every item of the requests document SOURCE, sign what is confirmed, and write the signatures.
 
     With --qr, SOURCE is a camera or pictures of the online machine's screen, and the signatures are shown as codes.
-    Each item is shown in full and needs the whole word Yes, then your confirmation on the Ledger. If the command is
+    Each step, or page of like steps, needs the whole word Yes; then confirm each on the Ledger. If the command is
     interrupted, run it again: it does not ask again for what was signed.
 
     \b
@@ -129,7 +129,7 @@ def sign(
     header, items, fingerprint = parse_requests(data)
     deployment = state.require_pinned(header.deployment_name)
     require_ledger(emulator_port, deployment)
-    isolation = Isolation(state.home, emulator_port, state.confinement)
+    isolation = Isolation(state.pins(), emulator_port, state.confinement)
     isolation.begin()
     entries = state.transcript.entries()
     compared = proved_by_words(entries, plan, "requests", fingerprint, BY_WORDS)
@@ -146,8 +146,8 @@ def sign(
     steps = judge_steps([item.step for item in items], situation, header.signer)
     require_none([*heading.blocking(), *steps.blocking(), *heading.not_judged()])
     say_all(part_lines(plan, header.signer))
-    begun = document = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
-    ask = partial(ask_yes, piped=isolation.nothing_at_stake())
+    document = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
+    ask = partial(ask_yes, piped=not isolation.is_production())
     pages = (
         ReviewPages(ask, turns=not (emulator_port and LEDGER_HERE in os.environ)) if screen_rows() else None
     )  # where nobody reads and answers at a terminal, all in one piece
@@ -155,23 +155,23 @@ def sign(
     with opened(emulator_port, ledger_path, around, named_model=model or "") as device:
         app = isolation.guarded(device.app)
         desk = _desk(state, entries, device, app, ask, pages)
-        if first := first_to_sign(items, situation, desk):
+        examined = [judged(item, situation, desk) for item in items]
+        if first := first_to_sign(examined, state):
             desk.look(first)  # nobody compares or reads anything for a Ledger that cannot sign it
-            begun = document | {"model": device.model}
         if was_begun(entries, plan, fingerprint):
             say("These requests were compared on this machine before; their fingerprint is the same.")
         elif not qr and not compared:  # by QR codes, it was asked when it came
             ask_yes(
                 ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT,
-                piped=state.nothing_of_worth(),
+                piped=state.all_worth_nothing(),
             )
         state.record_unenforced(now_ms())
-        state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
+        begun = document | {"model": device.model, "signer": header.signer}
+        state.transcript.record("sign-begun", {name: text for name, text in begun.items() if text}, now_ms())
         if pages and first:
             pages.begin()
-        examined = [judged(item, situation, desk) for item in items]
         groups = GroupPages(
-            groups_of(examined if first else (), desk.used, lambda case: _notes(case, device.listed)),
+            groups_of(examined if first else (), desk.used, lambda case: _notes(case, device.listed_model)),
             confirmed_on_pages(entries, plan, fingerprint),
             pages,
             ask,
@@ -181,7 +181,7 @@ def sign(
     ended = {result.answer.result for result in results}
     signed = "signed" in ended
     if stopped is not None:
-        if not signed or (led() and stopped.exit_code is ExitCode.DEVICE):  # it is waited for, and goes on here
+        if not signed or (led() and stopped.exit_code is ExitCode.DEVICE):  # `ceremony run` waits, and runs this again
             raise stopped
         try:
             results += list(left_behind(items[len(results) :], stopped, state))
@@ -271,8 +271,8 @@ def _desk(
             say(setting)
 
     def list_pages(examined: Examined) -> None:
-        pages = _pages(examined.case, device.listed)
-        listed = review.screen_lines(pages, device.listed, device.version, each=not on_screen)
+        pages = _pages(examined.case, device.listed_model)
+        listed = review.screen_lines(pages, device.listed_model, device.version, each=not on_screen)
         if on_screen:
             on_screen.set_list(examined.received.request.step, list(listed))
         else:
@@ -280,10 +280,12 @@ def _desk(
 
     def show(examined: Examined) -> None:
         asked = to_sign(examined, state)
-        pages, notes = _pages(asked, device.listed), _notes(asked, device.listed)
-        sections = [part for part in sections_of(examined, used, pages, notes, device.listed, device.version) if part]
+        pages, notes = _pages(asked, device.listed_model), _notes(asked, device.listed_model)
+        sections = [
+            part for part in sections_of(examined, used, pages, notes, device.listed_model, device.version) if part
+        ]
         five: list[str] = []
-        if (case := examined.case) is not None and not examined.verdicts.blocks_signing():
+        if (case := examined.case) is not None and not examined.verdicts.blocking():
             decides = deciding_rows(case)
             mark = {"step": case.request.step, "action": case.step.action.name, "digest": "0x" + case.digest.hex()}
             read[:] = [{**mark, "decides": decides}]
@@ -294,7 +296,7 @@ def _desk(
             ]
             five = list(deciding_lines(decides, before[-1] if before else None))
         if on_screen:
-            listed = review.screen_lines(pages, device.listed, device.version, notes, each=False) if pages else ()
+            listed = review.screen_lines(pages, device.listed_model, device.version, notes, each=False) if pages else ()
             on_screen.show(sections, five, list(listed))
         else:
             say_all(review.section_lines(sections))
@@ -326,12 +328,12 @@ def _sign_all(
         item, digest = each.received.request, "0x" + each.digest.hex()
         fresh = situation._replace(now_ms=now_ms())
 
-        def waiting(other: str, fresh: Situation = fresh) -> bool:
+        def can_be_signed(other: str, fresh: Situation = fresh) -> bool:
             return to_sign(judged(items[other], fresh, desk), desk.state) is not None
 
         try:
             before = desk.state.kept_signature(digest) if groups.confirmed.get(digest) else None
-            groups.come_to(digest, waiting)
+            groups.show_from(digest, can_be_signed)
             results.append(sign_item(item, fresh, desk, groups.confirmed))
         except Exception as error:  # noqa: BLE001 (whatever it is, what was signed before must not be lost with it)
             with suppress(AirlockError):  # when nothing can be written, what happened says it
@@ -372,7 +374,7 @@ def sections_of(
     yield from review.review_sections(examined, steps.index(examined.received.request.step) + 1, len(steps))
     yield list(proof_lines(verdicts.all()))
     yield list(replacement_rows(case, used)) if case is not None else []
-    if case is not None and not verdicts.blocks_signing():
+    if case is not None and not verdicts.blocking():
         yield list(review.hash_lines(case))
         yield list(review.screen_lines(pages, model, version, notes)) if pages else []
     yield list(review.verdict_lines(verdicts))

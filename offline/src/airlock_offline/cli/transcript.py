@@ -88,13 +88,13 @@ def seal_transcript(
     """
     plan = parse_written_plan(read_input(plan_file))
     require_ledger(emulator_port, state.require_pinned(plan.deployment))
-    isolation = Isolation(state.home, emulator_port, state.confinement)
+    isolation = Isolation(state.pins(), emulator_port, state.confinement)
     isolation.begin()
     signer = choose_signer(plan, signer_name)
     said_no = no_on_record(state.transcript, plan, "seal", "signer", now_ms)
     with said_no, opened(emulator_port, ledger_path, WaitNotices, named_model=model or "") as device:
         app = isolation.guarded(device.app)
-        while (entry := _seal_once(state, plan, signer, device, app, piped=isolation.nothing_at_stake())) is None:
+        while (entry := _seal_once(state, plan, signer, device, app, piped=not isolation.is_production())) is None:
             pass
     if as_json:
         data = entry.data
@@ -122,8 +122,8 @@ def _seal_once(
     say_all(
         () if led() else (*labelled_hash_lines("head", seal.head), "")
     )  # where it is led, its digits are in the list alone
-    pages = review_pages(MESSAGE_REVIEW, message_fields(seal.text(), device.listed), device.listed)
-    say_all(screen_lines(pages, device.listed, device.version))
+    pages = review_pages(MESSAGE_REVIEW, message_fields(seal.text(), device.listed_model), device.listed_model)
+    say_all(screen_lines(pages, device.listed_model, device.version))
     ask_yes("Was the outcome read? Then seal the transcript with this head.", piped=piped)
     address = require_ready(app(), need)
     rsv = app().sign_personal_message(signer.path, seal.text()).rsv

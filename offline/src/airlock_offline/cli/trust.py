@@ -9,7 +9,7 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.typed_data import EXPECTED, WIDTHS, WIDTHS_DO, refused_integers, type_faults
+from airlock_offline.ledger.typed_data import BY_HASHES_DO, EXPECTED, WIDTHS, refused_integers, type_faults
 from airlock_shared.ceremony.sections import BY_PAPER, proved_by_words
 from airlock_shared.checks.intent import definitions
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
@@ -21,7 +21,7 @@ from airlock_shared.documents.deployment import (
     DEPLOYMENT_FORMAT,
     REHEARSAL_CHAINS,
     Deployment,
-    nothing_of_worth,
+    all_worth_nothing,
     parse_deployment,
     valid_elsewhere,
 )
@@ -63,7 +63,7 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
         if faults := type_faults(structs, intent.name):
             raise Refusal("DIGEST-LEDGER", f"no Ledger signs {intent.name} field by field", got="; ".join(faults),
                           expected=EXPECTED, do="leave it out of the venue's profile, and fetch that again")  # fmt: skip
-    widths = [f"NOTE: the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}:", f"  {WIDTHS_DO}."]
+    widths = [f"NOTE: the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}:", f"  {BY_HASHES_DO}."]
     notes = [*valid_elsewhere(deployment, state.pins()), *(widths if refused else ())]
     pinned = state.pinned(deployment.name)
     if pinned and pinned.fingerprint == deployment.fingerprint == state.pin_on_record(deployment.name):
@@ -80,7 +80,7 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
             say_all(notes)
             plan = None if plan_file is None else parse_written_plan(read_input(plan_file))
             with no_on_record(state.transcript, plan, "deployment", "signer", now_ms) if plan else nullcontext():
-                ask_yes(f"Pin {deployment.name} on this machine?", piped=nothing_of_worth([*state.pins(), deployment]))
+                ask_yes(f"Pin {deployment.name} on this machine?", piped=all_worth_nothing([*state.pins(), deployment]))
         else:
             say_all(notes)
         state.pin(deployment, data, now_ms())

@@ -100,8 +100,8 @@ def verify(
     for _, verdicts in judged:
         unjudged.of_item(verdicts)
     if as_json:
-        ok = not any(verdicts.blocks_signing() for verdicts in everything)
-        told = [{"step": step, "ok": not each.blocks_signing(), "checks": _rows(each)} for step, each in judged]
+        ok = not any(verdicts.blocking() for verdicts in everything)
+        told = [{"step": step, "ok": not each.blocking(), "checks": _rows(each)} for step, each in judged]
         show_json(
             {
                 "document": _rows(whole),

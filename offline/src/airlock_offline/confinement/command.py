@@ -11,15 +11,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import click
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_offline.confinement import files
 from airlock_offline.confinement import filter as kernel_filter
 from airlock_offline.confinement.filter import ARCHITECTURES, no_new_privileges
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder
+
+if TYPE_CHECKING:
+    import click
 
 # ---- enforced -------------------------------------------------------------------------------------------------------
 # What the kernel enforces on this process, as it is recorded and shown.
@@ -53,16 +54,20 @@ DEVICES = ("/dev",)  # as a folder: a Ledger that is plugged in again, or whose 
 
 
 class Needs(NamedTuple):
-    """What a command needs: files and folders to read, folders to write, and a rehearsal's loopback port.
+    """What a command needs.
 
-    ``files`` says whether Landlock is wanted at all, ``machine`` whether ``/dev``, ``/sys`` and ``/proc`` are looked at, and
-    ``devices`` which ones are used where they are not. Without ``starting`` no other process is begun.
+    ``reads``: files and folders to read. ``writes``: folders to write into.
+    ``connect``: the software Ledger's loopback port.
+    ``landlock``: whether Landlock is wanted at all.
+    ``machine``: whether all of ``/dev``, ``/sys`` and ``/proc`` is needed.
+    ``devices``: without ``machine``, the files of ``/dev`` that are used.
+    ``starting``: whether it starts other processes.
     """
 
     reads: tuple[Path, ...] = ()
     writes: tuple[Path, ...] = ()
     connect: int | None = None
-    files: bool = True
+    landlock: bool = True
     machine: bool = True
     devices: tuple[Path, ...] = ()
     starting: bool = True
@@ -73,7 +78,7 @@ ALONE = Needs(machine=False, starting=False)
 
 
 def confine(needs: Needs) -> Confinement:
-    """Have the kernel refuse what the command does not need. Raises ``UsageError`` for a temporary folder not our own."""
+    """Have the kernel refuse what the command does not need, and return what it enforces."""
     if not sys.platform.startswith("linux"):
         why = f"this system is {os.uname().sysname}, and the filter needs Linux"
         return Confinement(False, why, 0, why)
@@ -106,7 +111,7 @@ def _restrict_files(needs: Needs) -> tuple[int, str]:
         abi = files.version()
     except OSError as error:
         return 0, f"the kernel has no Landlock: {error.strerror}"
-    if not needs.files:
+    if not needs.landlock:
         return 0, NOT_ASKED
     if (threads := len(os.listdir("/proc/self/task"))) != 1:  # noqa: PTH208 (names alone)
         return 0, f"{threads} threads run already, and it would apply to only one of them"
@@ -143,12 +148,12 @@ def own_temporary_folder() -> Path:
 # What a command line needs of the machine, read from its parameters before the command begins.
 
 
-_EVERYWHERE = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
+_WITHOUT_LANDLOCK = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
 KEEP_NOTHING = frozenset(
     {"doctor", "digest", "verify", "config", "completion", "explain", "report", "plan", "transcript show",
      "transcript verify", "delegate challenge", "ceremony show", "ceremony course"}
 )  # fmt: skip
-"""Commands that write nothing into this machine's folder, and may not; the others find it made."""
+"""Commands that write nothing into this machine's folder, and may not; for the others it is made first."""
 
 
 OUTPUTS = {"-o", "--hardware-record"}
@@ -161,31 +166,39 @@ def needs_of(context: click.Context, home: Path) -> Needs:
     """Return what a command needs.
 
     The folder of what is written is written to: a file is made beside its place first. Nothing is read here.
-    Raises ``UsageError`` when a folder of ours cannot be made.
+    Raises ``UsageError`` when a folder of ours cannot be made, or when the temporary one is not our own.
     """
+    import click  # here: the children import this module, and load no library of others before they are confined
+
     words = context.params
     command, *inner = context.command_path.split()[1:]
     keeps = KEEP_NOTHING.isdisjoint((command, " ".join((command, *inner)))) or bool(words.get("qr"))
     if keeps and command != "forget":  # which removes, and makes nothing
         make_folder(home.absolute())
-    outputs = [*filter(None, [context.meta.get(APDU_LOG)])]
-    inputs: list[Path] = []
+    log = context.meta.get(APDU_LOG)
+    inputs, folders = list[Path](), [log.absolute().parent] if log else []
+    (folders if keeps else inputs).append(home.absolute())
     for parameter in context.command.params:
-        is_output = isinstance(parameter, click.Option) and not OUTPUTS.isdisjoint(parameter.opts)
-        (outputs if is_output else inputs).extend(_paths(parameter, words.get(parameter.name or "")))
-    outputs += [page for folder in words.get("ceremonies", ()) if (page := folder / "codes" / "page").parent.is_dir()]
+        paths = [path.absolute() for path in _paths(parameter, words.get(parameter.name or ""))]
+        if isinstance(parameter, click.Option) and not OUTPUTS.isdisjoint(parameter.opts):
+            folders += [path.parent for path in paths]
+        else:
+            inputs += paths
+    folders += [codes for folder in words.get("ceremonies", ()) if (codes := folder.absolute() / "codes").is_dir()]
     if "ledger_path" in words and (words.get("emulator_port") is None or command == "sign"):  # locks are there
-        outputs.append(own_temporary_folder() / "lock")
+        folders.append(own_temporary_folder())
     return Needs(
-        reads=(*(path.absolute() for path in inputs), *(() if keeps else (home.absolute(),))),
-        writes=(*((home.absolute(),) if keeps else ()), *(path.absolute().parent for path in outputs)),
+        reads=tuple(inputs),
+        writes=tuple(folders),
         connect=words.get("emulator_port"),
-        files=command not in _EVERYWHERE,
+        landlock=command not in _WITHOUT_LANDLOCK,
     )
 
 
 def _paths(parameter: click.Parameter, value: Any) -> Iterator[Path]:
     """Yield the paths in a parameter's value: those of a path's type, and the words of a list of sources."""
+    import click
+
     if isinstance(value, Path):
         yield value
     elif isinstance(value, tuple) and parameter.name == "sources":

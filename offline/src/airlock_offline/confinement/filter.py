@@ -1,4 +1,4 @@
-"""The filter of system calls (seccomp): which calls a command may make, as a program for the kernel."""
+"""The filter of system calls (seccomp): which calls a command may not make, as a program for the kernel."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ ioctl                 16    29
 """Their numbers on x86_64 and on arm64, -1 where there is none."""
 
 STARTING = ("fork", "vfork", "execve", "execveat")
-"""What only a process that starts others is left; ``clone`` is left to every one for its threads."""
+"""Kept only by a process that starts others. ``clone`` is kept by all, for threads."""
 
 _LOOPBACK = ("socket", "connect", "sendto", "recvfrom")
 """What a rehearsal's loopback connection takes."""

@@ -153,7 +153,7 @@ class EthereumApp:
             self.require_silence(*self.exchange(apdu), doing)
         for apdu in flow.values:  # 1.22.0 shows all at the end; a version that shows each at once must not time out
             reply, sw = self.exchange(apdu, person=True)
-            if filtered is None or not filtered.takes(apdu, reply, sw):
+            if filtered is None or not filtered.is_about_filters(apdu, reply, sw):
                 self.require_silence(reply, sw, doing)
         return self.ask_to_sign(flow.sign, doing, RAW_MESSAGES)
 

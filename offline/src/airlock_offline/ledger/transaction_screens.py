@@ -13,7 +13,7 @@ from airlock_shared.documents.ledger_metadata import TokenMetadata
 from airlock_shared.documents.requests import Request
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.ethereum.transactions import value_wei
-from airlock_shared.units import NATIVE, Unit, to_human
+from airlock_shared.units import NATIVE, UNLIMITED, Unit, to_human
 from airlock_shared.venue.calldata import LEDGER_CONTRACTS
 
 # ---- network names --------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ TOKEN_CALLS = {  # by selector: approve(address,uint256) and transfer(address,ui
     bytes.fromhex("a9059cbb"): TokenCall("send", "Send", "To"),
 }
 TOKEN_CALL_BYTES = 4 + 32 + 32
-_UNLIMITED = 2**256 - 1
+
 
 _PLAIN = Review(
     Frame(("Review transaction",), ("Sign transaction",)),
@@ -276,7 +276,7 @@ def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, lis
 def token_amount(raw: int, token: TokenMetadata | None) -> str:
     """Return an amount of a token as the device shows it: of one that it does not know, without decimals."""
     ticker, decimals = (token.ticker, token.decimals) if token else ("???", 0)
-    return f"{'Unlimited' if raw == _UNLIMITED else to_human(raw, Unit(ticker, decimals))} {ticker}"
+    return f"{'Unlimited' if raw == UNLIMITED else to_human(raw, Unit(ticker, decimals))} {ticker}"
 
 
 def transaction_pages(shown: ShownTransaction, model: str) -> list[Page]:

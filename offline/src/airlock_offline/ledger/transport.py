@@ -1,7 +1,7 @@
 """How an APDU reaches a Ledger, and how long is waited for it; over loopback, the software Ledger of a rehearsal.
 
 A real device is reached by :mod:`airlock_offline.ledger.usb`. Beside the software Ledger's server this is the only module
-of the offline half that imports ``socket``; it connects to 127.0.0.1 and to nothing else.
+of the offline half that opens a socket; it connects to 127.0.0.1 and to nothing else.
 
 ``ledgerblue.commTCP`` is not used for loopback: it reads a reply with single ``recv`` calls (a reply that arrives in two
 pieces is cut), it has no time-out whatever it is told, and a closed connection ends in ``struct.error``. Its framing, four
@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from airlock_offline.airgap import LOOPBACK
 from airlock_offline.ledger.apdu import CLA_ETHEREUM, CLA_SYSTEM, P2_NAME, Ins
 from airlock_offline.ledger.device_errors import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
 from airlock_shared.errors import AirlockError
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     import socket
 
 
-_LOOPBACK = "127.0.0.1"
 MACHINE_TIMEOUT_S = 20  # nobody has to press anything
 REVIEW_S = 1800  # two people may be reading 31 pages on the device aloud; `[ledger] review_minutes` sets it
 MAX_REPLY = 512  # bytes; an APDU answer of this app has at most 256
@@ -72,10 +72,10 @@ class LoopbackTransport:
         self._review_s = review_s
 
         try:
-            self._connection: socket.socket | None = socket.create_connection((_LOOPBACK, port), MACHINE_TIMEOUT_S)
+            self._connection: socket.socket | None = socket.create_connection((LOOPBACK, port), MACHINE_TIMEOUT_S)
         except OSError as error:
             raise DeviceNotFound(
-                f"no software Ledger answers on {_LOOPBACK}:{port}", do="start it with `airlock-software-ledger`"
+                f"no software Ledger answers on {LOOPBACK}:{port}", do="start it with `airlock-software-ledger`"
             ) from error
 
     def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:

@@ -77,9 +77,9 @@ def fields_flow(path: str, typed_data: TypedData) -> FieldsFlow:
 
 
 WIDTHS = f"signed integers of {', '.join(map(str, SIGNED_BITS))} bits"
-WIDTHS_DO = (
+BY_HASHES_DO = (
     'no setting of the app changes this: have the signer sign by hashes (show = "hashes", needs Blind signing), or do not '
-    "sign this struct with a Ledger"
+    "sign this with a Ledger"
 )
 
 
@@ -118,7 +118,7 @@ def _leaves(structs: Structs, member: Member, value: MessageValue, path: str) ->
 def definitions_of(structs: Structs) -> list[Apdu]:
     """Return the commands that define structs, in their order. Raises as :func:`fields_flow`."""
     if refused := refused_integers(structs):
-        raise NoSuchWidth(f"the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}", do=WIDTHS_DO)
+        raise NoSuchWidth(f"the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}", do=BY_HASHES_DO)
     define = partial(ethereum_apdu, Ins.EIP712_DEFINITION, P1_FIRST)
     result: list[Apdu] = []
     for name, members in structs.items():
@@ -179,10 +179,6 @@ def encode_value(type_name: str, value: MessageValue) -> bytes:
 # the same. No newer release was measured: each is taken to do as 1.22.0 does until one was.
 
 
-FAULTS_DO = (
-    'no setting of the app changes this: have the signer sign by hashes (show = "hashes", needs Blind signing), or do not '
-    "sign this with a Ledger"
-)
 EXPECTED = "data that the Ethereum app hashes as EIP-712 says"
 _MEASURED = "1.22.0"
 _MEMBERS = 16  # of a nested struct
@@ -208,4 +204,4 @@ def type_faults(structs: Structs, primary: str) -> list[str]:
 def require_no_fault(typed_data: TypedData) -> None:
     """Raise ``SignedOtherwise`` for typed data of which the app signs another digest, or that has an array."""
     if faults := type_faults(typed_data.structs, typed_data.primary_type):
-        raise SignedOtherwise(f"the Ethereum app does not sign this as it is: {'; '.join(faults)}", do=FAULTS_DO)
+        raise SignedOtherwise(f"the Ethereum app does not sign this as it is: {'; '.join(faults)}", do=BY_HASHES_DO)

@@ -84,7 +84,7 @@ class FilteredMessage(NamedTuple):
         sign = ethereum_apdu(Ins.SIGN_EIP712, P1_FIRST, P2_SIGN_FIELDS, encode_path(path))
         return FieldsFlow(definitions, values, sign)
 
-    def takes(self, apdu: Apdu, reply: bytes, sw: int) -> bool:
+    def is_about_filters(self, apdu: Apdu, reply: bytes, sw: int) -> bool:
         """Tell whether this answers what the device is told, and not a value. Raises ``FiltersRefused``, ``WrongAnswer``."""
         if apdu.ins not in (Ins.EIP712_FILTER, Ins.TOKEN) or sw not in (SW_OK, *_REFUSALS):
             return False

@@ -1,6 +1,6 @@
 """Whether the machine is fit for production: no interface up, no route, no radio, and the kernel's filter.
 
-``preflight``, ``sign`` and the seal ask.
+``preflight``, ``sign``, ``delegate prove`` and the seal ask.
 
 Production is every machine but one: where all that is pinned is worth nothing (a rehearsal or a test network), and the
 software Ledger is used. A real Ledger holds a real key: a deployment that calls itself a rehearsal does not excuse it.
@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from airlock_offline.confinement.command import NOT_ASKED, Confinement
-from airlock_offline.home import OfflineHome
 from airlock_shared.cli.terminal import say
-from airlock_shared.documents.deployment import Deployment, nothing_of_worth
+from airlock_shared.documents.deployment import Deployment, all_worth_nothing
 from airlock_shared.errors import Refusal
 from airlock_shared.host.files import LOOK, REFUSED, MachineProbes, Observed
 from airlock_shared.text.safe import safe
@@ -240,7 +239,7 @@ _App = TypeVar("_App")
 
 def is_production(pins: Iterable[Deployment], *, software_ledger: bool) -> bool:
     """Tell whether this is production: a real Ledger, a deployment that is worth something, or none pinned."""
-    return not (software_ledger and nothing_of_worth(pins))
+    return not (software_ledger and all_worth_nothing(pins))
 
 
 def airgap_lines(world: MachineProbes) -> list[Observed]:
@@ -263,13 +262,13 @@ class Isolation:
 
     def __init__(
         self,
-        home: Path,
+        pins: Sequence[Deployment],
         emulator_port: int | None,
         kernel: Confinement,
         world: MachineProbes = MachineProbes(),  # noqa: B008 (frozen)
     ) -> None:
-        """Read which deployments are pinned. Raises ``DocumentError`` for one that is damaged."""
-        self._pins = OfflineHome(home).pins()
+        """``pins`` are all deployments that are pinned on this machine."""
+        self._pins = pins
         self._kernel = kernel
         self._software = emulator_port is not None
         self._world = world
@@ -277,17 +276,17 @@ class Isolation:
     def _lines(self) -> list[Observed]:
         return [*airgap_lines(self._world), *kernel_lines(self._kernel)]
 
-    def nothing_at_stake(self) -> bool:
-        """Tell whether the software Ledger signs what is worth nothing: a pipe may then answer in a person's place."""
-        return not is_production(self._pins, software_ledger=self._software)
+    def is_production(self) -> bool:
+        """Tell it as :func:`is_production`; where it is not, a pipe may answer in a person's place."""
+        return is_production(self._pins, software_ledger=self._software)
 
     def begin(self, note: Callable[[str], None] = say) -> None:
-        """Refuse in production before anything is reviewed; where nothing is at stake, say what production would refuse.
+        """Refuse in production before anything is reviewed; where all is worth nothing, say what production would refuse.
 
         Where all is worth nothing and the Ledger is real, the refusal waits for the Ledger: what needs none is no danger.
         """
         lines = self._lines()
-        if not nothing_of_worth(self._pins):
+        if not all_worth_nothing(self._pins):
             require_isolation(lines)
         elif ids := ", ".join(sorted({line.check for line in lines if line.verdict == REFUSED})):
             note(f"NOTE: this machine is not isolated ({ids}). Production refuses this.")
@@ -297,7 +296,7 @@ class Isolation:
 
         def looked() -> _App:
             client = app()
-            if not self.nothing_at_stake():
+            if self.is_production():
                 require_isolation(self._lines())
             return client
 

@@ -30,7 +30,7 @@ def need_of(case: Case) -> Need:
         by_hashes, filtered = signer.show == "hashes", filtered_message(case) is not None
         raw_messages = not (by_hashes or filtered)
         return Need(signer.path, signer.address, by_hashes, raw_messages, filtered)
-    return Need(signer.path, signer.address, blind_signing=case.request.transaction is not None and _shown(case).blind)
+    return Need(signer.path, signer.address, blind_signing=not case.is_authorization and _shown(case).blind)
 
 
 def device_pages(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
@@ -39,7 +39,7 @@ def device_pages(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
         if filtered := filtered_message(case):
             return filtered.pages(typed_data_of(case), model)
         return typed_data_pages(typed_data_of(case), case.hashes, model, by_hashes=by_hashes)
-    if case.request.transaction is None:
+    if case.is_authorization:
         return authorization_pages(case.request.payload, case.step.signer.address, model)
     return transaction_pages(_shown(case), model)
 

@@ -1,4 +1,4 @@
-"""What holds while a signature is made: one at a time for an account, no signal in between, and no file over another."""
+"""What holds while a signature is made: one at a time for an account, no signal in between; and of a wrong one, a record."""
 
 from __future__ import annotations
 

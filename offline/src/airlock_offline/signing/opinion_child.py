@@ -1,7 +1,8 @@
-"""The process that gives the second opinion: one document in, 64 bytes out. Whatever goes wrong ends it, with a failure.
+"""The process that gives the second opinion: one document in, 64 bytes out. An error ends it, with a failure.
 
 Input: four bytes, the length, and that many bytes of JSON, as ``opinion_question`` writes it. Before a library of
 others is loaded, files and sockets are taken from it: it reads Python and packages, and writes nothing but its answer.
+What the kernel cannot take is on ``sign``'s record; in production ``sign`` refuses a kernel that leaves it sockets.
 """
 
 from __future__ import annotations

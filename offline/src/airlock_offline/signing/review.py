@@ -1,8 +1,8 @@
 """The review screen: what is about to be signed, in human terms and raw, beside what the plan says.
 
 Pure text, 80 columns: every line can be read aloud. It comes in sections, each a heading and the lines below. A mark in
-the margin says of every line of a value whether it is kept, not kept, or chosen by the builder; no mark: nobody compared it.
-What the builder only says is bounded and marked otherwise.
+the margin says of every line of a value whether it is kept, not kept, or chosen by the builder. No mark: nobody compared it,
+or another check refused the call. What the builder only says is bounded and marked otherwise.
 
 Of a refused item only what its checks have established is said, and why it is not signed. Where it is another payload than
 the step's, or goes to another contract, values stand as they came.
@@ -53,7 +53,7 @@ from airlock_shared.venue.structs import is_custom
 
 BUILDER_MARK = "builder | "
 MOST_LINES, MOST_BYTES = 40, 4096
-"""Of an item, on the screen, with what is left out and the mark."""
+"""At most so much of one item, with the last two lines."""
 
 _MOST_OF_NAME, _MOST_OF_VALUE = 40, 400  # characters
 _LAST_LINES, _LAST_BYTES = 2, 2 * (WIDTH + 1)  # what is left out, and its hash
@@ -76,7 +76,8 @@ def builder_lines(request: Request) -> Iterator[str]:
         yield from rows
         lines, taken, shown = lines + len(rows), taken + size, shown + 1
     if shown < len(said) or not whole:
-        yield f"{BUILDER_MARK}… {len(said) - shown} more members; SHA-256 of all that it says, as JSON:"
+        cut = f"{left} more members" if (left := len(said) - shown) else "cut"
+        yield f"{BUILDER_MARK}… {cut}; SHA-256 of all that it says, as JSON:"
         yield BUILDER_MARK + hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
@@ -169,7 +170,7 @@ def review_sections(examined: Examined, position: int, count: int) -> Iterator[l
     claims = list(builder_lines(examined.received.request))
     yield ["THE BUILDER SAYS (not signed, decides nothing)", *claims] if claims else []
     if case is not None:
-        yield list(_warnings(case, refused=verdicts.blocks_signing()))[1:]
+        yield list(_warnings(case, refused=bool(verdicts.blocking())))[1:]
 
 
 def section_lines(sections: Iterable[list[str]]) -> Iterator[str]:
@@ -179,7 +180,8 @@ def section_lines(sections: Iterable[list[str]]) -> Iterator[str]:
 
 
 def _case_sections(head: list[str], case: Case, verdicts: Verdicts) -> Iterator[list[str]]:
-    refused, failed = verdicts.blocks_signing(), {verdict.check for verdict in verdicts.blocking()}
+    failed = {verdict.check for verdict in verdicts.blocking()}
+    refused = bool(failed)
     known = failed.isdisjoint(_READ_BY)
     action = case.step.action
     about = under_domain(case) if isinstance(case, IntentCase) else transaction_rows(case, failed)

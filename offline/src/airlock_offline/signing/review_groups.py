@@ -49,7 +49,7 @@ def groups_of(items: Iterable[Examined], used: UsedNonces, notes: Notes) -> Iter
 def _kind(examined: Examined, used: UsedNonces) -> tuple[str, ...] | None:
     """Return what steps have to have in common before they are compared; None for a step that is reviewed by itself."""
     case, verdicts = examined.case, examined.verdicts
-    if not isinstance(case, IntentCase) or verdicts.blocks_signing() or verdicts.not_judged():
+    if not isinstance(case, IntentCase) or not verdicts.signable():
         return None
     if case.step.signer.show != "fields" or case.step.replaced_digest or used.earlier(use_of(case)):
         return None

@@ -31,7 +31,7 @@ KEPT, NOT_KEPT, CHOSEN = "✓", "✗", "·"
 
 def row(label: str, text: str) -> Iterator[str]:
     """Yield a label and a text beside it; a label that is too long stands on lines of its own."""
-    if columns(label) > INDENT - 2:  # only a claim of the builder has such a name
+    if columns(label) > INDENT - 2:  # a member of a venue's own struct
         yield from labelled_rows("  ", label)
         label = ""
     label = f"  {label}{' ' * (INDENT - columns(label))}"
@@ -221,7 +221,7 @@ def transaction_rows(case: CallCase, failed: Collection[str]) -> Iterator[str]:
 
     ``failed`` are the checks that refused it or were not reached: what they would have established is not said.
     """
-    for check, mark, label, text in _authorization(case) if case.request.transaction is None else _call(case, failed):
+    for check, mark, label, text in _authorization(case) if case.is_authorization else _call(case, failed):
         shown = NOT_KEPT if check in failed else " " if failed and mark == KEPT else mark
         yield from marked(shown, row(label, text))
 
@@ -264,7 +264,7 @@ def _authorization(case: CallCase) -> Iterator[tuple[str, str, str, str]]:
 
 def transaction_warnings(case: CallCase) -> Iterator[str]:
     """Yield what stands out about a transaction, or an authorization."""
-    if case.request.transaction is None:
+    if case.is_authorization:
         yield from _OF_AN_AUTHORIZATION
         return
     if case.call.call.is_own:

@@ -81,10 +81,9 @@ class ItemResult(NamedTuple):
     code: ExitCode
 
 
-def first_to_sign(requests: list[Request], situation: Situation, desk: SigningDesk) -> Case | None:
+def first_to_sign(items: list[Examined], state: OfflineHome) -> Case | None:
     """Return the first item for which a Ledger is needed: nothing stands in its way, and it was not signed before."""
-    cases = (to_sign(judged(request, situation, desk), desk.state) for request in requests)
-    return next((case for case in cases if case is not None), None)
+    return next((case for item in items if (case := to_sign(item, state))), None)
 
 
 def judged(request: Request, situation: Situation, desk: SigningDesk) -> Examined:
@@ -158,9 +157,7 @@ def _declined(case: Case, desk: SigningDesk, why: str) -> ItemResult:
 
 def _signable(examined: Examined) -> Case | None:
     """Return the case when nothing stands in its way."""
-    if examined.verdicts.blocks_signing() or examined.verdicts.not_judged():
-        return None
-    return examined.case
+    return examined.case if examined.verdicts.signable() else None
 
 
 def _digest(case: Case) -> str:
@@ -219,7 +216,7 @@ def _sign_on(app: EthereumApp, case: Case, desk: SigningDesk) -> ItemResult:
     """Look once more whether the device can sign, ask it, and trust nothing before it is recovered over our own digest."""
     require_ready(app, need_of(case))
     desk.tell("Now compare every page on the Ledger with the list; confirm or reject there.")
-    signature, shown = _reserved(case, app, desk)
+    signature, shown = _asked_on_record(case, app, desk)
     with held_signals():  # from here until it is on record, whatever a person or the system wants
         signed = Answer(
             step=case.request.step,
@@ -261,7 +258,7 @@ def _require_signature(case: Case, signed: Answer, desk: SigningDesk) -> None:
         raise
 
 
-def _reserved(case: Case, app: EthereumApp, desk: SigningDesk) -> tuple[DeviceSignature, str]:
+def _asked_on_record(case: Case, app: EthereumApp, desk: SigningDesk) -> tuple[DeviceSignature, str]:
     """Write down that the device is asked, then ask it; what is surely not signed is written down as that.
 
     Without an end on record, what was begun counts as signed.

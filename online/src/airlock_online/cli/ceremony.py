@@ -47,7 +47,7 @@ def _place(home: OnlineHome) -> CeremonyMachine:
         home.transcript,
         now_ms,
         lambda name: home.require_deployment(name).fingerprint,
-        home.nothing_of_worth,
+        home.all_worth_nothing,
         home.deployment_path,
         _shown,
     )

@@ -64,7 +64,7 @@ def prove_compared(home: OnlineHome, plan: PlanMark, signatures: str) -> None:
             home.transcript.record(each.wrong, {**each.data, "positions": positions}, now_ms())
 
         try:
-            proof = type_words(asked, tell_wrong, {}, piped=home.nothing_of_worth())
+            proof = type_words(asked, tell_wrong, {}, piped=home.all_worth_nothing())
         except Refusal as error:
             error.do = SIGN_AGAIN
             raise

@@ -122,7 +122,7 @@ def _ask(
 ) -> None:
     """Say what is signed, try the reads and each step of the plans, and say what was not tried."""
     paths, built = config.speech.paths, {AUTHORIZATION}
-    lines += [Observed("what is signed", "differs", line) for line in profile_words(deployment.signed)]
+    lines += [Observed("what is signed", "differs", line) for line in profile_words(deployment.profile_text)]
     for name in ("nonce", "delegation", "positions", "referral"):
         if paths[name]:
             _try(lines, "reads", name, _read, name, client, config.speech)

@@ -222,7 +222,7 @@ def examine(
 
         def passes(filled: Transaction) -> bool:
             """Tell whether the checks pass it: what one refuses is not shown to the node."""
-            return not judge_item(request._replace(transaction=filled), situation, Known()).verdicts.blocks_signing()
+            return not judge_item(request._replace(transaction=filled), situation, Known()).verdicts.blocking()
 
         fill = partial(sources.gas_and_fees.fill, request.payload, request.signer, step.id, passes)
         request = request._replace(transaction=sources.answered(fill))

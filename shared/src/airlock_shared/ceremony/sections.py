@@ -13,11 +13,11 @@ from airlock_shared.plan.model import APART, Plan
 from airlock_shared.wire.members import read_members
 
 CEREMONY_BEGUN, CEREMONY_ENDED = "ceremony-begun", "ceremony-ended"
-CHECKPOINT_CONFIRMED, EXCEPTION = "station-confirmed", "exception"
+CHECKPOINT_CONFIRMED, EXCEPTION = "station-confirmed", "exception"  # on record, a checkpoint is called a station
 PAGE_CONFIRMED = "page-confirmed"  # a Yes to a page of steps of one form, with the digest of each
 WORDS_WRONG = "words-wrong"  # an answer to ``ceremony compare`` that is not on that paper, or that screen
-# Words of one's own paper, of the other screen; typed at ``positions`` (1 to 24), drawn.
 BY_PAPER, BY_WORDS = "paper", "words"
+"""How a comparison was proved: by words from one's own paper, or from the other screen, at drawn ``positions`` (1 to 24)."""
 _FORMS: dict[str, dict[str, type]] = {
     CEREMONY_BEGUN: {"ceremony": str, "plan": str, "roles": dict},
     CHECKPOINT_CONFIRMED: {"ceremony": str, "station": str, "by": list, "compared": str},

@@ -1,4 +1,4 @@
-"""PIN and PLAN for the document as a whole: the right deployment, the right plan, the right steps, and rollback detection.
+"""PIN and PLAN for the document as a whole: deployment, plan, steps, and rollback detection. PROOF for a delegate's key.
 
 A document names the last head of this machine's transcript that the online machine saw: it must be in our transcript. Once
 we have handed out a signature, a head must be named. So neither machine went back to an earlier state of itself.

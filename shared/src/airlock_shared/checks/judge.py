@@ -1,7 +1,8 @@
 """The judge: every check over a document and its items, in one fixed order, for whoever asks.
 
 A caller says what its machine knows (:class:`Known`), and gets a verdict for every check. What the machine does not know is
-not passed over: its verdict is ``not-judged``, with the reason. There is no way to leave a check out.
+not passed over: its verdict is ``not-judged``, with the reason. Within each function here no check can be left out: ``SIG``
+needs the signature, and header, steps, people and clock are functions of their own.
 """
 
 from __future__ import annotations
@@ -65,9 +66,9 @@ class Verdicts(NamedTuple):
         """Return how many checks could not be reached."""
         return len(self._of("not-reached"))
 
-    def blocks_signing(self) -> bool:
-        """Tell whether a check refused, or was not reached; what was not judged is told by :meth:`not_judged`."""
-        return bool(self.blocking())
+    def signable(self) -> bool:
+        """Tell whether it may be signed: nothing was refused, not reached, or not judged."""
+        return not self._of("refused", "not-reached", "not-judged")
 
     def refused(self) -> list[Verdict]:
         """Return what was refused."""
@@ -229,26 +230,27 @@ def _intent(received: Received) -> Examined:
 
 def _transaction(received: Received) -> Examined:
     request, situation = received
-    rules = authorization if request.action == AUTHORIZATION else transaction  # both have the same four names
+    # Both have read_call, CALL_CHECKS, CHECKS and complete.
+    of_kind = authorization if request.action == AUTHORIZATION else transaction
     read, refusal = None, None
     try:
-        call = rules.read_call(received)
+        call = of_kind.read_call(received)
         read = ReadCall(request, situation, situation.plan.steps.get(request.step), call)
     except Refusal as wrong:
         refusal = wrong
     planned = agreement.plan_item(received, read.call.call.name if read is not None else "an unknown function")
     case = agreement.case_of(planned, read) if planned is not None and read is not None else None
     stages = (received, planned, None, read, case)
-    after = rules.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
+    after = of_kind.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
     verdicts = Verdicts(
         [
             *_run(agreement.STEP_CHECKS, stages),
-            *_verdicts_of_reading(rules.CALL_CHECKS, read, refusal),
+            *_verdicts_of_reading(of_kind.CALL_CHECKS, read, refusal),
             *_run(after, stages),
         ]
     )
-    if isinstance(case, CallCase) and not verdicts.blocks_signing():
-        case = rules.complete(case)
+    if isinstance(case, CallCase) and not verdicts.blocking():
+        case = of_kind.complete(case)
     return Examined(received, planned, None, read, case, verdicts)
 
 

@@ -78,7 +78,7 @@ class ReadIntent(NamedTuple):
 
 
 class ReadCall(NamedTuple):
-    """A transaction whose calldata was read strictly; ``step`` is None for no step of the plan."""
+    """A transaction whose calldata was read strictly, or an authorization; ``step`` is None for no step of the plan."""
 
     request: Request
     situation: Situation
@@ -124,9 +124,9 @@ class IntentCase(NamedTuple):
 
 
 class CallCase(NamedTuple):
-    """A transaction that can be shown beside its step of the plan.
+    """A transaction, or an authorization, that can be shown beside its step of the plan.
 
-    ``digest`` is what is signed, 32 bytes; it is empty until no check refuses the transaction.
+    ``digest`` is what is signed, 32 bytes; it is empty until no check refuses it.
     """
 
     request: Request
@@ -135,6 +135,11 @@ class CallCase(NamedTuple):
     call: Decoded
     decisions: list[Decision]
     digest: bytes = b""
+
+    @property
+    def is_authorization(self) -> bool:
+        """Whether it is an EIP-7702 authorization, and no transaction."""
+        return self.request.transaction is None
 
     @property
     def token_for_device(self) -> TokenMetadata | None:
@@ -228,7 +233,8 @@ WRONG_ROUTE = Info("not sent to the service of this struct", "An intent executed
 class Check(NamedTuple):
     """A check: its id, the stage that it needs, the rule that it holds there, and its description for people.
 
-    The rule returns None when the check does not apply to the item.
+    The rule returns None when the check does not apply to the item. A rule about something else than an item's stages (a
+    header, the clock, what is spent, a proof of a key) gets that, and ``stage`` says how far the item must have come.
     """
 
     id: str

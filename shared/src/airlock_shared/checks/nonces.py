@@ -136,7 +136,7 @@ class UsedNonces:
 
     def __init__(self, signed: Iterable[Use] = (), *, knows_signed: bool = True) -> None:
         self.knows_signed = knows_signed
-        self._reserved: dict[Key, tuple[str, str]] = {}
+        self._taken: dict[Key, tuple[str, str]] = {}
         self._begun: Mapping[str, int] = {}
         self._signed = {use.digest: use for use in signed}
 
@@ -163,7 +163,7 @@ class UsedNonces:
     def holders(self, use: Use) -> list[Use]:
         """Return the signatures, over other digests, that spend the same nonce, the newest last.
 
-        What is signed already is judged by what was signed before it: to resume a ceremony adds nothing.
+        A signature that exists is compared only with older ones.
         """
         places = {*use.places()}
         return [known for known in self._before(use) if not places.isdisjoint(known.places())]
@@ -171,8 +171,8 @@ class UsedNonces:
     def clash(self, use: Use) -> Use | None:
         """Return the newest signature that spends the same nonce, unless it is the one that the plan replaces.
 
-        What was signed over the same digest for another step is no resumption, and comes first: it executes once, for one of
-        the two. So does a signature that shares only a part of where the nonce is marked: it cannot be replaced.
+        Two cases come first. The same digest was signed for another step: it executes once, for one of the two.
+        Or a signature shares only a part of the places where the nonce is marked: it cannot be replaced.
         """
         same = self._signed.get(use.digest)
         if same and (same.ceremony, same.step) != (use.ceremony, use.step):
@@ -199,11 +199,11 @@ class UsedNonces:
         """Return what was signed before ``use``, all when it is not signed yet."""
         return takewhile(lambda other: other.digest != use.digest, self._signed.values())
 
-    def reserve(self, use: Use) -> str | None:
-        """Let an item of the document have its nonce; return the step that has it already, or None."""
+    def take_in_document(self, use: Use) -> str | None:
+        """Let an item of the document have its nonce, and remember that; return the step that has it already, or None."""
         mine, taken = (use.step, use.digest), None
         for key in use.places():
-            owner = self._reserved.setdefault(key, mine)
+            owner = self._taken.setdefault(key, mine)
             taken = owner if owner != mine else taken
         return taken[0] if taken else None
 
@@ -362,8 +362,11 @@ def may_execute(earlier: Use, situation: Situation) -> bool:
     "two items of the document have one nonce", "Two signatures of which only one can ever be used.", REBUILD,
 )  # fmt: skip
 def nonce_is_alone(spending: Spending) -> Finding:
-    """No other item of the document has this nonce for this contract, by the signer or for the trader."""
-    nonce, step = spending.use.nonce, spending.used.reserve(spending.use)
+    """No other item of the document has this nonce for this contract, by the signer or for the trader.
+
+    This check alone changes what it looks at: it notes the nonce as taken.
+    """
+    nonce, step = spending.use.nonce, spending.used.take_in_document(spending.use)
     if step is None:
         return Finding(True, nonce, "its own nonce")
     return Finding(False, f"{nonce}, as in step {step}", "its own nonce")

@@ -1,7 +1,7 @@
 """A second opinion on digest and encoding, by other people's code, before a signature is asked of the device.
 
-What is asked is written here as a document, and what comes compared; who gives it, and where it runs, is not decided here
-(``ethereum.library_opinion``). It never replaces our own hashing: common libraries sign what must be refused. A
+What is asked is written here as a document, and the answer is compared. Who gives it is ``ethereum.library_opinion``; where
+that runs is the caller's choice. It never replaces our own hashing: common libraries sign what must be refused. A
 disagreement is a refusal, not a choice.
 """
 

@@ -69,7 +69,7 @@ def deadline_is_ahead(case: ReadIntent) -> Finding | None:
     least = case.situation.plan.limits.remaining_at_least_ms
     return Finding(
         left >= least,
-        f"{utc_text(deadline_ms)}, {span_text(left // 1000)} left, what the clock may be slow taken off",
+        f"{utc_text(deadline_ms)}, {span_text(left // 1000)} left after subtracting the clock's possible error",
         f"at least {span_text(least // 1000)} left",
         what=f"too late: it was over {span_text(-left // 1000)} ago" if left < 0 else "",
     )

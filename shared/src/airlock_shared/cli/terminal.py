@@ -35,8 +35,8 @@ FOLDER_TYPE = click.Path(path_type=Path, file_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
 plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
 
-LED = "AIRLOCK_LED"
-LEDGER_HERE = "AIRLOCK_LEDGER_HERE"
+LED = "AIRLOCK_LED"  # this variable is set where ``ceremony run`` started the command
+LEDGER_HERE = "AIRLOCK_LEDGER_HERE"  # and this one where the software Ledger asks in this terminal
 
 without_secrets: Callable[[str], str] = str
 """What every text passes on its way to the screen: ``airlock_online.secrets`` puts its own here, and nobody else."""

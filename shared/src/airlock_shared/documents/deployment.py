@@ -85,7 +85,7 @@ class Deployment(NamedTuple):
     """A pinned deployment and its fingerprint; ``token`` is what a Ledger is told of USDC, None when nothing is.
 
     ``test_network`` is the name that the operator gave to a public test network, empty for everything else.
-    ``filters`` are what it is told of messages, by struct. ``signed`` is the venue's whole profile as one text;
+    ``filters`` are what it is told of messages, by struct. ``profile_text`` is the venue's whole profile as one text;
     ``structs``, by primary type, and ``calls`` are what it describes.
     """
 
@@ -102,7 +102,7 @@ class Deployment(NamedTuple):
     fetched_at: str
     fingerprint: str
     document: dict[str, Any]
-    signed: str
+    profile_text: str
     structs: Mapping[str, Intent]
     calls: Calls
     token: TokenMetadata | None
@@ -157,7 +157,7 @@ def valid_elsewhere(deployment: Deployment, others: Iterable[Deployment]) -> lis
     ]
 
 
-def nothing_of_worth(deployments: Iterable[Deployment]) -> bool:
+def all_worth_nothing(deployments: Iterable[Deployment]) -> bool:
     """Tell whether all of these deployments are worth nothing; with none, the answer is no."""
     known = [deployment.worth_nothing for deployment in deployments]
     return bool(known) and all(known)
@@ -233,7 +233,7 @@ def read_deployment(value: Any) -> Deployment:
         fetched_at=value["fetched_at"],
         fingerprint=fingerprint(value),
         document=value,
-        signed=signed,
+        profile_text=signed,
         **venue_at(signed, contracts)._asdict(),
         token=token,
         filters=filters,

@@ -1,4 +1,4 @@
-"""Files: read once under a cap, written whole or not at all, followed while they are open; and the transcript's file."""
+"""Files: read once under a cap, written whole or not at all; what is seen of a machine; and the transcript's file."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ class TranscriptFile:
         """Keep it at ``path``; ``without_secrets`` returns what may be recorded of an entry's data, as JSON text."""
         self.path = path
         self._without_secrets = without_secrets
-        self._last: Entry | None = None  # and the mark of the file that it ends
+        self._last: Entry | None = None  # the last entry; ``_mark`` is the file's when it was appended
         self._mark = (0, 0, 0)
 
     def entries(self) -> list[Entry]:

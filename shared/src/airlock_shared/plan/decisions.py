@@ -1,7 +1,7 @@
 """Who decides each leaf of a message, and whether the payload keeps to it: the plan, the pinned deployment, or a limit.
 
 Nothing is left undecided: a leaf for which the plan has no value and the builder no leave is named as such. One reading
-serves the check and the review screen.
+serves the check and the review screen. Below: the fields that are sent to the builder, and which directions stand out.
 """
 
 from __future__ import annotations
@@ -69,24 +69,28 @@ def decide(
 
 
 def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Plan, deployment: Deployment) -> Decision:
-    path, _, _, (decider, parameter, limit), kind, _ = field
-    raw = leaf(message, path)
+    decider, parameter, limit = field.rule
+    raw = leaf(message, field.path)
     wanted = None if decider == "zero" else wanted_value(parameter, step, deployment)
     if wanted is not None:
-        found = hashlib.sha256(raw.encode()).hexdigest() if limit == "terms" and type(raw) is str else raw
-        if kind == OPENED_MS and type(raw) is int and type(wanted) is not AsSigned:
-            found = raw // 1000  # a plan says it to the second
-        bound = limit == "slippage" and plan.limits.slippage_at_most_raw is not None  # an own leaf is bound here alone
-        expected, ok = _within_limit(limit, raw, plan) if bound else ("", True)
-        return Decision(
-            field, raw, "plan", wanted.text if ok else expected, ok and wanted.holds(found), type(wanted) is Bounds
-        )
+        return _decided_by_plan(field, raw, wanted, plan)
     if decider in ("zero", "plan-or-zero"):
         return Decision(field, raw, "fixed", "0", raw == 0)
     if decider == "builder":
         expected, ok = _within_limit(limit, raw, plan)
         return Decision(field, raw, "builder", expected, ok)
     return Decision(field, raw, "nobody", f"the plan's field {parameter}", False)
+
+
+def _decided_by_plan(field: Field, raw: object, wanted: Value, plan: Plan) -> Decision:
+    limit, found, most, ok = field.rule.limit, raw, "", True
+    if limit == "terms" and type(raw) is str:
+        found = hashlib.sha256(raw.encode()).hexdigest()
+    elif field.kind == OPENED_MS and type(raw) is int and type(wanted) is not AsSigned:
+        found = raw // 1000  # a plan says it to the second
+    if limit == "slippage" and plan.limits.slippage_at_most_raw is not None:  # of a venue's own leaf, checked only here
+        most, ok = _within_limit(limit, raw, plan)
+    return Decision(field, raw, "plan", wanted.text if ok else most, ok and wanted.holds(found), type(wanted) is Bounds)
 
 
 def wanted_value(parameter: str, step: Step, deployment: Deployment) -> Value | None:
@@ -152,7 +156,7 @@ def _within_limit(limit: str, raw: object, plan: Plan) -> tuple[str, bool]:
     if limit == "terms":
         said = "on length alone (the plan does not fix these terms: read all of them aloud)"
         return said, type(raw) is str and len(raw) <= MAX_TERMS_CHARACTERS
-    most_ms = plan.limits.deadline_at_most_ms
+    most_ms = plan.limits.deadline_at_most_ms  # limit == "deadline"
     if most_ms is None:
         return "deadlineMs in the plan, or the limit deadline_at_most", False
     return f"at most {span_text(most_ms // 1000)} from now + {span_text(CLOCK_SKEW_MS // 1000)} + clock error", True

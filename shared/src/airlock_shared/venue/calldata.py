@@ -1,4 +1,4 @@
-"""Calldata read strictly, canonical encoding only, and written: the bytes of a known call."""
+"""Calldata read strictly, canonical encoding only, and written: the bytes of a known call. And EIP-7702 authorizations."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def encode_call(call: Call, message: dict[str, Any]) -> bytes:
 LEDGER_CONTRACTS = {bytes.fromhex("4cd241e8d1510e30b2076397afc7508ae59c66c9"): "Simple7702Account"}
 """The contracts by their 20 bytes, each with the name that the device shows in the address's place."""
 
-WHAT = Call("EIP-7702", "Give this account to a contract (EIP-7702)", "", (
+AUTHORIZATION_CALL = Call("EIP-7702", "Give this account to a contract (EIP-7702)", "", (
     Field("contract", ADDRESS, "can then do all that the account can", Rule("plan", "contract"), ""),
     Field("nonce", COUNT, "the account's own nonce on the chain", Rule("plan", "nonce"), ""),
 ))  # fmt: skip
@@ -99,7 +99,7 @@ WHAT = Call("EIP-7702", "Give this account to a contract (EIP-7702)", "", (
 
 def read_authorization(payload: dict[str, Any]) -> Decoded:
     """Return what an item's payload gives away. Raises ``Refusal("MSG-ADDRESS")``."""
-    return Decoded(WHAT, {"contract": parse_address(payload["address"]), "nonce": payload["nonce"]}, None)
+    return Decoded(AUTHORIZATION_CALL, {"contract": parse_address(payload["address"]), "nonce": payload["nonce"]}, None)
 
 
 def payload_hash(payload: dict[str, Any]) -> bytes:

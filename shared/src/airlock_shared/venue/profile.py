@@ -55,7 +55,7 @@ MAX_OF_EACH, _MAX_CHARACTERS, _MAX_LEAVES = 64, 3000, 200
 _SHOWN = 200
 
 FEE = "fee"
-"""The one thing that native currency may be sent with a call as: the plan bounds it."""
+"""The only reason for which native currency may be sent with a call; the plan bounds it."""
 
 NEVER = (
     "approve(address a,uint256 b)", "increaseAllowance(address a,uint256 b)", "transfer(address a,uint256 b)",

@@ -53,7 +53,10 @@ SERVICES = {service.name: service for service in _SERVICES}
 BUILDER = SERVICES["builder"]
 
 BATCHED_MARKET, RELAYER, CORE_API, TWAP, RELAY, RPC = "batched-market", "relayer", "core-api", "twap", "relay", "rpc"
-"""The routes' names."""
+"""The routes' names. ``relayer`` takes intents, ``relay`` signed transactions.
+
+The service ``core``, at the address ``core_api``, is the route ``core-api``.
+"""
 
 PINNABLE = (RELAYER, CORE_API, TWAP)
 """The routes that a struct may take which an operator pinned."""

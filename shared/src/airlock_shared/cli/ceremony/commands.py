@@ -84,7 +84,9 @@ def begin(
         if other := other_plan(place.transcript.entries(), plan):
             say(f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; its confirmations end now.")
         if people_file is None and not typed:
-            ask_yes(f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.nothing_of_worth())
+            ask_yes(
+                f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.all_worth_nothing()
+            )
         place.record(CEREMONY_BEGUN, plan, {"plan": plan.fingerprint, "roles": names})
         if not led():
             say("Begun.")
@@ -135,7 +137,7 @@ def confirm(
         say("confirmed by")
         for line in people_lines({role: stands.names[role] for role in dict.fromkeys(by)}):
             say(line)
-        ask_yes("Has each of them compared it, and is it correct?", piped=place.nothing_of_worth())
+        ask_yes("Has each of them compared it, and is it correct?", piped=place.all_worth_nothing())
         place.record(
             CHECKPOINT_CONFIRMED, plan, {"station": station, "by": list(dict.fromkeys(by)), "compared": record}
         )

@@ -117,7 +117,7 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
             used.update(proof.get("positions", ()))
         else:
             no = {"station": station, "by": role, "reason": _NOT_SO}
-            _agree(who, partial(place.record, EXCEPTION, plan, no), opens, piped=place.nothing_of_worth())
+            _agree(who, partial(place.record, EXCEPTION, plan, no), opens, piped=place.all_worth_nothing())
             proof = {"how": NO_PAPER} if here.paper else {}
         place.record(CHECKPOINT_CONFIRMED, plan, data | proof)
     if mark:
@@ -246,7 +246,7 @@ def _prove(
         place.record(WORDS_WRONG, plan, {**data, "compared": mark, "positions": positions})
 
     try:
-        return type_words(asked, tell_wrong, opens, piped=place.nothing_of_worth())
+        return type_words(asked, tell_wrong, opens, piped=place.all_worth_nothing())
     except Refusal as error:
         signatures_here = (checkpoint, place.half) == ("signatures", "online")
         error.do = LOOK_AT_PAPER if asked.paper else SIGN_AGAIN if signatures_here else ""

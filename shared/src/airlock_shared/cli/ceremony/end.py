@@ -78,7 +78,7 @@ def end(place: CeremonyMachine, plan_file: Path, when_complete: bool, as_json: b
         if missing or not when_complete:
             ask_yes(
                 "End the ceremony INCOMPLETE?" if missing else "End the ceremony? Nothing is missing.",
-                piped=place.nothing_of_worth(),
+                piped=place.all_worth_nothing(),
             )
         place.record(CEREMONY_ENDED, plan, {"complete": not missing, "missing": missing})
         stands = place.standing(plan)

@@ -138,7 +138,7 @@ class CeremonyMachine(NamedTuple):
     transcript: TranscriptFile
     now_ms: Callable[[], int]
     deployment: Callable[[str], str]
-    nothing_of_worth: Callable[[], bool]
+    all_worth_nothing: Callable[[], bool]
     deployment_file: Callable[[str], Path] | None = None
     """Where this machine keeps the deployment of a name, to be handed over; None on the machine to which it comes."""
     shows: Callable[[str, Sequence[Entry], bool], Iterable[str]] = _nothing

@@ -12,7 +12,7 @@ import click
 from airlock_shared.cli.document_lines import fingerprint_lines, name_lines
 from airlock_shared.cli.lazy_commands import READER
 from airlock_shared.cli.terminal import ask_yes, led, renew, say, say_all
-from airlock_shared.documents.deployment import DEPLOYMENT_FORMAT, Deployment, nothing_of_worth, parse_deployment
+from airlock_shared.documents.deployment import DEPLOYMENT_FORMAT, Deployment, all_worth_nothing, parse_deployment
 from airlock_shared.errors import Declined, DocumentError
 from airlock_shared.host.files import make_folder
 from airlock_shared.host.picture_sources import KeptFrames
@@ -102,6 +102,6 @@ def scan_document(sources: Sequence[str], *kinds: str, kept: KeptFrames, known: 
         also = [parse_deployment(document.data)] if document.kind == DEPLOYMENT_FORMAT else []
         ask_yes(
             "A second person reads the other machine's screen aloud. Are they the same?",
-            piped=nothing_of_worth([*known(), *also]),
+            piped=all_worth_nothing([*known(), *also]),
         )
     return document
