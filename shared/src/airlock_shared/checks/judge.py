@@ -227,26 +227,27 @@ def _intent(received: Received) -> Examined:
 
 def _transaction(received: Received) -> Examined:
     request, situation = received
-    rules = authorization if request.action == AUTHORIZATION else transaction  # both have the same four names
+    # Both have read_call, CALL_CHECKS, CHECKS and complete.
+    of_kind = authorization if request.action == AUTHORIZATION else transaction
     read, refusal = None, None
     try:
-        call = rules.read_call(received)
+        call = of_kind.read_call(received)
         read = ReadCall(request, situation, situation.plan.steps.get(request.step), call)
     except Refusal as wrong:
         refusal = wrong
     planned = agreement.plan_item(received, read.call.call.name if read is not None else "an unknown function")
     case = agreement.case_of(planned, read) if planned is not None and read is not None else None
     stages = (received, planned, None, read, case)
-    after = rules.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
+    after = of_kind.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
     verdicts = Verdicts(
         [
             *_run(agreement.STEP_CHECKS, stages),
-            *_verdicts_of_reading(rules.CALL_CHECKS, read, refusal),
+            *_verdicts_of_reading(of_kind.CALL_CHECKS, read, refusal),
             *_run(after, stages),
         ]
     )
     if isinstance(case, CallCase) and not verdicts.blocking():
-        case = rules.complete(case)
+        case = of_kind.complete(case)
     return Examined(received, planned, None, read, case, verdicts)
 
 
