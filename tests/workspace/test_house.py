@@ -28,7 +28,7 @@ from workspace.house import (
 )
 
 MODULES_IN_A_FOLDER_AT_MOST = 16
-TEST_LINES_AT_MOST = 69_434  # it may only sink, to 48,000; raised twice, for the tests of faults that readers found
+TEST_LINES_AT_MOST = 68_960  # it may only sink, to 48,000; raised twice, for the tests of faults that readers found
 CHAIN_AT_MOST = {"airlock_shared": 10, "airlock_online": 10, "airlock_offline": 10, "airlock_rehearsal": 9}
 COMMAND_FOLDERS = {"airlock_offline.cli": offline, "airlock_online.cli": online}
 
