@@ -59,7 +59,7 @@ def find_mistakes(data: bytes, machine_faults: Callable[[Plan], list[PlanError]]
         faults = [] if noted else machine_faults(plan)
     if str(table.get("format")).startswith("airlock/") and noted and noted[0].where == "format":
         del noted[1:]  # a newer plan, or another document: what else stands in it is not for this reader to judge
-    errors = [*reversed({error.where: error for error in reversed(noted)}.values()), *faults]
+    errors = [*{error.where: error for error in reversed(noted)}.values(), *faults]
     text = data.decode()
     found, lines = lines_by_path(text), text.replace("\r\n", "\n").split("\n")
     return sorted((_placed(error, table, found, lines) for error in errors), key=lambda m: m.line)[:MAX_MISTAKES]
