@@ -114,7 +114,7 @@ lint: $(VENVS)/dev/.done $(VENVS)/kit/.done ## Run ruff, mypy and import-linter
 mutate: $(VENVS)/dev/.done ## Take one defence out at a time, and see that a test notices (SEED=...: a tenth of them)
 	@$(VENVS)/dev/bin/python tests/mutation/run.py $(if $(SEED),--tenth "$(SEED)")
 
-differential: $(VENVS)/dev/.done ## Hold this state and an older one side by side over 5,000 alterations: what differs that nobody meant?
+differential: $(VENVS)/dev/.done ## Hold this state and an older one side by side over 5,000 alterations: what differs that nobody meant? (DIFFERENTIAL="--before COMMIT")
 	@$(VENVS)/dev/bin/python tests/differential/run.py $(DIFFERENTIAL)
 
 check: lint test test-newer ## Run everything that CI runs

@@ -1,6 +1,6 @@
 """Hold two states of the program side by side: what do they say to the same cases?
 
-``python tests/differential/run.py [--before COMMIT] [--count 5000] [--seed 1] [--part sign ...]`` takes the older state
+``python tests/differential/run.py --before COMMIT [--count 5000] [--seed 1] [--part sign ...]`` takes the older state
 out of git, has each state observe its own vectors (with ``--same-vectors`` both this state's) and the same drawn alterations
 (``observe.py``), and compares exit codes, screens, verdicts, digests, records and reports byte for byte. ``intended.toml``
 lists the differences that are meant: each says why, and either which cases it takes out or which text it makes equal on both
@@ -28,9 +28,6 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-BEFORE = "a8a2812e"
-"""The state before anything was taken out: the first that can be observed."""
-
 SOURCES = ("shared/src", "offline/src", "offline/rehearsal/src", "online/src", "online/rehearsal/src", "tests")
 SHOWN = 12  # differences that are printed whole
 
@@ -51,7 +48,8 @@ def read_intended(path: Path = HERE / "intended.toml") -> list[Intended]:
 
 def take_out(commit: str, to: Path) -> None:
     """Write the files of a commit into a folder. Raises ``CalledProcessError`` where git does not have it."""
-    packed = subprocess.run(["git", "archive", commit, "shared", "offline", "online", "tests"], cwd=ROOT, capture_output=True, check=True).stdout
+    words = ["git", "archive", commit, "shared", "offline", "online", "tests"]
+    packed = subprocess.run(words, cwd=ROOT, capture_output=True, check=True).stdout
     with tarfile.open(fileobj=BytesIO(packed)) as archive:
         archive.extractall(to, filter="data")
 
@@ -93,7 +91,7 @@ def as_meant(case: str, lines: list[str], intended: list[Intended]) -> list[str]
 def main() -> int:
     """Run both states, print how they differ, and return the exit code."""
     arguments = argparse.ArgumentParser()
-    arguments.add_argument("--before", default=BEFORE)
+    arguments.add_argument("--before", required=True, help="a commit whose documents have the same structure")
     arguments.add_argument("--count", type=int, default=5000)
     arguments.add_argument("--seed", default="1")
     arguments.add_argument("--part", action="append", default=[])
