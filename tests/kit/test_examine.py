@@ -256,3 +256,10 @@ def test_bytecode_of_another_source_is_found_although_python_would_run_it(root: 
     code = compile(FILES[MODULE], "airlock_offline/gate.py", "exec", dont_inherit=True)
     (root / COMPILED).write_bytes(header + marshal.dumps(code))  # the same program, in bytes that nobody can make again
     assert _findings(root) == {("KIT-INSTALLED", COMPILED)}
+
+
+def test_the_script_starts_python_without_what_is_installed_beside_it() -> None:
+    """Of an installed kit, ``test_install.py`` shows it."""
+    script = (Path(__file__).parents[2] / "offline/kit/verify.sh").read_text()
+    started = [line for line in script.splitlines() if "program/packages.py" in line and '"$python"' in line]
+    assert ['"$python" -I -S -B program' in line for line in started] == [True]
