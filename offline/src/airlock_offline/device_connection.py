@@ -199,7 +199,7 @@ class Device:
     def _require_model(self, found: str) -> None:
         """Keep the model that was found. Raises ``WrongModel`` for another than was looked at, or than was named.
 
-        Before :meth:`look`, a model that USB does not name passes as the one of ``--model``. After it, USB must say the
+        Before :meth:`probe`, a model that USB does not name passes as the one of ``--model``. After it, USB must say the
         same as it said then.
         """
         if self.listed_model:
