@@ -137,6 +137,15 @@ def test_only_the_leader_of_a_ceremony_is_not_confined(
     assert seen == ([json] if confined else [])
 
 
+def test_a_pin_that_nobody_agreed_to_on_record_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark(tmp_path)
+    data = (tmp_path / "deployment.json").read_bytes()
+    pin = OfflineHome(tmp_path / "home").pin_path(parse_deployment(data).name)
+    pin.parent.mkdir(parents=True)
+    pin.write_bytes(data)
+    assert asked_when_pinned(tmp_path, monkeypatch)
+
+
 # ---- what is pinned is on record ------------------------------------------------------------------------------------
 
 

@@ -220,11 +220,11 @@ def test_a_step_that_replaces_a_signature_is_reviewed_by_itself() -> None:
     assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 7)], [f"desk-{n:03}" for n in range(8, 14)]]
 
 
-def called(otherwise: Callable[[Field], Field]) -> list[Group]:
+def called(otherwise: Callable[[Field], Field], **other: str) -> list[Group]:
     items = []
     for item in examine(*world(steps())):
         if isinstance(case := item.case, IntentCase):
-            decisions = [each._replace(field=otherwise(each.field)) for each in case.decisions]
+            decisions = [each._replace(field=otherwise(each.field), **other) for each in case.decisions]
             items.append(item._replace(case=case._replace(decisions=decisions)))
     return list(groups_of(items, UsedNonces(), lambda _case: []))
 
@@ -233,6 +233,11 @@ def test_a_value_that_the_profile_calls_otherwise_stands_in_no_row() -> None:
     assert called(lambda field: field._replace(label="Called so")) == []
     (group,) = called(lambda field: field._replace(path=field.path.replace("delegate", "key")))
     assert any("key " in line and "equal to the plan's delegate" in line for line in section_lines(group.form))
+
+
+def test_a_row_has_the_plans_own_text_where_the_value_is_written_otherwise() -> None:
+    (group,) = called(lambda field: field, expected="the desk's key")
+    assert all(any("plan the desk's key" in line for line in row) for row in group.rows.values())
 
 
 def test_steps_of_another_signer_are_another_group() -> None:

@@ -376,6 +376,12 @@ def test_they_are_read_off_what_is_signed_and_not_off_the_plan() -> None:
     assert "7 USDC (_amount)" in _five(case._replace(decisions=changed))["how much"]
 
 
+def test_native_currency_that_goes_with_a_call_is_said_with_how_much() -> None:
+    [case] = [case for case in CASES if case.step.id == "approve"]
+    sent = case._replace(request=case.request._replace(payload={**case.request.payload, "value": "0x470de4df820000"}))
+    assert "; 0.02 of the native currency is sent with it; fee at most " in _five(sent)["how much"]
+
+
 # ---- the page of a case ---------------------------------------------------------------------------------------------
 
 

@@ -539,6 +539,11 @@ def test_the_own_folder_is_meant_by_a_tilde(tmp_path: Path, monkeypatch: pytest.
     assert place_of("~/j.sqlite3").database == str(tmp_path / "j.sqlite3")
 
 
+def test_no_third_database_is_taken_for_a_file() -> None:
+    with pytest.raises(JournalError, match="neither SQLite nor PostgreSQL"):
+        place_of("mysql://db//journal")
+
+
 def test_of_an_address_its_scheme_and_its_host_are_shown() -> None:
     where = f"postgresql://desk:{SECRET}@db.example:5432/x?sslkey={SECRET}"
     assert shown_place(place_of(where)) == "postgresql://db.example"

@@ -19,9 +19,9 @@ from airlock_shared.checks import intent as payload
 from airlock_shared.checks import judge as judge_module
 from airlock_shared.checks.catalogue import ALL_CHECKS, CHECKS_BY_ID, READINGS
 from airlock_shared.checks.catalogue import RAISED as DESCRIBED
-from airlock_shared.checks.judge import SIG_CHECKS
-from airlock_shared.checks.model import Check, Finding, Named
-from shared.world import Vector, bad_request, examined_of, good, judge, vectors
+from airlock_shared.checks.judge import SIG_CHECKS, Verdicts
+from airlock_shared.checks.model import Check, Finding, Named, Verdict
+from shared.world import RESULTS, Vector, bad_request, examined_of, good, judge, vectors
 
 WORKSPACE = Path(__file__).resolve().parents[2]
 SOURCES = (Path(airlock_shared.__file__).parent, WORKSPACE / "offline/src")
@@ -252,3 +252,8 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
         "NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING", "NONCE-BATCH",  # test_rules.py: about what was signed before
     }  # fmt: skip
     assert set(CHECKS_BY_ID) - covered == tested_as_code | about_codes | about_the_signing_machine
+
+
+def test_what_may_be_signed_has_passed_each_check_that_applies() -> None:
+    signable = {result for result in RESULTS if Verdicts([Verdict("SIGNER-MATCH", result)]).signable()}
+    assert signable == {"pass", "not-applicable"}

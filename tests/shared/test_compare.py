@@ -354,6 +354,8 @@ def test_a_program_from_source_has_no_paper_and_says_so(table: Table, monkeypatc
     typing(monkeypatch, partial(_always, "Yes"))
     assert "No kit: the report will say 'not compared with paper'.\n" in table.done("compare", "preflight").output
     assert [(each["by"], each["how"]) for each in confirmations(table)] == [(["witness"], "no-paper")]
+    assert "No kit" not in table.done("compare", "preflight", "--by", "signer").output
+    assert "how" not in confirmations(table)[-1], "who has compared the whole answers for it, with a paper or without"
 
 
 def test_by_yes_a_file_is_taken_for_documents_alone(table: Table, tmp_path: Path) -> None:
