@@ -46,7 +46,7 @@ rehearse-unattended:
 # The pure tests: no process, picture, page or service.
 PURE := tests/shared --ignore=tests/shared/qr --ignore=tests/shared/report --ignore=tests/shared/ur/test_peers.py \
         --ignore=tests/shared/ur/test_hostile.py
-LOADING := $(addprefix tests/workspace/,test_house.py test_configuration.py test_mistyped.py test_endpoints.py)
+LOADING := $(addprefix tests/workspace/,test_house.py test_configuration.py test_nothing_was_taken_away.py)
 
 # Of them, those that draw random data take half of the time: not for the daily loop, and not again on every newer Python that is here.
 RANDOM := tests/shared/test_nothing_escapes.py tests/shared/test_altered_transactions.py tests/shared/test_properties.py

@@ -105,40 +105,23 @@ _EXECUTION = tuple(
     for route in ROUTES.values()
     for endpoint in route.endpoints
 )
+_ESTIMATED = "test_a_call_is_estimated_and_called_as_it_would_be_sent"
+_FEES = "test_the_fee_covers_a_base_fee_that_doubles"
+_RECEIPT, _KNOWN = "test_a_receipt_is_there_once_a_block_has_it", "test_a_transaction_is_known_once_the_node_has_it"
+_BLOCK = "test_a_block_is_read_by_its_number_or_its_word"
+_CHAIN = "compared with the pinned chain before anything else"
 _RPC = (
-    _node(
-        "eth_chainId",
-        "compared with the pinned chain before anything else",
-        "prepare",
-        "test_an_ask_is_one_post_of_json_rpc",
-    ),
+    _node("eth_chainId", _CHAIN, "prepare", "test_an_ask_is_one_post_of_json_rpc"),
     _node("eth_getTransactionCount", "the account's next nonce", "prepare", "test_what_waits_counts_for_the_nonce"),
-    _node("eth_estimateGas", "the gas limit", "prepare", "test_a_call_is_estimated_and_called_as_it_would_be_sent"),
-    _node("eth_feeHistory", "the base fee of the next block", "prepare", "test_the_fee_covers_a_base_fee_that_doubles"),
-    _node("eth_maxPriorityFeePerGas", "the tip", "prepare", "test_the_fee_covers_a_base_fee_that_doubles"),
-    _node(
-        "eth_getTransactionReceipt",
-        "whether it is in the chain",
-        "follow",
-        "test_a_receipt_is_there_once_a_block_has_it",
-    ),
-    _node(
-        "eth_getTransactionByHash", "whether it knows it", "submit", "test_a_transaction_is_known_once_the_node_has_it"
-    ),
+    _node("eth_estimateGas", "the gas limit", "prepare", _ESTIMATED),
+    _node("eth_feeHistory", "the base fee of the next block", "prepare", _FEES),
+    _node("eth_maxPriorityFeePerGas", "the tip", "prepare", _FEES),
+    _node("eth_getTransactionReceipt", "whether it is in the chain", "follow", _RECEIPT),
+    _node("eth_getTransactionByHash", "whether it knows it", "submit", _KNOWN),
     _node("eth_blockNumber", "how many blocks confirm it", "follow", "test_every_ask_has_its_own_id"),
-    _node(
-        "eth_getBlockByNumber",
-        "a confirmed block, its time and its transactions",
-        "follow",
-        "test_a_block_is_read_by_its_number_or_its_word",
-    ),
+    _node("eth_getBlockByNumber", "a confirmed block, its time and its transactions", "follow", _BLOCK),
     _node("eth_getLogs", "how an order ended", "resolve", "test_logs_are_asked_for_by_kind_and_topic"),
-    _node(
-        "eth_call",
-        "simulate, to decode the reason of a revert",
-        "prepare",
-        "test_a_call_is_estimated_and_called_as_it_would_be_sent",
-    ),
+    _node("eth_call", "simulate, to decode the reason of a revert", "prepare", _ESTIMATED),
 )
 
 ENDPOINTS: tuple[Endpoint, ...] = (*_BUILDER, *_EXECUTION, *_RPC)

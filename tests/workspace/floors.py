@@ -5,22 +5,15 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-SOURCES = {
-    "airlock_shared": "shared/src",
-    "airlock_online": "online/src",
-    "airlock_rehearsal": "online/rehearsal/src",
-    "airlock_offline": "offline/src",
-    "airlock_software_ledger": "offline/rehearsal/src",
-}
+from workspace.house import DISTRIBUTIONS, ROOT, modules
+
 _WIDTH = 120
 
 
 def floors() -> str:
     """Return the page ``floors.md``: the diagram of all distributions."""
-    diagrams = "\n\n".join(map(_diagram, SOURCES))
+    diagrams = "\n\n".join(map(_diagram, DISTRIBUTIONS))
     return f"""\
 # Floors
 
@@ -58,11 +51,5 @@ def _floors_of(package: str) -> list[list[str]]:
 
 def _said_of(package: str, room: str) -> str:
     """Return the first sentence of a package's or module's docstring."""
-    folder = ROOT / SOURCES[package] / package
-    (file,) = (path for path in (folder / room / "__init__.py", folder / f"{room}.py") if path.exists())
-    return (
-        (ast.get_docstring(ast.parse(file.read_text())) or "")
-        .partition("\n\n")[0]
-        .replace("\n", " ")
-        .replace("``", "`")
-    )
+    text = ast.get_docstring(modules()[f"{package}.{room}"].tree) or ""
+    return text.partition("\n\n")[0].replace("\n", " ").replace("``", "`")

@@ -13,9 +13,9 @@ ROOT = Path(__file__).parents[2]
 DISTRIBUTIONS = {
     "airlock_shared": "shared/src",
     "airlock_online": "online/src",
+    "airlock_rehearsal": "online/rehearsal/src",
     "airlock_offline": "offline/src",
     "airlock_software_ledger": "offline/rehearsal/src",
-    "airlock_rehearsal": "online/rehearsal/src",
 }
 Graph = Mapping[str, frozenset[str]]
 
@@ -31,7 +31,7 @@ class Module(NamedTuple):
 
 @cache
 def modules() -> dict[str, Module]:
-    """Return every module of the four distributions by its dotted name; a package is its ``__init__``."""
+    """Return every module of the distributions by its dotted name; a package is its ``__init__``."""
     return {module.name: module for source in DISTRIBUTIONS.values() for module in _read(ROOT / source)}
 
 
@@ -115,16 +115,6 @@ def modules_in_folders() -> Counter[Path]:
     """Return how many modules stand in each package folder, its ``__init__`` not counted."""
     paths = [module.path for module in modules().values()]
     return Counter(path.parent.relative_to(ROOT) for path in paths if path.name != "__init__.py")
-
-
-def classes() -> dict[str, list[str]]:
-    """Return the modules that define each class at their top, by the class's name."""
-    found: dict[str, list[str]] = {}
-    for module in modules().values():
-        for node in module.tree.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found.setdefault(node.name, []).append(module.name)
-    return found
 
 
 def is_rehearsal(name: str) -> bool:

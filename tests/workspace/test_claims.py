@@ -1,4 +1,4 @@
-"""The threat model and the claims name tests that are there, every check, and mutants that fit the sources."""
+"""The threat model, the claims, the assumptions and the table of endpoints name tests that are there; mutants fit."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ from pathlib import Path
 
 import pytest
 
+import airlock_online.clients.rpc
+from airlock_online.cli.main import program
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
+from airlock_shared.venue.actions import ACTIONS
+from airlock_shared.venue.services import SERVICES
 from mutation.run import Mutant, read_mutants, why_unfit
+from workspace.endpoints import DONE, ENDPOINTS, GENERIC, SPEC_LIST
 
 ROOT = Path(__file__).parents[2]
 THREATS, CLAIMS = ROOT / "docs/threat-model.md", ROOT / "docs/claims.md"
-NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
+ASSUMPTIONS = ROOT / "docs/reference/assumptions.md"
+NAMED = re.compile(r"`(tests/[\w/]+\.py::test_\w+)`")
 ROW = re.compile(r"\| `([a-z-]+)` \| (.+) \| (.+) \|")
 MUTANTS = read_mutants()
 
@@ -37,23 +43,25 @@ def _tests_of(path: str) -> frozenset[str]:
     return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 
 
-def _is_there(path: str, name: str) -> bool:
-    return (ROOT / path).is_file() and (not name or name in _tests_of(path))
+def _missing(named: Iterable[str]) -> list[str]:
+    """Return those of the named tests and files of tests that are not there."""
+    parts = {test: test.partition("::") for test in named}
+    return [
+        test
+        for test, (path, _, name) in parts.items()
+        if not (ROOT / path).is_file() or (name and name not in _tests_of(path))
+    ]
 
 
-def _missing(named: Iterable[tuple[str, str]]) -> list[str]:
-    return [f"{path}::{name}" for path, name in named if not _is_there(path, name)]
-
-
-@pytest.mark.parametrize("page", [THREATS, CLAIMS], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [THREATS, CLAIMS, ASSUMPTIONS], ids=lambda page: page.name)
 def test_every_test_that_a_page_names_is_there(page: Path) -> None:
     named = NAMED.findall(page.read_text())
-    assert len(named) > 30
+    assert len(named) >= 20
     assert _missing(named) == []
 
 
 def test_every_mention_of_a_test_is_in_the_form_that_is_looked_for() -> None:
-    for page in (THREATS, CLAIMS):
+    for page in (THREATS, CLAIMS, ASSUMPTIONS):
         text = page.read_text().replace("`tests/…::test_…`", "")
         assert len(re.findall(r"::test_", text)) == len(NAMED.findall(text))
 
@@ -89,6 +97,12 @@ def test_every_claim_has_a_test() -> None:
     assert len(lines) == len(rows)  # no row is in another form
 
 
+def test_every_assumption_has_its_four_parts_and_a_test() -> None:
+    rows = [line.strip("| ").split(" | ") for line in ASSUMPTIONS.read_text().splitlines() if line.startswith("| ")]
+    wrong = [row for row in rows if len(row) != 4 or not all(row) or not NAMED.fullmatch(row[-1])]
+    assert {row[-1] for row in wrong} == {"test"}, "but for the headings of tables"
+
+
 # ---- mutants --------------------------------------------------------------------------------------------------------
 
 
@@ -96,12 +110,7 @@ def test_every_claim_has_a_test() -> None:
 def test_a_mutant_fits_the_sources_and_names_tests_that_are_there(mutant: Mutant) -> None:
     assert why_unfit(mutant) == ""
     assert mutant.tests
-    assert _missing(_parts(test) for test in mutant.tests) == []
-
-
-def _parts(test: str) -> tuple[str, str]:
-    path, _, name = test.partition("::")
-    return path, name
+    assert _missing(mutant.tests) == []
 
 
 def test_every_mutant_belongs_to_a_claim_and_the_page_counts_them() -> None:
@@ -111,3 +120,36 @@ def test_every_mutant_belongs_to_a_claim_and_the_page_counts_them() -> None:
 
 def test_every_check_has_a_mutant() -> None:
     assert sorted(set(CHECKS_BY_ID) - {mutant.id for mutant in MUTANTS}) == []
+
+
+# ---- the table of endpoints ------------------------------------------------------------------------------------------
+
+
+def test_every_endpoint_of_the_specification_and_of_an_action_is_in_the_table() -> None:
+    table = {(row.service, method, row.path) for row in ENDPOINTS for method in (*row.method.split(", "), "ANY")}
+    lines = [line.split() for line in SPEC_LIST.read_text().splitlines() if not line.startswith("#")]
+    assert [line for line in lines if tuple(line) not in table] == []
+    paths = {action.path for action in ACTIONS.values() if action.path}
+    assert sorted(path for path in paths if ("builder", "ANY", path) not in table) == []
+    asked = set(re.findall(r'"(eth_\w+)"', Path(airlock_online.clients.rpc.__file__).read_text()))
+    assert asked == {row.path for row in ENDPOINTS if row.service == "rpc"}
+
+
+def test_every_endpoint_names_a_command_and_a_test_that_are_there_and_what_is_not_done_is_reached_by_call() -> None:
+    assert {row.command for row in ENDPOINTS} <= set(program.table)
+    assert _missing(row.test for row in ENDPOINTS) == []
+    assert [row.path for row in ENDPOINTS if "::test_" not in row.test] == []
+    assert {row.state for row in ENDPOINTS} <= {DONE, GENERIC}
+    assert {row.service for row in ENDPOINTS} == set(SERVICES)
+    assert [row.path for row in ENDPOINTS if (row.state == GENERIC) is not (row.command == "call")] == []
+
+
+def test_the_second_venue_shares_no_line_with_the_rehearsal_and_imports_nothing_of_the_product() -> None:
+    ours = {
+        line.strip() for path in (ROOT / "tests/second_venue").glob("*.py") for line in path.read_text().splitlines()
+    }
+    assert not [line for line in ours if re.match(r"(from|import) airlock", line)]
+    rehearsal = (ROOT / "online/rehearsal/src").rglob("*.py")
+    theirs = {line.strip() for path in rehearsal for line in path.read_text().splitlines()}
+    said = {line for line in ours & theirs if len(line) > 60}
+    assert said == set()

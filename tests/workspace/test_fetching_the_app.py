@@ -11,7 +11,6 @@ import pytest
 
 from speculos.fetch_app import NotFetched, PublicApp, fetched
 
-NAME = "make speculos ELF="
 DATA = b"\x7fELF\x01 and what follows\0\xff\r\n"
 
 
@@ -23,34 +22,21 @@ def git(folder: Path, *words: str) -> str:
     return ended.stdout.strip()
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> tuple[Path, PublicApp]:
-    """A repository whose second-newest commit has the file; the newest has another one in its place."""
-    folder = tmp_path / "repository"
+def test_the_pinned_file_of_the_commit_is_fetched_word_for_word_and_kept_and_no_other(tmp_path: Path) -> None:
+    """Of a repository whose second-newest commit has the file; the newest has another one in its place."""
+    folder, kept = tmp_path / "repository", tmp_path / "kept"
     (folder / "size").mkdir(parents=True)
     git(folder, "init", "--quiet")
     (folder / "size/app.elf").write_bytes(DATA)
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "-m", "one")
-    commit = git(folder, "rev-parse", "HEAD")
+    app = PublicApp(git(folder, "rev-parse", "HEAD"), "size/app.elf", hashlib.sha256(DATA).hexdigest())
     (folder / "size/app.elf").write_bytes(b"another")
     git(folder, "commit", "--quiet", "--all", "-m", "two")
-    return folder, PublicApp(commit, "size/app.elf", hashlib.sha256(DATA).hexdigest())
-
-
-def test_the_file_of_the_commit_is_fetched_word_for_word_and_kept(
-    repository: tuple[Path, PublicApp], tmp_path: Path
-) -> None:
-    folder, app = repository
-    path = fetched(app, tmp_path / "kept", str(folder))
+    with pytest.raises(NotFetched, match=f"is another file: SHA-256 {app.sha256}, expected 0000.*make speculos ELF="):
+        fetched(app._replace(sha256="0" * 64), kept, str(folder))
+    assert not kept.exists()
+    path = fetched(app, kept, str(folder))
     assert (path.read_bytes(), [each.name for each in path.parent.iterdir()]) == (DATA, [path.name])
     folder.rename(tmp_path / "gone")
-    assert fetched(app, tmp_path / "kept", str(folder)) == path
-
-
-def test_another_file_than_the_pinned_one_is_not_kept(repository: tuple[Path, PublicApp], tmp_path: Path) -> None:
-    folder, app = repository
-    with pytest.raises(NotFetched, match=f"is another file: SHA-256 {app.sha256}, expected 0000") as caught:
-        fetched(app._replace(sha256="0" * 64), tmp_path / "kept", str(folder))
-    assert NAME in str(caught.value)
-    assert not (tmp_path / "kept").exists()
+    assert fetched(app, kept, str(folder)) == path

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 
-import click
 import pytest
 
-from airlock_offline.cli import main as offline
-from airlock_online.cli import main as online
 from workspace.house import (
-    DISTRIBUTIONS,
     ROOT,
     circles,
-    classes,
     defined,
     docstrings,
     imports,
@@ -30,17 +24,10 @@ from workspace.house import (
 MODULES_IN_A_FOLDER_AT_MOST = 16
 TEST_LINES_AT_MOST = 68_960  # it may only sink, to 48,000; raised twice, for the tests of faults that readers found
 CHAIN_AT_MOST = {"airlock_shared": 10, "airlock_online": 10, "airlock_offline": 10, "airlock_rehearsal": 9}
-COMMAND_FOLDERS = {"airlock_offline.cli": offline, "airlock_online.cli": online}
-
-
-def test_the_sources_were_found() -> None:
-    assert {name.split(".")[0] for name in modules()} == set(DISTRIBUTIONS)
-    assert sum(map(len, imports().values())) > 1000
 
 
 def test_no_package_folder_holds_more_modules_than_a_reader_keeps_in_mind() -> None:
-    of_commands = {modules()[package].path.parent.relative_to(ROOT) for package in COMMAND_FOLDERS}
-    counted = {folder: count for folder, count in modules_in_folders().items() if folder not in of_commands}
+    counted = {folder: count for folder, count in modules_in_folders().items() if folder.name != "cli"}
     assert len(counted) > 20
     assert {str(folder) for folder, count in counted.items() if count > MODULES_IN_A_FOLDER_AT_MOST} == set()
 
@@ -49,28 +36,8 @@ def test_the_tests_do_not_grow() -> None:
     assert sum(path.read_text().count("\n") for path in (ROOT / "tests").rglob("*.py")) <= TEST_LINES_AT_MOST
 
 
-@pytest.mark.parametrize("package", COMMAND_FOLDERS)
-def test_a_folder_of_commands_has_a_place_for_each_and_what_they_share_holds_none(package: str) -> None:
-    main = COMMAND_FOLDERS[package]
-    for name in set(main.program.table) - {"rehearse"}:  # which is another house's
-        python_name = name.replace("-", "_")
-        found = vars(importlib.import_module(f"{package}.{main.MODULES.get(name, python_name)}"))
-        assert isinstance(found[python_name], click.Command)
-    assert set(main.MODULES) < set(main.program.table)
-    files = {name.removeprefix(f"{package}.") for name in modules() if name.startswith(f"{package}.")} - {"main"}
-    shared = files - {main.MODULES.get(name, name.replace("-", "_")) for name in main.program.table}
-    assert len(shared) <= MODULES_IN_A_FOLDER_AT_MOST
-    assert {name for name in shared if _commands_of(f"{package}.{name}")} == set(), "commands in a file of another name"
-
-
-def _commands_of(name: str) -> list[str]:
-    """Return the commands that a module defines."""
-    found = vars(importlib.import_module(name)).values()
-    commands = [value for value in found if isinstance(value, click.Command) and value.callback is not None]
-    return [str(command.name) for command in commands if command.callback.__module__ == name]
-
-
 def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert sum(map(len, imports().values())) > 1000
     assert circles(imports()) == []
 
 
@@ -78,28 +45,6 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 def test_no_chain_of_imports_is_longer_than_its_ceiling(distribution: str) -> None:
     chain = longest_chain(inside(imports(), distribution))
     assert len(chain) <= CHAIN_AT_MOST[distribution], " -> ".join(chain)
-
-
-def test_no_two_classes_share_a_name() -> None:
-    assert {name: places for name, places in classes().items() if len(places) > 1} == {}
-
-
-@pytest.mark.parametrize(
-    ("importer", "never"),
-    [
-        ("airlock_online", "airlock_offline"),
-        ("airlock_offline", "airlock_online"),
-        ("airlock_offline", "airlock_rehearsal"),
-        ("airlock_online", "airlock_rehearsal"),
-        ("airlock_rehearsal", "airlock_offline"),
-        *(("airlock_shared", other) for other in DISTRIBUTIONS if other != "airlock_shared"),
-    ],
-)
-def test_the_halves_never_import_each_other(importer: str, never: str) -> None:
-    found = {(name, other) for name, others in imports().items() for other in others}
-    mine = {(name, other.split(".")[0]) for name, other in found if name.split(".")[0] == importer}
-    assert mine
-    assert {name for name, distribution in mine if distribution == never} == set()
 
 
 # ---- one name for one thing -----------------------------------------------------------------------------------------

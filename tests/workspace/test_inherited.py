@@ -1,4 +1,4 @@
-"""The tests set what they would inherit: signals that are ignored, a umask; and a broken null device is told at once."""
+"""The tests set what they would inherit: signals that are ignored, a umask."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ def test_inner():
 """
 
 
-def run_inner(folder: Path, *words: str, change: str = "") -> subprocess.CompletedProcess[str]:
-    (folder / "conftest.py").write_text(CONFTEST.read_text() + change)
-    (folder / "test_inner.py").write_text(INNER)
-    options = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir")
-    command = [*words, sys.executable, *options, str(folder), str(folder)]
+def test_what_a_test_starts_inherits_neither_ignored_signals_nor_a_umask(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST.read_text())
+    (tmp_path / "test_inner.py").write_text(INNER)
 
     def inherited() -> None:
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
@@ -36,9 +34,16 @@ def run_inner(folder: Path, *words: str, change: str = "") -> subprocess.Complet
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         os.umask(0o077)
 
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, preexec_fn=inherited, timeout=60)
-
-
-def test_what_a_test_starts_inherits_neither_ignored_signals_nor_a_umask(tmp_path: Path) -> None:
-    ended = run_inner(tmp_path)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(tmp_path),
+        str(tmp_path),
+    ]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=inherited, timeout=60)
     assert ended.returncode == 0, ended.stdout + ended.stderr

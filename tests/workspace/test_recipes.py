@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from workspace.links import anchors_of
+from workspace.test_links import anchors_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/contributing.md"

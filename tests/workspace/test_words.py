@@ -72,9 +72,3 @@ def test_every_guide_has_its_length() -> None:
 def test_what_code_writes_is_not_counted() -> None:
     block = "`tests/x.py::test_y`\n<!-- models: written by make docs -->\n| three more words |\n<!-- end -->"
     assert written(f"# A page | `x` | --- - of 5 words\n{block}\n<!-- bench-qr -->\nno\n<!-- /bench-qr -->\n") == 6
-
-
-if __name__ == "__main__":
-    for name, count in sorted(pages().items(), key=lambda row: row[1]):
-        print(f"{count:6} {name}")
-    print(f"{sum(pages().values()):6} in all")

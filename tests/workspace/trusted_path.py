@@ -30,14 +30,9 @@ from airlock_shared.documents.deployment import parse_deployment
 from airlock_software_ledger.keys import TEST_SEED, derive
 from shared.make_payloads import TREASURY, fingerprint, plan_fingerprint, seal
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, good, patched, to_bytes
+from workspace.house import ROOT, imports, modules
 
-ROOT = Path(__file__).parents[2]
 PROGRAM = Path(os.environ.get("AIRLOCK_OFFLINE_COMMAND", str(ROOT / ".venvs/offline/bin/airlock-offline")))
-SOURCES = {
-    "airlock_shared": ROOT / "shared/src",
-    "airlock_offline": ROOT / "offline/src",
-    "airlock_online": ROOT / "online/src",
-}
 SIGNER_PATH = "m/44'/60'/0'/0/0"
 SIGNER = derive(TEST_SEED, parse_path(SIGNER_PATH)).address
 MINUTES_MS = 60_000
@@ -164,37 +159,15 @@ def loaded_by(signing: Signing) -> tuple[Module, ...]:
 
 @cache
 def closure(roots: tuple[str, ...] = ROOTS, elsewhere: str = OTHER_COMMANDS + PICTURES) -> tuple[Module, ...]:
-    """Return what can run in a signing: what the command imports, at the top and inside functions."""
+    """Return what can run in a signing: what the command imports, at the top and inside functions, and its packages."""
     seen: set[str] = set()
     pending = list(roots)
     while pending:
         name = pending.pop()
         if name not in seen and not re.match(elsewhere, name):
             seen.add(name)
-            pending += _imported(_module(name))
+            pending += [*imports()[name], *([package] if (package := name.rpartition(".")[0]) else [])]
     return tuple(_module(name) for name in sorted(seen))
-
-
-def _imported(module: Module) -> set[str]:
-    """Return the modules of ours that a module imports when it runs, not for the type checker alone."""
-    tree = ast.parse((ROOT / module.file).read_text())
-    typing = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)]
-    hidden = {id(inner) for node in typing for statement in node.body for inner in ast.walk(statement)}
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and id(node) not in hidden:
-            inside = {f"{node.module}.{alias.name}" for alias in node.names}
-            names |= {name for name in inside if _is_ours(name)} or {node.module}
-        elif isinstance(node, ast.Import) and id(node) not in hidden:
-            names |= {alias.name for alias in node.names}
-    parents = {name.rsplit(".", depth)[0] for name in names for depth in range(1, name.count(".") + 1)}
-    return {name for name in names | parents if _is_ours(name)}
-
-
-def _is_ours(name: str) -> bool:
-    top = SOURCES.get(name.partition(".")[0])
-    path = top / name.replace(".", "/") if top else Path()
-    return top is not None and (path.with_suffix(".py").is_file() or (path / "__init__.py").is_file())
 
 
 def tokens_of(text: str) -> int:
@@ -240,14 +213,8 @@ def at_a_terminal() -> list[Module]:
     return [*{*loaded_by(ORDINARY), *closure(AT_A_TERMINAL_OVER_USB)}]
 
 
-def trusted_path() -> tuple[Module, ...]:
-    """Return what is loaded when an ordinary intent is signed."""
-    return loaded_by(ORDINARY)
-
-
 def _module(name: str) -> Module:
-    path = SOURCES[name.partition(".")[0]] / name.replace(".", "/")
-    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    file = modules()[name].path
     text = file.read_text()
     return Module(name, file.relative_to(ROOT), len(text.splitlines()), tokens_of(text))
 
