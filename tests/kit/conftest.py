@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,8 +15,6 @@ import pytest
 
 from commands import FinishedCommand, run_command
 
-OURS = re.compile(r"/airlock_\w+/(?!start\.py)")
-"""A file of ours in a traceback, but for those in which loading begins."""
 ROOT = Path(__file__).parents[2]
 WORKSHOP = ROOT / ".venvs/kit/bin/python"
 UNSHARED = ("sh", str(ROOT / "tests/unshared.sh"))
@@ -46,20 +40,17 @@ def clone(target: Path) -> Path:
     return target
 
 
-def build(out: Path, source: Path, python: str = OWN, machine: str = "x86_64", **more: str) -> FinishedCommand:
-    """Build a kit in a clone of the workspace, with the clone's own modules; ``more`` are further variables."""
+def build(out: Path, source: Path, what: str = "offline/kit", **more: str) -> FinishedCommand:
+    """Build a kit or the bundle in a clone of the workspace, with its own modules; ``more`` are further variables."""
     environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"} | more
     environment["PYTHONPATH"] = f"{source}/shared/packing:{source}/shared/src:{source}/offline/src"
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    return run_command(WORKSHOP, source / "offline/kit/build.py", out, python, machine, env=environment)
+    return run_command(WORKSHOP, source / what / "build.py", out, OWN, "x86_64", env=environment)
 
 
-def built(out: Path, source: Path, **more: str) -> Kit:
-    ended = build(out, source, **more)
-    if ended.code:
-        pytest.fail(
-            f"no kit could be built; the wheels come from the registry that pip is configured with\n{ended.err}"
-        )
+def built(out: Path, source: Path, what: str = "offline/kit", **more: str) -> Kit:
+    ended = build(out, source, what, **more)
+    assert ended.code == 0, f"the wheels come from the registry that pip is configured with\n{ended.err}"
     (tar,) = out.glob("*.tar")
     return kit_in(tar.with_suffix(""))
 
@@ -151,18 +142,3 @@ def installed(kit: Kit, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     ended = run_command(*UNSHARED, "env", "-i", "sh", kit.folder / "install.sh", kit.fingerprint, folder, python)
     assert (ended.code, ended.out) == (0, f"{folder}/bin/airlock-offline\n"), ended.err
     return Installed(folder, python, ended.err)
-
-
-def told_of_our_files_when_interrupted(program: Path) -> list[str]:
-    """Press Ctrl-C later and later, until a program deals with it; return what it told of its own files until then."""
-    told: list[str] = []
-    for step in [*range(1, 60)] * 5:
-        command = ["env", "--default-signal=INT", str(program), "--help"]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-            time.sleep(0.01 * step)
-            process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=60)
-        told.append(said)
-        if process.returncode == 130:
-            return [said for said in told if OURS.search(said)]
-    raise AssertionError(told)

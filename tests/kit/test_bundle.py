@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from commands import FinishedCommand, run_command
-from kit.conftest import OWN, ROOT, UNSHARED, WORKSHOP, clone, installer_python
+from kit.conftest import OWN, ROOT, UNSHARED, build, built, clone, installer_python, kit_in, sum_up
 from workspace.test_requirements import pinned_packages
 
 BUNDLE = ROOT / "online/bundle"
@@ -24,33 +24,15 @@ OURS = {"airlock-shared", "airlock-online"}
 REHEARSAL_ALONE = {"py-evm", "starlette", "uvicorn", "airlock-rehearsal", "airlock-offline"}
 
 
-def _fingerprint(folder: Path) -> str:
-    return hashlib.sha256((folder / "MANIFEST").read_bytes()).hexdigest()
-
-
-def _built(out: Path, source: Path, **more: str) -> Path:
-    environment = {**os.environ, **more, "PYTHONPATH": f"{source}/shared/packing:{source}/shared/src"}
-    typed = [WORKSHOP, "-B", source / "online/bundle/build.py", out, OWN, "x86_64"]
-    ended = run_command(*typed, env=environment)
-    assert ended.code == 0, ended.err
-    (tar,) = out.glob("*.tar")
-    return tar.with_suffix("")
-
-
 def _install(folder: Path, prefix: Path, *, fingerprint: str = "", **variables: str) -> FinishedCommand:
     given = [f"{name}={value}" for name, value in variables.items()]
-    words = [fingerprint or _fingerprint(folder), prefix, installer_python()]
+    words = [fingerprint or kit_in(folder).fingerprint, prefix, installer_python()]
     return run_command(*UNSHARED, "env", "-i", *given, "sh", folder / "install.sh", *words)
 
 
 @pytest.fixture(scope="session")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return clone(tmp_path_factory.mktemp("source") / "workspace")
-
-
-@pytest.fixture(scope="session")
-def bundle(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _built(tmp_path_factory.mktemp("bundle"), workspace)
+def bundle(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("bundle"), source, "online/bundle").folder
 
 
 @pytest.fixture(scope="session")
@@ -68,12 +50,13 @@ def prefix(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_two_bundles_of_one_commit_are_identical(bundle: Path, tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
-        other = _built(tmp_path / "out", clone(tmp_path / "again"), SOURCE_DATE_EPOCH="1", TZ="Asia/Tokyo")
+        more = {"SOURCE_DATE_EPOCH": "1", "TZ": "Asia/Tokyo"}
+        other = built(tmp_path / "out", clone(tmp_path / "again"), "online/bundle", **more).folder
     finally:
         os.umask(before)
     tars = [hashlib.sha256(folder.with_name(f"{folder.name}.tar").read_bytes()).digest() for folder in (bundle, other)]
     assert tars[0] == tars[1]
-    assert _fingerprint(bundle) == _fingerprint(other)
+    assert kit_in(bundle).fingerprint == kit_in(other).fingerprint
 
 
 def test_it_holds_the_closure_of_the_online_half_by_hash_and_not_the_rehearsal(bundle: Path) -> None:
@@ -89,13 +72,10 @@ def test_it_holds_the_closure_of_the_online_half_by_hash_and_not_the_rehearsal(b
     assert "airlock-online 0.1.0: Apache-2.0" in (bundle / "licences/LIST").read_text()
 
 
-def test_make_online_bundle_is_a_target_and_a_changed_tree_is_refused(workspace: Path, tmp_path: Path) -> None:
+def test_make_online_bundle_is_a_target_and_a_changed_tree_is_refused(tmp_path: Path) -> None:
     tree = clone(tmp_path / "tree")
     (tree / "online/src/airlock_online/added.py").write_text("")
-    environment = {**os.environ, "PYTHONPATH": f"{tree}/shared/packing:{tree}/shared/src"}
-    ended = run_command(
-        WORKSHOP, "-B", tree / "online/bundle/build.py", tmp_path / "out", OWN, "x86_64", env=environment
-    )
+    ended = build(tmp_path / "out", tree, "online/bundle")
     assert (ended.code, "airlock_online/added.py" in ended.err) == (2, True), ended.err
     said = run_command("make", "-n", "-C", ROOT, "online-bundle", "KIT_OUT=/tmp/x").out
     assert "online/bundle/build.py /tmp/x 3.11 x86_64" in said
@@ -131,12 +111,6 @@ FILES = {
 PIP = 'import sys, pathlib; pathlib.Path({said!r}).write_text(" ".join(sys.argv[1:]))'
 
 
-def _sum_up(folder: Path) -> None:
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "MANIFEST")
-    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n" for path in files]
-    (folder / "MANIFEST").write_text("".join(lines))
-
-
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     folder = tmp_path / "small"
@@ -148,7 +122,7 @@ def small(tmp_path: Path) -> Path:
     wheel.unlink()
     (wheel / "pip").mkdir(parents=True)  # a folder in place of an archive: Python runs its __main__ all the same
     (wheel / "pip/__main__.py").write_text(PIP.format(said=str(tmp_path / "asked")))
-    _sum_up(folder)
+    sum_up(folder)
     return folder
 
 
@@ -165,7 +139,7 @@ def test_what_pip_is_asked_is_by_hash_and_from_no_registry(small: Path, tmp_path
 
 def _with_another(folder: Path) -> None:
     (folder / "x").write_text("")
-    _sum_up(folder)
+    sum_up(folder)
 
 
 SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -184,7 +158,7 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
 @pytest.mark.parametrize("name", SPOILT)
 def test_what_is_not_as_listed_installs_nothing(name: str, small: Path, tmp_path: Path) -> None:
     spoil, said = SPOILT[name]
-    fingerprint = _fingerprint(small)
+    fingerprint = kit_in(small).fingerprint
     spoil(small)
     ended = _install(small, tmp_path / "to", fingerprint=fingerprint)
     assert (ended.code, said in ended.err) == (3, True), ended.err
@@ -212,8 +186,8 @@ def test_another_fingerprint_installs_nothing(small: Path, tmp_path: Path) -> No
 
 def test_stopped_half_way_it_leaves_nothing_behind(small: Path, tmp_path: Path) -> None:
     (small / "wheels/pip-1-py3-none-any.whl/pip/__main__.py").write_text("import time; time.sleep(60)")
-    _sum_up(small)
-    typed = ["sh", str(small / "install.sh"), _fingerprint(small), str(tmp_path / "to"), str(installer_python())]
+    sum_up(small)
+    typed = ["sh", str(small / "install.sh"), kit_in(small).fingerprint, str(tmp_path / "to"), str(installer_python())]
     with subprocess.Popen(typed, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stderr is not None
         while "Installing" not in process.stderr.readline():

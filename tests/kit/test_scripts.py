@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.installation import PROGRAMS, examine_kit
+from airlock_shared.errors import UsageError
+from airlock_shared.text.words import grouped
 from commands import FinishedCommand, run_command
 from kit.conftest import ROOT, Kit, sum_up
 
@@ -44,7 +46,8 @@ def python(folder: Path, first: str = "") -> Path:
     """Write a stand-in for Python that does what install.sh asks of one; ``first`` runs before the first answer."""
     path = folder / "python"
     path.write_text(
-        f"#!/bin/sh\ncase $* in\n*' interpreter') {first or ':'}; echo {path} ;;\n"
+        f'#!/bin/sh\necho "$*" >>{folder}/asked\ncase $* in\n'
+        f"*' interpreter') {first or ':'}; echo {path} ;;\n"
         '*" name "*) for last; do :; done; shift 5; mv "$1" "$last" ;;\nesac\n'
     )
     path.chmod(0o755)
@@ -81,25 +84,54 @@ def _chmod(name: str, mode: int) -> Callable[[Path], None]:
         (_chmod("install.sh", 0o644), "install.sh", "not executable"),
         (lambda folder: os.link(folder / "KIT", folder.parent / "other"), "KIT", "a hard link"),
         (lambda folder: (folder / "wheels/empty").mkdir(), "wheels/empty", "a folder that is not in the list"),
-        (lambda folder: (folder / "a\nKIT: fine").mkdir(), "a\nKIT: fine", "a folder that is not in the list"),
+        (
+            lambda folder: (folder / "a\x1b[2J\nKIT: fine").mkdir(),
+            "a\x1b[2J\nKIT: fine",
+            "a folder that is not in the list",
+        ),
         (lambda folder: (folder / "KIT").write_text("name=other\n"), "KIT", "changed"),
         (lambda folder: (folder / "added").write_text(""), "added", "not in the list"),
         (lambda folder: (folder / "INSTALLED").unlink(), "INSTALLED", "missing"),
+        (lambda folder: (folder / "link").symlink_to("KIT"), "link", "a symbolic link"),
     ],
 )
 def test_whatever_differs_is_refused_by_the_script_and_by_preflight(
     spoil: Callable[[Path], None], path: str, what: str, small: Kit
 ) -> None:
-    assert small.verify() == (0, "", small.verify().err)
-    assert examine_kit(small.folder, small.fingerprint) == ()
+    for typed in (small.fingerprint, small.fingerprint.upper(), f" {grouped(small.fingerprint)}\n"):
+        assert small.verify(fingerprint=typed)[:2] == (0, "")
+        assert examine_kit(small.folder, typed) == ()
     spoil(small.folder)
     ended = small.verify()
     assert (ended.code, "KIT-FILE: " in ended.err) == (3, True), ended.err
-    assert "executable" in what or f": {what}\n" in ended.err, ended.err
+    said = {"a symbolic link": "neither a file nor a folder"}.get(what, what)
+    assert "executable" in what or f": {said}\n" in ended.err, ended.err
+    assert "\x1b" not in ended.err
     assert "\nKIT: fine" not in ended.err
     assert {(one.check, one.path, one.what) for one in examine_kit(small.folder, small.fingerprint)} == {
         ("KIT-FILE", path, what)
     }
+
+
+def test_a_kit_that_agrees_with_itself_but_not_with_the_paper_is_refused(small: Kit) -> None:
+    (small.folder / "KIT").write_text("name=other\n")
+    forged = sum_up(small.folder)
+    ended = forged.verify(fingerprint=small.fingerprint)
+    assert (ended.code, "KIT-MANIFEST" in ended.err) == (3, True)
+    assert forged.fingerprint in ended.err
+    assert small.fingerprint in ended.err
+    (finding,) = examine_kit(forged.folder, small.fingerprint)
+    assert (finding.check, finding.got, finding.expected) == ("KIT-MANIFEST", forged.fingerprint, small.fingerprint)
+
+
+@pytest.mark.parametrize("typed", ["", "d", "0" * 63, "0" * 65, "g" * 64, "-" + "0" * 63])
+def test_without_a_whole_fingerprint_nothing_is_verified_and_nothing_installed(typed: str, small: Kit) -> None:
+    ended = run_command("sh", small.folder / "verify.sh", *([typed] if typed else []))
+    assert (ended.code, "fingerprint" in ended.err) == (2, True)
+    with pytest.raises(UsageError, match="64 hex digits"):
+        examine_kit(small.folder, typed)
+    ended, machine = install(small, typed)
+    assert (ended.code, list(machine.iterdir())) == (2, []), ended.err
 
 
 # ---- install.sh -------------------------------------------------------------------------------------------------------
@@ -115,6 +147,7 @@ def test_nothing_is_taken_from_a_medium_that_is_swapped_after_the_copy(small: Ki
     assert (machine / "new/bin/airlock-offline").read_text() == FILES["program/airlock-offline"]
     assert (machine / "new/share/airlock-offline/FINGERPRINT").read_text() == f"{small.fingerprint}\n"
     assert [path.name for path in machine.iterdir()] == ["new"]
+    assert str(small.folder) not in (small.folder.parent / "asked").read_text()
 
 
 @pytest.mark.parametrize("shell", [each for each in ("dash", "bash") if shutil.which(each)])
@@ -133,13 +166,12 @@ def _says_yes(kit: Kit) -> None:
     (kit.folder / "verify.sh").write_text(YES)
 
 
-def _summed_up(kit: Kit) -> None:
-    (kit.folder / "KIT").write_text("name=other\n")
-    sum_up(kit.folder)
+def _changed(kit: Kit) -> None:
+    (kit.folder / "requirements.txt").write_text("click")
 
 
-def _says_yes_summed_up(kit: Kit) -> None:
-    _says_yes(kit)
+def _changed_and_summed_up(kit: Kit) -> None:
+    _changed(kit)
     sum_up(kit.folder)
 
 
@@ -148,10 +180,8 @@ def _links_elsewhere(kit: Kit) -> None:
     (kit.folder / "verify.sh").symlink_to("../verify.sh")
 
 
-@pytest.mark.parametrize("forge", [_says_yes, _summed_up, _says_yes_summed_up, _links_elsewhere])
-def test_a_medium_that_agrees_with_itself_and_not_with_what_was_typed_installs_nothing(
-    forge: Callable[[Kit], None], small: Kit
-) -> None:
+@pytest.mark.parametrize("forge", [_says_yes, _changed, _changed_and_summed_up, _links_elsewhere])
+def test_a_changed_kit_installs_nothing(forge: Callable[[Kit], None], small: Kit) -> None:
     forge(small)
     ended, machine = install(small, small.fingerprint)
     assert (ended.code, "EVIL" in ended.err, "KIT-" in ended.err) == (3, False, True), ended.err
