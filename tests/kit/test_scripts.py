@@ -170,8 +170,8 @@ def _changed(kit: Kit) -> None:
     (kit.folder / "requirements.txt").write_text("click")
 
 
-def _changed_and_summed_up(kit: Kit) -> None:
-    _changed(kit)
+def _says_yes_and_summed_up(kit: Kit) -> None:
+    _says_yes(kit)
     sum_up(kit.folder)
 
 
@@ -180,7 +180,7 @@ def _links_elsewhere(kit: Kit) -> None:
     (kit.folder / "verify.sh").symlink_to("../verify.sh")
 
 
-@pytest.mark.parametrize("forge", [_says_yes, _changed, _changed_and_summed_up, _links_elsewhere])
+@pytest.mark.parametrize("forge", [_says_yes, _changed, _says_yes_and_summed_up, _links_elsewhere])
 def test_a_changed_kit_installs_nothing(forge: Callable[[Kit], None], small: Kit) -> None:
     forge(small)
     ended, machine = install(small, small.fingerprint)

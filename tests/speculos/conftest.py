@@ -22,6 +22,14 @@ def elf() -> AppFile:
     return named_app()
 
 
+@pytest.fixture(scope="module")
+def one_app(elf: AppFile, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealApp]:
+    """One app for all tests of a file: a review leaves nothing behind, but where the app is told of a token."""
+    app = RealApp(elf, tmp_path_factory.mktemp("app"))
+    yield app
+    app.close()
+
+
 @pytest.fixture
 def real_app(elf: AppFile, tmp_path: Path) -> Iterator[RealApp]:
     app = RealApp(elf, tmp_path)

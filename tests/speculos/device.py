@@ -19,6 +19,8 @@ from typing import Any, Protocol
 from urllib.request import Request, urlopen
 
 from speculos.app_file import AppFile
+from speculos.buttons import Buttons
+from speculos.touching import PLACES, Touching
 
 SPECULOS = Path(__file__).resolve().parents[2] / ".venvs/speculos/bin/speculos"
 Page = list[str]
@@ -93,21 +95,9 @@ class RealApp:
     """A Ledger with the Ethereum app open, factory settings, and Speculos' default seed."""
 
     def __init__(self, app: AppFile, folder: Path) -> None:
-        from speculos.hands import hands_of
-
         self.port, self._api = self.ports = free_port(), free_port()
-        words = [
-            "-c",
-            _ON_LOOPBACK,
-            "--model",
-            app.emulated,
-            "--display",
-            "headless",
-            "--apdu-port",
-            str(self.port),
-            "--api-port",
-            str(self._api),
-        ]
+        words = ["-c", _ON_LOOPBACK, "--model", app.emulated, "--display", "headless"]
+        words += ["--apdu-port", str(self.port), "--api-port", str(self._api)]
         self._log = (folder / f"speculos-{self.port}.log").open("wb")
         environment = os.environ | {"PATH": f"{SPECULOS.parent}:{os.environ['PATH']}"}
         self._process = subprocess.Popen(
@@ -115,7 +105,8 @@ class RealApp:
             stdin=subprocess.DEVNULL, env=environment, start_new_session=True,
         )  # fmt: skip
         self.file = app
-        self.hands: Hands = hands_of(self)
+        places = PLACES.get(app.model)
+        self.hands: Hands = Buttons(self) if places is None else Touching(self, places)
         self.settings = dict.fromkeys(SETTINGS, False)
         self.wait_until(self.hands.is_home)
 

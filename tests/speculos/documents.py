@@ -27,6 +27,11 @@ _WORDS = (
 _WIDTHS = (8, 16, 32, 64, 128, 256)
 
 
+def member(name: str, kind: str) -> dict[str, str]:
+    """Return a member of a struct."""
+    return {"name": name, "type": kind}
+
+
 def document(seed: int) -> dict[str, Any]:
     """Return the typed data of a seed: some members of the domain, one to nine leaves, sometimes a struct."""
     draw = random.Random(f"airlock {seed}")

@@ -1,4 +1,4 @@
-"""Random documents on the real app: every page that it shows is one that the review listed, in the same order.
+"""Random documents and transactions on the real app: every page is one that the review listed, in the same order.
 
 ``AIRLOCK_HELD_OUT=built-with`` (the default) or ``kept-back`` chooses the seeds, ``AIRLOCK_HELD_OUT_COUNT`` how many.
 """
@@ -6,44 +6,57 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
 import pytest
 
+from airlock_offline.ledger.device_errors import SettingOff, TokenRefused
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.transport import LoopbackTransport
-from airlock_offline.ledger.typed_data_screens import typed_data_pages
-from airlock_shared.ethereum.typed_document import read_typed_data
 from offline.recordings import SIGNER, recovered
-from speculos.app_file import AppFile
+from shared.token_records import USDC_RECORD
+from speculos import documents, transactions
+from speculos.asking import PATH, ask_real_app, ask_software_ledger, require_shown_as_listed
 from speculos.device import Person, RealApp
-from speculos.documents import BUILT_WITH, KEPT_BACK, document, odd_document
+from speculos.transactions import USDC, transaction
 
 pytestmark = pytest.mark.speculos
 
-PATH = "m/44'/60'/0'/0/0"
-SEEDS = KEPT_BACK if os.environ.get("AIRLOCK_HELD_OUT") == "kept-back" else BUILT_WITH
+SEEDS = "KEPT_BACK" if os.environ.get("AIRLOCK_HELD_OUT") == "kept-back" else "BUILT_WITH"
 COUNT = int(os.environ.get("AIRLOCK_HELD_OUT_COUNT", "12"))
 
 
-@pytest.fixture(scope="module")
-def real_app(elf: AppFile, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealApp]:
-    """One app for all documents: a review leaves nothing behind."""
-    app = RealApp(elf, tmp_path_factory.mktemp("app"))
-    yield app
-    app.close()
-
-
-@pytest.mark.parametrize("made", [document, odd_document])
-@pytest.mark.parametrize("seed", SEEDS[:COUNT])
+@pytest.mark.parametrize("made", [documents.document, documents.odd_document])
+@pytest.mark.parametrize("seed", getattr(documents, SEEDS)[:COUNT])
 def test_the_pages_are_those_that_were_listed(
-    real_app: RealApp, seed: int, made: Callable[[int], dict[str, Any]]
+    one_app: RealApp, seed: int, made: Callable[[int], dict[str, Any]]
 ) -> None:
-    typed_data, hashes = read_typed_data(made(seed))
-    real_app.configure(raw_messages=True, blind_signing=False)
-    with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
-        signature = EthereumApp(transport).sign_typed_data(PATH, typed_data)
-    assert recovered(signature, hashes.digest) == SIGNER
-    assert person.pages == typed_data_pages(typed_data, hashes, real_app.file.built, by_hashes=False)
+    require_shown_as_listed(one_app, made(seed))
+
+
+@pytest.mark.parametrize("seed", getattr(transactions, SEEDS)[:COUNT])
+def test_a_random_transaction_is_shown_as_listed_and_signed(seed: int, request: pytest.FixtureRequest) -> None:
+    """After a token that it was told of, an app shows the next approval of an unknown token with two lines more."""
+    sent = transaction(seed)
+    app: RealApp = request.getfixturevalue("real_app" if sent.told else "one_app")
+    signature, pages = ask_real_app(app, sent.ask, blind_signing=sent.is_blind)
+    assert recovered(signature, sent.digest) == SIGNER
+    assert pages == sent.pages(app.file.built)
+    assert pages == ask_software_ledger(app.file.built, sent.ask, blind_signing=sent.is_blind)[1]
+
+
+def test_a_token_is_known_for_one_transaction_and_a_record_with_another_bit_for_none(real_app: RealApp) -> None:
+    sent = next(sent for sent in map(transaction, transactions.BUILT_WITH) if sent.told)
+    real_app.configure(blind_signing=False)
+    with closing(LoopbackTransport(real_app.port)) as transport:
+        client = EthereumApp(transport)
+        for at in (8, 27, 31, 50, len(USDC_RECORD) - 1):
+            record = USDC_RECORD[:at] + bytes((USDC_RECORD[at] ^ 1,)) + USDC_RECORD[at + 1 :]
+            with pytest.raises(TokenRefused):
+                client.provide_token(USDC._replace(record=record))
+        client.provide_token(USDC)
+        client.address(PATH)
+        with Person(real_app), pytest.raises(SettingOff):
+            client.sign_transaction(PATH, sent.unsigned)

@@ -5,28 +5,28 @@ The real app accepts them, for it checks the production key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from airlock_offline.ledger.apdu import Apdu, Ins, ethereum_apdu
+from airlock_offline.ledger.apdu import Apdu, DeviceSignature, Ins, ethereum_apdu
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status_words import FiltersMissing
-from airlock_offline.ledger.transport import LoopbackTransport
-from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
+from airlock_offline.ledger.transport import LoopbackTransport, Transport
+from airlock_offline.ledger.typed_data_screens import typed_data_pages
 from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from e2e.filtered_signing import FilteredDesk
 from offline.recordings import SIGNER, recovered
-from offline.test_message_filters import CHANGES, PATH, told_of
+from offline.test_message_filters import CHANGES, told_of
 from shared.filtered_venues import LIMIT, OTHER_TOKEN, PERMIT, RFQ, USDC, FilteredVenue, typed
 from shared.token_records import published
-from speculos.app_file import AppFile
+from speculos.asking import PATH, ask_real_app, ask_software_ledger
 from speculos.device import Person, RealApp
 
 pytestmark = pytest.mark.speculos
@@ -47,67 +47,51 @@ MESSAGES: dict[str, tuple[FilteredVenue, dict[str, str]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def real_app(elf: AppFile, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealApp]:
-    """One app for all."""
-    app = RealApp(elf, tmp_path_factory.mktemp("app"))
-    yield app
-    app.close()
+def require_shown_by_filters(app: RealApp, told: FilteredMessage, document: dict[str, Any]) -> None:
+    """Sign a message with its filters on the real app, and assert that its pages are those of the review."""
+    typed_data, hashes = read_typed_data(document)
+
+    def ask(ledger: Transport) -> DeviceSignature:
+        return EthereumApp(ledger).sign_typed_data(PATH, typed_data, told)
+
+    signature, pages = ask_real_app(app, ask, raw_messages=False, blind_signing=False)
+    assert recovered(signature, hashes.digest) == SIGNER
+    assert pages == told.pages(typed_data, app.file.built)
+    assert pages == ask_software_ledger(app.file.built, ask, raw_messages=False)[1]
 
 
 @pytest.mark.parametrize(("venue", "values"), MESSAGES.values(), ids=MESSAGES)
 def test_a_message_with_published_filters_is_shown_as_listed_and_signed(
-    real_app: RealApp, venue: FilteredVenue, values: dict[str, str]
+    one_app: RealApp, venue: FilteredVenue, values: dict[str, str]
 ) -> None:
-    told = told_of(venue)
-    typed_data, hashes = read_typed_data(typed(venue, **values))
-    real_app.configure(raw_messages=False, blind_signing=False)
-    with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
-        signature = EthereumApp(transport).sign_typed_data(PATH, typed_data, told)
-    assert recovered(signature, hashes.digest) == SIGNER
-    assert person.pages == told.pages(typed_data, real_app.file.built)
-    assert person.pages == by_the_software_ledger(told, typed_data, real_app.file.built)
+    require_shown_by_filters(one_app, told_of(venue), typed(venue, **values))
 
 
-def by_the_software_ledger(told: FilteredMessage, typed_data: Any, built: str) -> list[Page]:
-    shown: list[Page] = []
-
-    def person(pages: list[Page]) -> bool:
-        shown.extend(pages)
-        return True
-
-    settings = AppSettings(raw_messages=False)
-    EthereumApp(SoftwareLedger(model=built, settings=settings, screens=person)).sign_typed_data(PATH, typed_data, told)
-    return shown
-
-
-def test_the_usdc_permit_under_its_own_domain_is_shown_as_listed(real_app: RealApp) -> None:
+def test_the_usdc_permit_under_its_own_domain_is_shown_as_listed(one_app: RealApp) -> None:
     """USDC's own domain has version "2", which no deployment of ours has: the client alone."""
     document = typed(PERMIT)
     document["domain"] |= {"name": "USD Coin", "version": "2"}
-    typed_data, hashes = read_typed_data(document)
-    real_app.configure(raw_messages=False, blind_signing=False)
-    with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
-        signature = EthereumApp(transport).sign_typed_data(PATH, typed_data, told_of(PERMIT))
-    assert recovered(signature, hashes.digest) == SIGNER
-    assert person.pages == told_of(PERMIT).pages(typed_data, real_app.file.built)
+    require_shown_by_filters(one_app, told_of(PERMIT), document)
 
 
-def test_with_raw_messages_on_every_member_is_shown_and_the_signature_is_the_same(real_app: RealApp) -> None:
+def test_with_raw_messages_on_every_member_is_shown_and_the_signature_is_the_same(one_app: RealApp) -> None:
     typed_data, hashes = read_typed_data(typed(PERMIT))
-    real_app.configure(raw_messages=True, blind_signing=False)
-    with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
-        signature = EthereumApp(transport).sign_typed_data(PATH, typed_data, told_of(PERMIT))
+    signature, pages = ask_real_app(
+        one_app,
+        lambda ledger: EthereumApp(ledger).sign_typed_data(PATH, typed_data, told_of(PERMIT)),
+        raw_messages=True,
+        blind_signing=False,
+    )
     assert recovered(signature, hashes.digest) == SIGNER
-    assert person.pages == typed_data_pages(typed_data, hashes, real_app.file.built, by_hashes=False)
+    assert pages == typed_data_pages(typed_data, hashes, one_app.file.built, by_hashes=False)
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_what_ledger_has_not_signed_is_refused(real_app: RealApp, change: Callable[[Any], Any]) -> None:
+def test_what_ledger_has_not_signed_is_refused(one_app: RealApp, change: Callable[[Any], Any]) -> None:
     told = told_of(PERMIT)
     typed_data, _ = read_typed_data(typed(PERMIT))
-    real_app.configure(raw_messages=False, blind_signing=False)
-    with closing(LoopbackTransport(real_app.port)) as transport, pytest.raises(FiltersRefused):
+    one_app.configure(raw_messages=False, blind_signing=False)
+    with closing(LoopbackTransport(one_app.port)) as transport, pytest.raises(FiltersRefused):
         EthereumApp(transport).sign_typed_data(PATH, typed_data, told._replace(filters=change(told.filters)))
 
 
@@ -120,10 +104,10 @@ class Skips(FilteredMessage):
         return whole._replace(values=whole.values[:at] + whole.values[at + 1 :])
 
 
-def test_a_filter_that_is_left_out_is_missed(real_app: RealApp) -> None:
+def test_a_filter_that_is_left_out_is_missed(one_app: RealApp) -> None:
     typed_data, _ = read_typed_data(typed(PERMIT))
-    real_app.configure(raw_messages=False, blind_signing=False)
-    with closing(LoopbackTransport(real_app.port)) as transport, pytest.raises(FiltersMissing):
+    one_app.configure(raw_messages=False, blind_signing=False)
+    with closing(LoopbackTransport(one_app.port)) as transport, pytest.raises(FiltersMissing):
         EthereumApp(transport).sign_typed_data(PATH, typed_data, Skips(*told_of(PERMIT)))
 
 
@@ -149,12 +133,12 @@ def orders() -> dict[str, list[Apdu]]:
 
 
 @pytest.mark.parametrize("name", orders())
-def test_another_order_is_refused_as_the_software_ledger_refuses_it(real_app: RealApp, name: str) -> None:
+def test_another_order_is_refused_as_the_software_ledger_refuses_it(one_app: RealApp, name: str) -> None:
     commands = orders()[name]
-    software = SoftwareLedger(model=real_app.file.built, settings=AppSettings(raw_messages=False))
+    software = SoftwareLedger(model=one_app.file.built, settings=AppSettings(raw_messages=False))
     expected = [software.exchange(apdu.encode()) for apdu in commands]
-    real_app.configure(raw_messages=False, blind_signing=False)
-    with closing(LoopbackTransport(real_app.port)) as transport:
+    one_app.configure(raw_messages=False, blind_signing=False)
+    with closing(LoopbackTransport(one_app.port)) as transport:
         answers = [transport.exchange(apdu.encode(), person=True) for apdu in commands]
     assert answers == expected
     assert answers[-1][1] != 0x9000
@@ -162,14 +146,14 @@ def test_another_order_is_refused_as_the_software_ledger_refuses_it(real_app: Re
 
 @pytest.mark.parametrize(("venue", "values"), [MESSAGES["permit"], MESSAGES["limit"]], ids=["permit", "limit"])
 def test_the_installed_command_signs_it(
-    real_app: RealApp, tmp_path: Path, venue: FilteredVenue, values: dict[str, str]
+    one_app: RealApp, tmp_path: Path, venue: FilteredVenue, values: dict[str, str]
 ) -> None:
     desk = FilteredDesk(tmp_path, venue, **values)
-    real_app.configure(raw_messages=False, blind_signing=False)
-    desk.pin(real_app.port)
-    with Person(real_app) as person:
-        ended = desk.sign(real_app.port, "--model", real_app.file.model)
+    one_app.configure(raw_messages=False, blind_signing=False)
+    desk.pin(one_app.port)
+    with Person(one_app) as person:
+        ended = desk.sign(one_app.port, "--model", one_app.file.model)
     assert ended.code == 0, ended.err
     assert desk.signed()["shown"] == "filters"
     typed_data, _ = read_typed_data(desk.document)
-    assert person.pages == told_of(venue).pages(typed_data, real_app.file.built)
+    assert person.pages == told_of(venue).pages(typed_data, one_app.file.built)

@@ -23,15 +23,16 @@ from airlock_offline.ledger.typed_data_screens import typed_data_pages
 from airlock_shared.errors import AirlockError
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.typed_document import read_typed_data
-from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import RECORDINGS, SIGNER, Recording, recovered
-from offline.test_ledger_recordings import IN_OUR_ORDER, OTHER_ORDER, ask, assert_signed
+from offline.test_ledger_recordings import IN_OUR_ORDER, OTHER_ORDER, ask, assert_signed, ids
 from offline.test_ledger_recordings import _whole as whole_payload_of
 from offline.test_watch_only import REAL as EXTENDED
 from offline.test_watch_only import apdu as address_apdu
 from speculos.app_file import named_app
+from speculos.asking import PATH, ask_software_ledger
 from speculos.device import Person, RealApp
+from speculos.documents import member
 
 pytestmark = pytest.mark.speculos
 
@@ -71,10 +72,6 @@ def cases(*results: str) -> list[Recording]:
     return [r for r in CASES if r.result in results and r in IN_OUR_ORDER]
 
 
-def ids(recordings: list[Recording]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("recording", [pytest.param(r, id=r.id) for r in recordings])
-
-
 def screens_to_come(recording: Recording) -> list[list[str]]:
     """What the review would have listed beforehand."""
     typed_data, hashes = recording.typed_data()
@@ -85,15 +82,8 @@ def pages_of(recording: Recording) -> list[list[str]]:
     """What this model and version shows of a case: as recorded, or as the software Ledger lists it."""
     if RECORDED:
         return recording.screens
-    shown: list[list[str]] = []
-
-    def person(pages: list[list[str]]) -> bool:
-        shown.extend(pages)
-        return True
-
-    settings = AppSettings(**recording.json["settings"])
-    ask(recording, EthereumApp(SoftwareLedger(model=APP.built, settings=settings, screens=person)))
-    return shown
+    settings = recording.json["settings"]
+    return ask_software_ledger(APP.built, lambda ledger: ask(recording, EthereumApp(ledger)), **settings)[1]
 
 
 def hides_fields(recording: Recording) -> bool:
@@ -177,7 +167,7 @@ def test_the_real_apps_success_without_a_signature_is_not_taken_for_one(real_app
         EthereumApp(transport).sign_transaction(whole.path, whole.payload()[:-3])
 
 
-@pytest.mark.parametrize("recording", [r for r in CASES if r.id.endswith(OTHER_ORDER)], ids=lambda r: r.id)
+@ids([r for r in CASES if r.id.endswith(OTHER_ORDER)])
 def test_the_real_app_signs_the_same_for_our_order_of_definitions(real_app: RealApp, recording: Recording) -> None:
     with asked(real_app, recording) as (app, _):
         assert_signed(recording, ask(recording, app))
@@ -185,18 +175,10 @@ def test_the_real_app_signs_the_same_for_our_order_of_definitions(real_app: Real
 
 NESTED = {
     "types": {
-        "EIP712Domain": [{"name": "name", "type": "string"}],
-        "Deep": [
-            {"name": "inner", "type": "Inner"},
-            {"name": "low", "type": "int32"},
-            {"name": "high", "type": "int32"},
-        ],
-        "Inner": [{"name": "note", "type": "string"}, {"name": "leaf", "type": "Leaf"}],
-        "Leaf": [
-            {"name": "flag", "type": "bool"},
-            {"name": "data", "type": "bytes"},
-            {"name": "none", "type": "bytes"},
-        ],
+        "EIP712Domain": [member("name", "string")],
+        "Deep": [member("inner", "Inner"), member("low", "int32"), member("high", "int32")],
+        "Inner": [member("note", "string"), member("leaf", "Leaf")],
+        "Leaf": [member("flag", "bool"), member("data", "bytes"), member("none", "bytes")],
     },
     "primaryType": "Deep",
     "domain": {"name": "Airlock test"},
@@ -212,7 +194,7 @@ def test_nested_structs_chunks_and_negative_numbers_are_signed(real_app: RealApp
     typed_data, hashes = read_typed_data(NESTED)
     real_app.configure(raw_messages=True)
     with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app):
-        signature = open_app(transport, any_build=True).sign_typed_data("m/44'/60'/0'/0/0", typed_data)
+        signature = open_app(transport, any_build=True).sign_typed_data(PATH, typed_data)
     assert recovered(signature, hashes.digest) == SIGNER
 
 

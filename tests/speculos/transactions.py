@@ -11,10 +11,19 @@ from typing import NamedTuple
 
 from rlp import encode
 
+from airlock_offline.ledger.apdu import DeviceSignature
+from airlock_offline.ledger.ethereum_app import EthereumApp
+from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
+from airlock_offline.ledger.transport import Transport
+from airlock_offline.ledger.typed_data_screens import Page
+from airlock_shared.documents.ledger_metadata import read_token_metadata
 from airlock_shared.ethereum.signatures import keccak256
-from shared.token_records import MAINNET_USDC
+from offline.recordings import SIGNER
+from shared.token_records import MAINNET_USDC, USDC_RECORD
 from shared.world import selectors
+from speculos.asking import PATH
 
+USDC = read_token_metadata(USDC_RECORD)
 BUILT_WITH, KEPT_BACK = range(100), range(100, 200)
 _CHAINS = (1, 1, 1, 10, 56, 137, 8453, 8453, 42161, 84532, 11155111, 31337, 999_999, 2**40 + 1)
 _APPROVE = bytes.fromhex("095ea7b3")
@@ -36,6 +45,24 @@ class RandomTransaction(NamedTuple):
     def digest(self) -> bytes:
         """The hash that is signed."""
         return keccak256(self.unsigned)
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether the app shows the hash alone."""
+        return bool(self.data) and not self.told
+
+    def ask(self, ledger: Transport) -> DeviceSignature:
+        """Have it signed, after the token was told of."""
+        client = EthereumApp(ledger)
+        if self.told:
+            client.provide_token(USDC)
+        return client.sign_transaction(PATH, self.unsigned)
+
+    def pages(self, built: str) -> list[Page]:
+        """Return what the review would have listed beforehand."""
+        fee_wei, token = self.gas * self.fee_per_gas, USDC if self.told else None
+        shown = ShownTransaction(SIGNER, self.chain_id, self.to, self.value_wei, fee_wei, self.data, self.digest, token)
+        return transaction_pages(shown, built)
 
 
 def transaction(seed: int) -> RandomTransaction:
