@@ -8,9 +8,9 @@ import re
 import resource
 import signal
 import subprocess
+import sys
 import time
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,11 +18,11 @@ from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_shared.host.files import read_transcript
 from campaign.orders import Order, lay_out
+from commands import begin
 from loaded import LoadedCommand
 
+PROGRAM = Path(sys.executable).parent / "airlock-online"
 Command = subprocess.Popen[bytes] | LoadedCommand
-Start = Callable[[list[str], dict[str, str], Path, Path], Command]
-"""Starts a command: its words, its environment, the files of its two outputs."""
 CODES = {0, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 130}
 ENDS = {("batched-market", "success"): OrderState.FILLED, ("batched-market", "declined"): OrderState.MARKET_DECLINED}
 """The final state of each way and end, where it is not CONFIRMED and FAILED."""
@@ -54,11 +54,14 @@ class Ran(NamedTuple):
 
 
 class Machine:
-    """A machine with one order, whose services are a case of the venue; ``journal`` is a database's address or empty."""
+    """A machine with one order, whose services are a case of the venue; ``journal`` is a database's address or empty.
 
-    def __init__(self, folder: Path, order: Order, venue_port: int, start: Start, journal: str = "") -> None:
+    Its commands are ``started`` as from a shell, or forked from the program as it is loaded.
+    """
+
+    def __init__(self, folder: Path, order: Order, venue_port: int, journal: str = "", *, started: bool) -> None:
         folder.mkdir()
-        self.folder, self.order, self._start = folder, order, start
+        self.folder, self.order, self._started = folder, order, started
         self._venue = f"http://127.0.0.1:{venue_port}"
         self.home = folder / "home"
         self.file = lay_out(order, self.home, f"{self._venue}/{folder.name}")
@@ -85,14 +88,16 @@ class Machine:
         """Run a command as an operator would, with what happens to it. Raises ``Broken`` for a trace or a leak."""
         self.commands += 1
         out, err = (self.folder / f"{self.commands}.{end}" for end in ("out", "err"))
-        command = ["--home", str(self.home), *map(str, words)]
+        command = [str(PROGRAM), "--home", str(self.home), *map(str, words)]
         if self.order.way == "rpc" and words[0] == "submit":
             command.append("--by-rpc")
         env = os.environ | {"AIRLOCK_JOURNAL": journal or self.journal}
         marks = self._marks()
         at_venue = bool(blow.moment) and blow.moment != "claimed"
         self.script(**(script or {}), **(blow._asdict() if at_venue else {}))
-        process = self._start(command, env, out, err)
+        with Path(os.devnull).open() as nobody, out.open("wb") as screen, err.open("wb") as talk:
+            streams = (nobody.fileno(), screen.fileno(), talk.fileno())
+            process = begin(command, streams, env, started=self._started)
         if at_venue:
             self.script(pid=process.pid)
         if blow.disk_bytes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -20,22 +19,22 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import count
-from math import ceil, inf
+from math import ceil
 from pathlib import Path
 from random import Random
 from threading import Lock
 from typing import Any, NamedTuple
 
 from airlock_online.journal.order_states import FINAL, OrderState
+from bench.page import write_section
 from campaign.commit_proxy import commit_proxy
-from campaign.machine import Blow, Broken, Command, Machine
+from campaign.machine import PROGRAM, Blow, Broken, Machine
 from campaign.orders import WAYS, Order, make_orders
 from campaign.venue import MOMENTS
 from campaign.wire_faults import FAULTS, WAITING
 from loaded import loaded_program
 from online.postgres import can_run, new_database, running_server
 
-PROGRAM = Path(sys.executable).parent / "airlock-online"
 TESTS = Path(__file__).parents[1]
 CATEGORIES = ("kills", "interrupts", "wire", "commits", "disks")
 FULL = {"kills": 500, "interrupts": 40, "wire": 300, "commits": 60, "disks": 60}
@@ -79,31 +78,16 @@ class Campaign:
             journal = new_database(self._postgres) if on_postgres else ""
             name = f"{category}-{next(self._numbers)}"
         by_itself = self._started == 1 or number // (2 * len(WAYS)) % self._started == 0
-        kind, start = ("the installed program", _started) if by_itself else ("forked", _forked)
-        machine = Machine(self._folder / name, self._orders[way], self._venue_port, start, journal)
+        machine = Machine(self._folder / name, self._orders[way], self._venue_port, journal, started=by_itself)
         end = _end(way, drawn)
         hits = _CASES[category](machine, drawn, end)
         script = {"end": end, "pending": drawn.randrange(5) == 0}
         machine.run("submit", machine.file, "--patience", PATIENCE_S, script=script)
         state = machine.check(end)
         posts = machine.seen["posts"]
-        self.commands[kind] += machine.commands
+        self.commands["the installed program" if by_itself else "forked"] += machine.commands
         shutil.rmtree(machine.folder)
         return Done(category, way, "PostgreSQL" if on_postgres else "SQLite", hits, state, posts)
-
-
-def _started(words: list[str], env: dict[str, str], out: Path, err: Path) -> Command:
-    """Start the installed program, as from a shell."""
-    with out.open("wb") as screen, err.open("wb") as talk:
-        return subprocess.Popen([str(PROGRAM), *words], stdin=subprocess.DEVNULL, stdout=screen, stderr=talk, env=env)
-
-
-def _forked(words: list[str], env: dict[str, str], out: Path, err: Path) -> Command:
-    """Fork the program as it is loaded: a process of its own all the same, which costs less."""
-    program = loaded_program(str(PROGRAM))
-    assert program is not None
-    with Path(os.devnull).open() as nobody, out.open("wb") as screen, err.open("wb") as talk:
-        return program.begin(words, env, None, (nobody.fileno(), screen.fileno(), talk.fileno()), terminal=False)
 
 
 def _end(way: str, drawn: Random) -> str:
@@ -193,12 +177,11 @@ def _venue() -> Iterator[int]:
 
 
 def play(
-    counts: dict[str, int], seed: int, folder: Path, *, started: int, until: float = inf, talk: bool = False
+    counts: dict[str, int], seed: int, folder: Path, *, started: int, talk: bool = False
 ) -> tuple[list[Done], list[str], dict[str, int]]:
     """Run cases until each category has its number of hits; return those that went well, what broke, and the commands.
 
     ``started``: of one block of cases in so many the commands are the installed program, of the others they are forked.
-    ``until``: no case begins after that, by the monotonic clock.
     """
     done: list[Done] = []
     broken: list[str] = []
@@ -210,7 +193,7 @@ def play(
         if not postgres:
             counts = counts | {"commits": 0}
         numbers = {category: count() for category in CATEGORIES}
-        while time.monotonic() < until and len(broken) < BROKEN_AT_MOST:
+        while len(broken) < BROKEN_AT_MOST:
             reached = Counter(dict.fromkeys(CATEGORIES, 0))
             for one in done:
                 reached[one.category] += one.hits
@@ -263,7 +246,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The campaign against a venue that counts.")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--started", type=int, default=1, help="fork all but one case in so many (1: fork none)")
-    parser.add_argument("--minutes", type=float, default=inf, help="begin no case after so many")
     parser.add_argument("--write", action="store_true", help="put the figures into docs/reference/benchmarks.md")
     for category in CATEGORIES:
         parser.add_argument(f"--{category}", type=int, default=FULL[category])
@@ -271,15 +253,13 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="airlock-campaign-"))
     began = time.monotonic()
     counts = {category: getattr(given, category) for category in CATEGORIES}
-    done, broken, commands = play(
-        counts, given.seed, folder, started=given.started, until=began + 60 * given.minutes, talk=True
-    )
+    done, broken, commands = play(counts, given.seed, folder, started=given.started, talk=True)
     told = figures(done, broken, commands, time.monotonic() - began, given.seed)
     print(json.dumps(told, indent=1))
     if given.write:
-        from campaign.section import write
+        from campaign.section import section
 
-        write([told])
+        write_section("campaign", section(told))
     if not broken:
         shutil.rmtree(folder)
     sys.exit(bool(broken))

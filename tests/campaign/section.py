@@ -1,15 +1,12 @@
-"""The campaign's section of docs/reference/benchmarks.md: ``python -m campaign.section FIGURES...`` adds up several runs."""
+"""The campaign's section of docs/reference/benchmarks.md."""
 
 from __future__ import annotations
 
-import json
-import sys
 import textwrap
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
-from bench.page import machine, write_section
+from bench.page import machine
 from campaign.run import FULL
 
 _TITLES = {
@@ -37,52 +34,35 @@ which takes no privilege: SQLite and the transcript meet it, the disk of a Postg
 reaches the server through a proxy, and the connection is cut before its answer."""
 
 
-def write(runs: list[dict[str, Any]]) -> None:
-    """Write the section from the figures of these runs."""
-    write_section("campaign", _text(runs))
-
-
-def _text(runs: list[dict[str, Any]]) -> str:
-    commands = sum((Counter(run["commands"]) for run in runs), Counter[str]())
-    broken = [each for run in runs for each in run["broken"]]
-    seeds = ", ".join(str(run["seed"]) for run in runs)
-    told = "; ".join(f"{number:,} {kind}" for kind, number in commands.items())
-    figures = [_row(name, [run["rows"][name] for run in runs]) for name in _TITLES]
+def section(told: dict[str, Any]) -> str:
+    """Return the section for the figures of a campaign."""
+    commands = "; ".join(f"{number:,} {kind}" for kind, number in told["commands"].items())
+    ways = sum((Counter(row["ways"]) for row in told["rows"].values()), Counter[str]())
+    of_ways = ", ".join(f"{way} {number}" for way, number in ways.items())
     lines = [
         "## The campaign: sent once, told true",
         "",
-        f"Written by `make campaign` (`tests/campaign`), seeds {seeds}, {sum(run['seconds'] for run in runs)} s in all.",
+        f"Written by `make campaign` (`tests/campaign`), seed {told['seed']}, {told['seconds']} s in all.",
         "",
         *machine("with other work on them", "sqlalchemy", "psycopg", "httpcore"),
-        f"- Commands: {told}. A forked one is a process of its own, whose modules its parent has imported.",
+        f"- Commands: {commands}. A forked one is a process of its own, whose modules its parent has imported.",
         "",
         "| what happens | times, of the full size | cases | SQLite, PostgreSQL | POSTs | final | open at the end |",
         "|---|---|---|---|---|---|---|",
-        *figures,
+        *(_row(name, told["rows"][name]) for name in _TITLES),
         "",
-        f"Broken: **{len(broken)}**. {_CLAIM}",
+        f"Broken: **{len(told['broken'])}**. {_CLAIM}",
         "",
-        textwrap.fill(f"A case is one order on one of seven sending routes ({_ways(runs)}). {_METHOD}", 118),
+        textwrap.fill(f"A case is one order on one of seven sending routes ({of_ways}). {_METHOD}", 118),
     ]
     return "\n".join(lines)
 
 
-def _row(name: str, rows: list[dict[str, Any]]) -> str:
-    states, databases = (sum((Counter(row[part]) for row in rows), Counter[str]()) for part in ("states", "databases"))
-    final = sum(row["final"] for row in rows)
-    opened = ", ".join(f"{state} {number}" for state, number in states.most_common() if state in _OPEN)
-    hits, cases, posts = (sum(row[part] for row in rows) for part in ("hits", "cases", "posts"))
-    both = f"{databases['SQLite']}, {databases['PostgreSQL']}"
-    return f"| {_TITLES[name]} | {hits} of {FULL[name]} | {cases} | {both} | {posts} | {final} | {opened} |"
+def _row(name: str, row: dict[str, Any]) -> str:
+    opened = ", ".join(f"{state} {number}" for state, number in Counter(row["states"]).most_common() if state in _OPEN)
+    both = f"{row['databases'].get('SQLite', 0)}, {row['databases'].get('PostgreSQL', 0)}"
+    figures = f"{row['hits']} of {FULL[name]} | {row['cases']} | {both} | {row['posts']} | {row['final']}"
+    return f"| {_TITLES[name]} | {figures} | {opened} |"
 
 
 _OPEN = ("PREPARED", "SENDING", "REJECTED", "ACCEPTED", "UNKNOWN", "PRESUMED_UNKNOWN")
-
-
-def _ways(runs: list[dict[str, Any]]) -> str:
-    ways = sum((Counter(row["ways"]) for run in runs for row in run["rows"].values()), Counter[str]())
-    return ", ".join(f"{way} {number}" for way, number in ways.items())
-
-
-if __name__ == "__main__":
-    write([json.loads(Path(name).read_text()) for name in sys.argv[1:]])

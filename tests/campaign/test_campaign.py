@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from airlock_shared.errors import DocumentError
 from campaign.machine import Blow, Broken, Machine, Ran
 from campaign.orders import Order
 from campaign.run import CATEGORIES, figures, play
-from campaign.wire_faults import FAULTS, whole
 
 SLICE = {"kills": 4, "interrupts": 1, "wire": 3, "commits": 1, "disks": 1}
 
@@ -25,13 +23,6 @@ def test_a_slice_of_the_campaign_posts_once_and_tells_nothing_without_evidence(t
     told = figures(done, broken, commands, 0, 15)["rows"]
     assert all(told[category]["hits"] >= SLICE[category] or not told[category]["cases"] for category in CATEGORIES)
     assert len({one.way for one in done}) >= 3
-
-
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_on_the_wire_is_drawn_from_its_seed_alone(name: str) -> None:
-    good = whole(200, {"ok": True})
-    for seed in range(4):
-        assert FAULTS[name](good, Random(seed)) == FAULTS[name](good, Random(seed))
 
 
 class _Told(Machine):
@@ -68,45 +59,30 @@ def test_the_judge_of_the_campaign_passes_what_is_right(tmp_path: Path) -> None:
     assert _Told(tmp_path, OrderState.REJECTED, posts=2, refused=2, taken=False).check("success") is OrderState.REJECTED
 
 
-@pytest.mark.parametrize(
-    ("state", "seen"),
-    [
-        (OrderState.UNKNOWN, {"posts": 2}),
-        (OrderState.CONFIRMED, {"told_end": False}),
-        (OrderState.CONFIRMED, {"posts": 3, "refused": 1}),
-        (OrderState.FAILED, {}),
-        (OrderState.EXPIRED_UNUSED, {}),
-        (OrderState.VOIDED, {}),
-        (OrderState.PREPARED, {}),
-        (OrderState.REJECTED, {}),
-    ],
-)
-def test_the_judge_of_the_campaign_notices_what_is_wrong(
-    tmp_path: Path, state: OrderState, seen: dict[str, Any]
-) -> None:
-    with pytest.raises(Broken):
-        _Told(tmp_path, state, **seen).check("success")
-
-
 def _explained(state: str, code: int, waits_for: str = "x") -> Ran:
     return Ran(code, False, f'[{{"state":"{state}","waits_for":"{waits_for}","do":"y"}}]', "")
 
 
 @pytest.mark.parametrize(
-    ("state", "explained"),
+    ("state", "explained", "seen"),
     [
-        (OrderState.UNKNOWN, _explained("PRESUMED_UNKNOWN", 9)),
-        (OrderState.UNKNOWN, _explained("UNKNOWN", 9, waits_for="")),
-        (OrderState.UNKNOWN, _explained("UNKNOWN", 0)),
-        (OrderState.CONFIRMED, _explained("CONFIRMED", 9)),
-        (None, _explained("UNKNOWN", 9)),
+        (OrderState.UNKNOWN, None, {"posts": 2}),
+        (OrderState.CONFIRMED, None, {"told_end": False}),
+        (OrderState.CONFIRMED, None, {"posts": 3, "refused": 1}),
+        (OrderState.FAILED, None, {}),
+        (OrderState.PREPARED, None, {}),
+        (OrderState.REJECTED, None, {}),
+        (OrderState.UNKNOWN, _explained("PRESUMED_UNKNOWN", 9), {"posts": 0}),
+        (OrderState.UNKNOWN, _explained("UNKNOWN", 9, waits_for=""), {"posts": 0}),
+        (OrderState.CONFIRMED, _explained("CONFIRMED", 9), {"posts": 0}),
+        (None, _explained("UNKNOWN", 9), {"posts": 0}),
     ],
 )
-def test_a_state_that_resolve_does_not_explain_is_noticed(
-    tmp_path: Path, state: OrderState | None, explained: Ran
+def test_the_judge_of_the_campaign_notices_what_is_wrong(
+    tmp_path: Path, state: OrderState | None, explained: Ran | None, seen: dict[str, Any]
 ) -> None:
     with pytest.raises(Broken):
-        _Told(tmp_path, state, explained, posts=0).check("success")
+        _Told(tmp_path, state, explained, **seen).check("success")
 
 
 def test_a_signature_in_a_file_and_a_broken_transcript_are_noticed(tmp_path: Path) -> None:
@@ -126,19 +102,11 @@ KILLED, INTERRUPTED = Blow("SIGKILL", after_s=1.0), Blow("SIGINT", after_s=1.0)
 LOADING = 'File "/x/bin/airlock-online", line 5\n  File "/x/airlock_online/start.py", line 9\nKeyboardInterrupt'
 
 
-@pytest.mark.parametrize(
-    ("ran", "blow"),
-    [
-        (Ran(0, False, "", ""), KILLED),
-        (Ran(9, True, "", ""), KILLED),
-        (Ran(-9, True, "", ""), KILLED),
-        (Ran(130, True, "", "Interrupted."), INTERRUPTED),
-        (Ran(-2, True, "", "Traceback\nKeyboardInterrupt"), INTERRUPTED),
-        (Ran(-2, True, "", f"Traceback\n{LOADING}"), INTERRUPTED),
-    ],
-)
-def test_how_a_command_may_end(tmp_path: Path, ran: Ran, blow: Blow) -> None:
-    _Told(tmp_path, OrderState.UNKNOWN)._check_words(ran, blow)
+def test_how_a_command_may_end(tmp_path: Path) -> None:
+    machine = _Told(tmp_path, OrderState.UNKNOWN)
+    machine._check_words(Ran(9, True, "", ""), KILLED)
+    machine._check_words(Ran(-9, True, "", ""), KILLED)
+    machine._check_words(Ran(-2, True, "", f"Traceback\n{LOADING}"), INTERRUPTED)
 
 
 @pytest.mark.parametrize(
@@ -146,11 +114,9 @@ def test_how_a_command_may_end(tmp_path: Path, ran: Ran, blow: Blow) -> None:
     [
         (Ran(9, False, "", "Traceback"), KILLED),
         (Ran(1, False, "", ""), KILLED),
-        (Ran(120, False, "", ""), KILLED),
         (Ran(-9, False, "", ""), KILLED),
         (Ran(-11, True, "", ""), KILLED),
         (Ran(-2, True, "", 'Traceback\n  File "/x/airlock_online/cli/main.py"\nKeyboardInterrupt'), INTERRUPTED),
-        (Ran(-2, False, "", "Traceback"), INTERRUPTED),
         (Ran(0, False, f"sent {_Told.order.signature[20:40]}", ""), KILLED),
         (Ran(0, False, "", _Told.order.signature.upper()), KILLED),
     ],
