@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import itertools
 import platform
-import re
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import version as installed
-from pathlib import Path
 from random import Random
 from statistics import median
 from typing import NamedTuple
@@ -25,12 +23,10 @@ from airlock_shared.qr.render import picture
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import DENSITIES, matrix
 from airlock_shared.ur.decode import Decoder
-from bench.page import measured
+from bench.page import measured, write_section
 from bench.picture_faults import DEGRADATIONS, HIGH, LOW, captured, straddled
 from shared.qr.transfers import batch, one_transaction
 
-RESULT = Path(__file__).resolve().parents[2] / "docs/reference/benchmarks.md"
-BEGIN, END = "<!-- bench-qr -->", "<!-- /bench-qr -->"
 FRAMES_A_SECOND = 5
 VERSION = 20
 PICTURES_EACH = 2  # of a degradation at one level, density and resolution
@@ -61,18 +57,19 @@ def main() -> None:
     """Measure, print the tables, and put them into their section of the page."""
     documents = the_documents()
     by_degradation, of_density, costs = decoding(documents["50 intents"])
-    parts = {
-        "frames": frames_table(documents),
-        "degradations": by_degradation,
-        "densities": of_density,
-        "losses": losses_table(documents["50 intents"]),
-        "transfers": transfers_table(documents),
-        "machine": machine(),
-        "costs": costs,
-    }
-    section = SECTION.format(**parts)
+    section = SECTION.format(
+        frames=frames_table(documents),
+        degradations=by_degradation,
+        densities=of_density,
+        losses=losses_table(documents["50 intents"]),
+        transfers=transfers_table(documents),
+        machine=machine(),
+        costs=costs,
+        frames_a_second=FRAMES_A_SECOND,
+        runs=RUNS,
+    )
     print(section)
-    write_section(section)
+    write_section("qr", section)
 
 
 def the_documents() -> dict[str, Transfer]:
@@ -235,17 +232,6 @@ def machine() -> str:
     )
 
 
-def write_section(section: str) -> None:
-    """Put the section between its marks, at the end of the page the first time."""
-    page = RESULT.read_text(encoding="utf-8")
-    marked = f"{BEGIN}\n{section}{END}\n"
-    if BEGIN in page:
-        page = re.sub(re.escape(BEGIN) + r".*?" + re.escape(END) + r"\n?", lambda _found: marked, page, flags=re.DOTALL)
-    else:
-        page = page.rstrip("\n") + "\n\n" + marked
-    RESULT.write_text(page, encoding="utf-8")
-
-
 SECTION = """## Transfers by QR code
 
 Written by `make bench-qr` (`tests/bench/bench_qr.py`).
@@ -293,7 +279,7 @@ By degradation, over all densities and both resolutions (640 x 480 and 1280 x 72
 Airlock reads with zxing-cpp, then pyzbar, then zxing-cpp on the picture with its whole contrast at twice the size. The
 degradations and their three strengths are `tests/bench/picture_faults.py`; they are
 simulated, seeded, and one at a time, so a real camera in a real room is to be tried before a ceremony. {machine}.
-""".replace("{frames_a_second}", str(FRAMES_A_SECOND)).replace("{runs}", str(RUNS))
+"""
 
 
 if __name__ == "__main__":

@@ -143,7 +143,7 @@ def main() -> None:
         folder = Path(name)
         home = folder / "home"
         for count in (1, COUNT):
-            run([PYTHON, MAKE_BATCH, name, str(count)], home)
+            run([PYTHON, MAKE_BATCH, name, str(count)], home, {"PYTHONPATH": str(Path(__file__).parents[1])})
         rows, reading = throughput(batch_in(folder, str(COUNT)), home)
         start_rows, start_reading = start(batch_in(folder, "1"), home)
     page = PAGE.format(

@@ -1,7 +1,7 @@
 """Make a batch to measure with: a plan, a deployment, signed intents, and their signatures.
 
-The payloads are made with eth-account and eth-abi, as a builder would make them, and signed with coincurve. Nothing of
-Airlock's hashing or encoding is used here, so that both measured programs read the work of a third.
+The payloads are made with eth-account and eth-abi, as a builder would make them (``shared/make_payloads.py``), and signed
+with coincurve. Nothing of Airlock's hashing or encoding is used here: both measured programs read the work of a third.
 Usage: ``make_batch.py FOLDER COUNT``.
 """
 
@@ -11,28 +11,21 @@ import json
 import random
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from coincurve import PrivateKey
-from eth_abi.abi import encode as abi_encode
-from eth_account.messages import encode_typed_data
 from eth_utils.address import to_checksum_address
-from eth_utils.crypto import keccak
 
 from airlock_shared.checks.model import Situation
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.plan.decisions import wanted_value
 from airlock_shared.plan.model import Bounds, Exact, Step
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.venue.profile_words import shipped
-from airlock_shared.venue.structs import CATALOGUE, abi_type_of, types_of
+from airlock_shared.venue.structs import CATALOGUE
+from shared.make_payloads import TREASURY, TYPES, VECTORS, item_of, signed_item
 
 Json = dict[str, Any]
-
-TRADER_KEY = PrivateKey(keccak(b"the benchmark's trader"))
-TRADER = to_checksum_address(keccak(TRADER_KEY.public_key.format(compressed=False)[1:])[12:])
-PATH = "m/44'/60'/0'/0/0"
 TERMS = "Terms of the rehearsal venue. A delegate may trade and may never withdraw. " * 8
 OPENED_S = 1_760_000_000
 DEADLINE = "12h"
@@ -43,9 +36,10 @@ ACTIONS = (
 
 
 def make_batch(folder: Path, count: int) -> None:
-    """Write the four files of a batch of ``count`` intents, and its first tenth under the same plan, into ``folder``."""
+    """Write the four files of a batch of ``count`` intents into ``folder``."""
     rng = random.Random(count)
-    plan_text, deployment_text = _plan_text(count, rng).encode(), json.dumps(_deployment()).encode()
+    pinned: Json = json.loads((VECTORS / "deployments/good/venue.json").read_text()) | {"rehearsal": True}
+    plan_text, deployment_text = _plan_text(count, rng).encode(), json.dumps(pinned).encode()
     (folder / f"plan-{count}").write_bytes(plan_text)
     (folder / f"deployment-{count}").write_bytes(deployment_text)
     plan, deployment = parse_plan(plan_text), parse_deployment(deployment_text)
@@ -54,44 +48,13 @@ def make_batch(folder: Path, count: int) -> None:
     items = [_item(step, situation, rng) for step in plan.steps.values()]
     common = {"ceremony": plan.id, "rehearsal": True, "transcript_head": 64 * "0", "created_ms": now_ms}
     pins = {"plan": plan.fingerprint, "deployment": deployment.fingerprint, "deployment_name": deployment.name}
-    _write(folder, "requests", str(count), common | pins, [request for request, _ in items])
-    _write(folder, "signatures", str(count), common | {"requests": 64 * "0"}, [signed for _, signed in items])
+    _write(folder, "requests", str(count), common | pins, items)
+    _write(folder, "signatures", str(count), common | {"requests": 64 * "0"}, [signed_item(item) for item in items])
 
 
-def _write(folder: Path, kind: str, name: str, header: Json, items: list[Json]) -> None:
-    head = json.dumps({"format": f"airlock/{kind}@1", "header": {"count": len(items), **header}})[:-1]
-    lines = ",\n".join(json.dumps(item) for item in items)
-    (folder / f"{kind}-{name}").write_text(f'{head}, "{kind}": [\n{lines}\n]}}\n', encoding="utf-8")
-
-
-# ---- the plan and the deployment ----------------------------------------------------------------------------------
-
-
-def _deployment() -> Json:
-    contracts = {name: to_checksum_address(keccak(name.encode())[12:]) for name in ("TradingRouter", "Referral")}
-    domain = {"version": "1", "chainId": 31337}
-    return {
-        "format": "airlock/deployment@1",
-        "name": "bench",
-        "rehearsal": True,
-        "chain_id": 31337,
-        "domains": {
-            "trading": {"name": "ExchangeTrading", **domain, "verifyingContract": contracts["TradingRouter"]},
-            "referral": {"name": "ExchangeReferral", **domain, "verifyingContract": contracts["Referral"]},
-        },
-        "contracts": contracts,
-        "enums": {
-            "triggerType": {"fixed": 0, "percentage": 1},
-            "openOrderType": {"market": 0, "limit": 1, "stop_limit": 2, "market_pnl": 3},
-        },
-        "units": {},
-        "defaults": {"intentDeadlineMs": 1_800_000},
-        "pairs": [{"index": n, "name": f"COIN{n}/USD", "pnl": False} for n in range(24)],
-        "base_urls": {"builder": "http://127.0.0.1:8080"},
-        "signed": shipped(),
-        "meta_sha256": 64 * "0",
-        "fetched_at": "2026-01-01T00:00:00Z",
-    }
+def _write(folder: Path, kind: str, name: str, header: Json, items: Sequence[Json]) -> None:
+    document = {"format": f"airlock/{kind}@1", "header": {"count": len(items), **header}, kind: items}
+    (folder / f"{kind}-{name}").write_text(json.dumps(document), encoding="utf-8")
 
 
 def _plan_text(count: int, rng: random.Random) -> str:
@@ -99,15 +62,15 @@ def _plan_text(count: int, rng: random.Random) -> str:
 [ceremony]
 id = "bench"
 title = "A batch to measure with"
-deployment = "bench"
+deployment = "venue"
 roles = ["signer", "witness"]
 [limits]
 deadline_at_most = "{DEADLINE}"
 slippage_percent_at_most = "1"
 remaining_at_least = "3m"
 [signers.treasury]
-address = "{TRADER}"
-path = "{PATH}"
+address = "{TREASURY}"
+path = "m/44'/60'/0'/0/0"
 """
     return head + "".join(_step_text(number, rng) for number in range(count))
 
@@ -120,65 +83,46 @@ def _step_text(number: int, rng: random.Random) -> str:
 
 def _step_fields(action: str, number: int, rng: random.Random) -> dict[str, str]:
     """Return a step's fields as TOML values."""
-    trader, side = f'"{TRADER}"', '"long"' if rng.random() < 0.5 else '"short"'
+    trader, side = f'"{TREASURY}"', '"long"' if rng.random() < 0.5 else '"short"'
     price, leverage = f'"{rng.randint(100, 90_000)}.{rng.randint(1, 99):02}"', f'"{rng.randint(2, 50)}"'
     amount, coins = f'"{rng.randint(10, 100_000)}.5"', f'"{rng.randint(1, 90)}.{rng.randint(1, 9999):04}"'
-    position = {"trader": trader, "pairIndex": str(number % 24), "tradeIndex": str(number % 3)}
+    position = {"trader": trader, "pairIndex": str(number % 2), "tradeIndex": str(number % 3)}
+    delegate = to_checksum_address(rng.randbytes(20))
     added = {**position, "additionalCollateralUsdc": amount, "leverage": leverage}
     return {
         "close": {**position, "collateralToCloseUsdc": amount, "expectedPrice": '{ at_least = "1", at_most = "100000" }'},
-        "open": {"trader": trader, "pair": f'"COIN{number % 24}-USD"', "side": side, "collateralUsdc": amount,
+        "open": {"trader": trader, "pairIndex": str(number % 2), "side": side, "collateralUsdc": amount,
                  "leverage": leverage, "openPrice": price, "takeProfit": '"200000"'},
         "increase": {**added, "openPrice": price},
         "increase-coin": {**added, "coinExposure": coins, "minLeverage": '"1"', "maxLeverage": '"60"',
                           "openPrice": price},
         "tpsl-partial": {**position, "kind": '"take_profit"', "coinExposure": coins, "side": side, "price": price},
-        "delegate": {"trader": trader, "delegate": f'"{_account(rng)}"', "expiry": "2099-03-31T00:00:00Z"},
+        "delegate": {"trader": trader, "delegate": f'"{delegate}"', "expiry": "2099-03-31T00:00:00Z"},
         "referral-set-code": {"referee": trader, "code": f'"CODE{number}"'},
         "twap-cancel": {"trader": trader, "twapId": str(number)},
     }[action]  # fmt: skip
 
 
-def _account(rng: random.Random) -> str:
-    return to_checksum_address(rng.randbytes(20))
-
-
 # ---- the intents --------------------------------------------------------------------------------------------------
 
 
-def _item(step: Step, situation: Situation, rng: random.Random) -> tuple[Json, Json]:
-    """Return a step's request and the signature over it."""
+def _item(step: Step, situation: Situation, rng: random.Random) -> Json:
+    """Return a step's request."""
     intent = CATALOGUE[step.action.primary_type]
     chosen = _chosen(situation.now_ms, rng)
     leaves = {f.path: _leaf(f.rule.parameter, f.rule.limit, step, situation.deployment, chosen) for f in intent.fields}
     message: Json = {}
-    for member in types_of(intent)[intent.name]:
+    for member in TYPES[intent.name][intent.name]:
         nested = {path.split(".")[1]: value for path, value in leaves.items() if path.startswith(member["name"] + ".")}
         message[member["name"]] = nested or leaves[member["name"]]
-    domain = situation.deployment.document["domains"][intent.domain]
-    document = {"types": types_of(intent), "primaryType": intent.name, "domain": domain, "message": message}
-    signable = encode_typed_data(full_message=document)
-    digest = keccak(b"\x19" + signable.version + signable.header + signable.body)
-    order = [message[name] for name in intent.abi_order or message]
-    values = [tuple(map(_abi_value, v.values())) if type(v) is dict else _abi_value(v) for v in order]
-    payload = {
-        "intent": intent.name, "signerRule": intent.signer_rule, **document, "digest": "0x" + digest.hex(),
-        "encodedIntent": "0x" + abi_encode([abi_type_of(intent)], [values]).hex(),
+    entry: Json = {
+        "step": step.id, "action": step.action.name, "endpoint": step.action.path, "struct": intent.name, "message": message,
+        "fields": _sent(step, situation.deployment) | ({"deadlineMs": str(chosen["deadline"])} if intent.deadline else {}),
         "meta": {"pair": "COIN/USD", "source": "feed"},
     }  # fmt: skip
-    request: Json = {
-        "step": step.id, "action": step.action.name, "endpoint": step.action.path,
-        "fields": _sent(step, situation.deployment) | ({"deadlineMs": str(chosen["deadline"])} if intent.deadline else {}),
-        "payload": payload, "route": {"to": intent.route}, "signer": {"address": TRADER, "path": PATH},
-    }  # fmt: skip
     if intent.order_types:
-        request["route"] |= {"order_type": intent.order_types[0], "reason": "an ordinary pair of the pinned deployment"}
-    made = TRADER_KEY.sign_recoverable(digest, hasher=None)
-    signed = {
-        "step": step.id, "result": "signed", "digest": payload["digest"],
-        "signature": "0x" + made[:64].hex() + f"{made[64] + 27:02x}", "signer": TRADER, "shown": "fields", "app": "1.22.0",
-    }  # fmt: skip
-    return request, signed
+        entry["order_type"] = intent.order_types[0]
+    return item_of(entry, situation.deployment.document, list_domain_type=False)
 
 
 def _chosen(now_ms: int, rng: random.Random) -> dict[str, Any]:
@@ -198,13 +142,6 @@ def _leaf(parameter: str, limit: str, step: Step, deployment: Deployment, chosen
     if type(raw) is bytes:
         return to_checksum_address(raw) if len(raw) == 20 else "0x" + raw.hex()
     return str(raw) if type(raw) is int else raw
-
-
-def _abi_value(value: Any) -> Any:
-    """Return a leaf as eth-abi takes it."""
-    if type(value) is str and value.startswith("0x"):
-        return bytes.fromhex(value[2:])
-    return int(value) if type(value) is str and value.lstrip("-").isdecimal() else value
 
 
 def _sent(step: Step, deployment: Deployment) -> dict[str, str]:

@@ -10,14 +10,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/reference/benchmarks.md"
-_TITLE = "# Benchmarks\n\nWritten by `make bench` (`tests/bench`); run it again for your own machine.\n"
 
 
 def write_section(name: str, text: str) -> None:
     """Replace one section of the page, or put it at the end; whatever else is on the page stays as it is."""
     begin, end = f"<!-- bench-{name} -->", f"<!-- /bench-{name} -->"
     section = f"{begin}\n{text.strip()}\n{end}"
-    page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else _TITLE
+    page = PAGE.read_text(encoding="utf-8")
     before, found, rest = page.partition(begin)
     page = f"{before}{section}{rest.partition(end)[2]}" if found else f"{page.rstrip()}\n\n{section}\n"
     PAGE.write_text(page, encoding="utf-8")
