@@ -59,21 +59,14 @@ def test_the_command_writes_the_descriptors_and_says_how_much_is_in_them(tmp_pat
     assert said["deployment"] == deployment().fingerprint
 
 
-def test_the_owner_is_the_trading_domain_unless_named(tmp_path: Path) -> None:
-    run = _run(_home(tmp_path), "-o", str(tmp_path / "out"))
-    assert run.returncode == 0, run.stderr
-    documents = [json.loads(path.read_text()) for path in (tmp_path / "out").iterdir()]
-    assert {(document["metadata"]["owner"], "info" in document["metadata"]) for document in documents} == {
-        ("ExchangeTrading", False)
-    }
-
-
-def test_those_of_a_rehearsal_are_marked(tmp_path: Path) -> None:
+def test_the_owner_is_the_trading_domain_unless_named_and_those_of_a_rehearsal_are_marked(tmp_path: Path) -> None:
     rehearsal = DEPLOYMENT_TEXT.replace('"rehearsal": false', '"rehearsal": true')
     run = _run(_home(tmp_path, rehearsal), "-o", str(tmp_path / "out"))
-    assert run.returncode == 0, run.stderr
-    assert "REHEARSAL" in run.stderr
+    assert (run.returncode, "REHEARSAL" in run.stderr) == (0, True), run.stderr
     assert run.stdout.count(" formats  ") == len(made())
+    documents = [json.loads(path.read_text()) for path in (tmp_path / "out").iterdir()]
+    owners = {(document["metadata"]["owner"], "info" in document["metadata"]) for document in documents}
+    assert owners == {("ExchangeTrading", False)}
 
 
 def test_a_file_that_is_there_is_left_alone_and_no_other_is_written(tmp_path: Path) -> None:
