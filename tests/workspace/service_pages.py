@@ -1,8 +1,14 @@
-"""The pages of ``docs`` about the services: their error codes and their endpoints."""
+"""The pages of ``docs`` about the services, their error codes and endpoints, and about what goes wrong."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from airlock_offline.ledger.device_errors import RAW_MESSAGES
+from airlock_offline.ledger.status_words import STATUS_WORDS
+from airlock_online.cli.machine import everything
 from airlock_online.error_codes import CODE_PLACES, ERROR_CODES, ErrorCode
+from airlock_shared.cli.explain import Explanation
 from airlock_shared.venue.services import SERVICES
 from workspace.endpoints import ENDPOINTS
 
@@ -52,3 +58,74 @@ def endpoints() -> str:
             if row.service == service.name
         ]
     return "\n".join(lines) + "\n"
+
+
+# ---- when-it-goes-wrong.md: what to do first, and what has no page of its own ---------------------------------------------
+
+_BEGINNING = """\
+# When something goes wrong
+
+Stopping loses nothing. A step that was signed is kept and used again. A step that was not signed stays unsigned. Nothing is
+ever sent twice. So read the message aloud, find its name, and do what the page says. If the advice is to stop, stop:
+somebody may have altered something, and the files are the evidence.
+
+## Find the message
+
+A message has a name. It comes first, or after `REFUSED` or `outcome:`. `got` says what was found, `expected` what should
+have been there, `do` what to do. On each machine `explain NAME` explains it
+too; the signing machine knows checks and exit codes.
+
+| the name looks like | it is | look it up in |
+|---|---|---|
+| `DOMAIN-CHAIN`: capitals with a hyphen | a check | [the checks](checks.md) |
+| `SPREAD_BLOCKED`: capitals with an underscore, or a number after `code` | a service's code | [error codes](errors.md) |
+| `FILLED`, `UNKNOWN`: a state after `outcome:` | the outcome | [outcomes](#outcomes) |
+| `status 6985`, in brackets | the Ledger's answer | [the Ledger's answers](#the-ledgers-answers) |
+| `second-terminal`: small letters with hyphens | an oddity of a service | [oddities](#oddities) |
+| no name at all | only an exit code; `echo $?` right after the command shows it | [exit codes](exit-codes.md) |
+
+## What to do in any case
+
+1. Whoever keeps the record writes down what happened:
+   `airlock-offline ceremony exception --plan PLAN --checkpoint CHECKPOINT --by ROLE --reason TEXT`.
+2. If it is not clear what a command has done, ask before you run it again. `airlock-online status` and
+   `airlock-online resolve` show what was submitted; `airlock-offline transcript show` shows what was signed.
+3. `airlock-online doctor` and `airlock-offline doctor` look at the machine itself.
+
+There is no way to skip a check. Nobody has a good reason to ask for one.
+"""
+
+_OUTCOMES = """
+## Outcomes
+
+What became of what was submitted. [The journal's states](journal.md) say which may follow which.
+
+| outcome | means | what to do | exit code |
+|---|---|---|---|"""
+
+_ODDITIES = """
+## Oddities
+
+What a correct service does not say of an order. No oddity ends an order by itself. Keep the transcript, and ask the
+service's operator.
+
+| oddity | means |
+|---|---|"""
+
+
+def when_it_goes_wrong() -> str:
+    """Return the page."""
+    lines = [_BEGINNING + "\n## The Ledger's answers", "", "| status | means | what to do |", "|---|---|---|"]
+    for word, meaning in STATUS_WORDS.items():
+        lines += [f"| `{word:04X}` | {meaning.what} | {meaning.do.format(setting=RAW_MESSAGES)} |"]
+    lines += [_OUTCOMES]
+    for item in _of_kind("outcome"):
+        means = item.meaning.removeprefix("State of a submission: ")
+        lines += [f"| {item.name} | {means} | {item.do} | {int(item.exit_code)} |"]
+    lines += [_ODDITIES]
+    lines += [f"| {item.name} | {item.meaning.partition(': ')[2]} |" for item in _of_kind("anomaly")]
+    return "\n".join([*lines, "", "This page is written by `make docs`."]) + "\n"
+
+
+def _of_kind(kind: str) -> Iterator[Explanation]:
+    return (item for item in everything() if item.kind == kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from airlock_offline.home import OfflineConfig
@@ -30,8 +30,7 @@ from workspace import trusted_path
 from workspace.floors import floors
 from workspace.man_pages import write_files
 from workspace.review_pages import review
-from workspace.service_pages import endpoints, errors
-from workspace.wrong_page import when_it_goes_wrong
+from workspace.service_pages import endpoints, errors, when_it_goes_wrong
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -74,108 +73,102 @@ def _unless_refused(code: ExitCode) -> str:
     return "" if code is ExitCode.REFUSED else f" Exit code {int(code)}."
 
 
+_INTENTS = """\
+# The catalogue of intents
+
+What Airlock knows how to show, check and sign. Anything else is refused (`TYPES-KNOWN`). This page is written
+from `airlock_shared.venue.structs` and `airlock_shared.venue.actions` by `make docs`.
+"""
+
+
 def intents() -> str:
     """Return the page ``intents.md``."""
-    lines = [
-        "# The catalogue of intents",
-        "",
-        "What Airlock knows how to show, check and sign. Anything else is refused (`TYPES-KNOWN`). This page is written",
-        "from `airlock_shared.venue.structs` and `airlock_shared.venue.actions` by `make docs`.",
-    ]
+    lines = [_INTENTS]
     for intent in CATALOGUE.values():
         action = next(a for a in ACTIONS.values() if a.primary_type == intent.name)
-        lines += ["", f"## {intent.name}", "", f"{intent.title}. Action `{action.name}`, "]
-        lines[-1] += f"endpoint `{action.path}`." if action.path else "no documented endpoint."
-        lines += [
-            "",
-            "```",
-            intent.encode_type,
-            "```",
-            "",
-            f"- domain: {intent.domain}; signed by: {intent.signer_rule}",
-        ]
-        lines += [f"- goes to: {intent.route}"]
+        endpoint = f"endpoint `{action.path}`." if action.path else "no documented endpoint."
+        lines += [f"## {intent.name}", "", f"{intent.title}. Action `{action.name}`, {endpoint}"]
+        lines += ["", "```", intent.encode_type, "```", ""]
+        lines += [f"- domain: {intent.domain}; signed by: {intent.signer_rule}", f"- goes to: {intent.route}"]
         if intent.order_types:
             ordinary, pnl = intent.order_types
-            lines += [
-                f"- batched order type: {ordinary} on an ordinary pair, {pnl if pnl >= 0 else 'none'} on a PnL pair"
-            ]
+            pnl_pair = pnl if pnl >= 0 else "none"
+            lines += [f"- batched order type: {ordinary} on an ordinary pair, {pnl_pair} on a PnL pair"]
         if intent.abi_order:
             lines += [f"- encoded in another order than hashed: {', '.join(intent.abi_order)}"]
-        lines += ["", "| field | unit | decided by | meaning |", "|---|---|---|---|"]
+        rows = []
         for field in intent.fields:
             parameter = f" (`{field.rule.parameter}`)" if field.rule.parameter else ""
-            lines += [
-                f"| `{field.path}` | {field.unit.name} | {_RULES[field.rule.decider]}{parameter} | {field.meaning} |"
-            ]
-    return "\n".join(lines) + "\n"
+            rows.append((f"`{field.path}`", field.unit.name, _RULES[field.rule.decider] + parameter, field.meaning))
+        lines += ["", table("field | unit | decided by | meaning", rows)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def table(heads: str, rows: Iterable[Iterable[object]]) -> str:
+    """Return a table of Markdown; the heads stand between bars."""
+    lines = [f"| {heads} |", "|" + "---|" * (1 + heads.count(" | "))]
+    return "\n".join([*lines, *(f"| {' | '.join(map(str, cells))} |" for cells in rows)]) + "\n"
+
+
+_EXIT_CODES = """\
+# Exit codes
+
+Nothing ever exits 0 without having done what was asked. `echo $?`, right after the command, shows the code. This
+page is written from `airlock_online.cli.machine` by `make docs`.
+
+"""
 
 
 def exit_codes() -> str:
     """Return the page ``exit-codes.md``."""
-    lines = [
-        "# Exit codes",
-        "",
-        "Nothing ever exits 0 without having done what was asked. `echo $?`, right after the command, shows the code. This",
-        "page is written from `airlock_online.cli.machine` by `make docs`.",
-        "",
-        "| code | name | means | what to do |",
-        "|---|---|---|---|",
-    ]
-    for code, (means, do) in EXIT_CODES.items():
-        lines += [f"| {int(code)} | {code.name.lower().replace('_', ' ')} | {means} | {do} |"]
-    return "\n".join(lines) + "\n"
+    rows = [(int(code), code.name.lower().replace("_", " "), means, do) for code, (means, do) in EXIT_CODES.items()]
+    return _EXIT_CODES + table("code | name | means | what to do", rows)
+
+
+_JOURNAL = """\
+# The journal's states
+
+One row a digest. A state is on the disk before what it announces is done. What was sent, and what is not known to
+have been refused, never leads back to SENDING. A journal of another version is refused.
+This page is written from `airlock_online.journal.schema` and `order_states` by `make docs`.
+
+"""
+_EVIDENCE = """
+## What proves a final state
+
+A state is final by one of these rows or not at all; who could lie about it, and what then happens. A confirmed
+block is the node's `finalized`, or one that is deep enough (`[rpc] confirmed_by`, `confirmations`). Written from
+`airlock_online.delivery.outcome`.
+
+"""
 
 
 def journal() -> str:
     """Return the page ``journal.md``."""
-    lines = [
-        "# The journal's states",
-        "",
-        "One row a digest. A state is on the disk before what it announces is done. What was sent, and what is not known to",
-        "have been refused, never leads back to SENDING. A journal of another version is refused.",
-        "This page is written from `airlock_online.journal.schema` and `order_states` by `make docs`.",
-        "",
-        "| state | means | may become |",
-        "|---|---|---|",
-    ]
-    lines += [
-        f"| {state} | {STATE_MEANINGS[state]} | {', '.join(sorted(following)) or 'nothing: it is final'} |"
+    states = [
+        (state, STATE_MEANINGS[state], ", ".join(sorted(following)) or "nothing: it is final")
         for state, following in TRANSITIONS.items()
     ]
-    lines += [
-        "",
-        "## What proves a final state",
-        "",
-        "A state is final by one of these rows or not at all; who could lie about it, and what then happens. A confirmed",
-        "block is the node's `finalized`, or one that is deep enough (`[rpc] confirmed_by`, `confirmations`). Written from",
-        "`airlock_online.delivery.outcome`.",
-        "",
-        "| state | routes | what proves it | who could lie | what then happens |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row.state} | {', '.join(row.routes)} | {row.proof} | {row.liar} | {row.then} |"
+    evidence = [
+        (row.state, ", ".join(row.routes), row.proof, row.liar, row.then)
         for state in STATE_MEANINGS
         for row in FINAL_EVIDENCE
         if row.state is state
     ]
-    return "\n".join(lines) + "\n"
+    heads = "state | routes | what proves it | who could lie | what then happens"
+    return _JOURNAL + table("state | means | may become", states) + _EVIDENCE + table(heads, evidence)
 
 
 def models() -> str:
     """Return the table of models in ``docs/reference/ledger.md``."""
-    lines = [
-        "| model | `--model` | compared with the real app | USB product | what `preflight` advises |",
-        "|---|---|---|---|---|",
-    ]
+    rows = []
     for model in MODELS.values():
         if model.offered:
             option = f"`{model.name}`" if model.screen else "none"
             compared = "yes" if model.screen and model.proved else "screenshots alone" if model.screen else "no"
             usb = f"{model.usb_product:02x}xx" + (f", {model.usb_legacy:04x}" if model.usb_legacy is not None else "")
-            lines += [f"| {model.product} | {option} | {compared} | {usb} | {model.advice} |"]
-    return "\n".join(lines) + "\n"
+            rows.append((model.product, option, compared, usb, model.advice))
+    return table("model | `--model` | compared with the real app | USB product | what `preflight` advises", rows)
 
 
 def parts_of(page: str) -> dict[str, str]:
@@ -185,26 +178,24 @@ def parts_of(page: str) -> dict[str, str]:
 
 def kinds() -> str:
     """Return the table of what a leaf can be, one row for what is judged alike, in ``docs/reference/venue-profile.md``."""
-    rows: dict[tuple[str, ...], list[str]] = {}
+    rows: dict[tuple[str, str, str], list[str]] = {}
     otherwise = {"plan": "is refused", "plan-or-zero": "it is zero", "zero": "it is zero", "builder": "the builder's"}
     for word, (unit, rule, meaning, held) in LEAF_KINDS.items():
         named = f" (the plan's `{rule.parameter}`)" if rule.parameter not in ("", word) else ""
         limit = f", within the limit {rule.limit}" if rule.limit else ""
         rows.setdefault((held, unit.name, otherwise[rule.decider] + limit), []).append(f"`{word}`{named}: {meaning}")
-    lines = ["| Solidity type | unit | where the plan is silent | the words of a profile |", "|---|---|---|---|"]
-    lines += [f"| `{kind[0]}` | {kind[1]} | {kind[2]} | {'<br>'.join(words)} |" for kind, words in rows.items()]
-    return "\n".join(lines) + "\n"
+    cells = [(f"`{held}`", unit, silent, "<br>".join(words)) for (held, unit, silent), words in rows.items()]
+    return table("Solidity type | unit | where the plan is silent | the words of a profile", cells)
 
 
 def service_members() -> str:
     """Return the table of a services file's members in ``docs/reference/venue-services.md``."""
-    lines = ["| table | name | what it is |", "|---|---|---|"]
+    rows = []
     for (section, name), what in MEMBERS.items():
-        within = (
-            ", ".join(f"`{reply}`" for reply, ships in REPLIES.items() if name in ships) if section == "replies" else ""
-        )
-        lines += [f"| `[{section}{'.NAME' if within else ''}]` | `{name}` | {f'{within}: ' if within else ''}{what} |"]
-    return "\n".join(lines) + "\n"
+        ships = [f"`{reply}`" for reply, members in REPLIES.items() if section == "replies" and name in members]
+        within = f"{', '.join(ships)}: " if ships else ""
+        rows.append((f"`[{section}{'.NAME' if within else ''}]`", f"`{name}`", within + what))
+    return table("table | name | what it is", rows)
 
 
 def shipped_services() -> str:
@@ -226,13 +217,8 @@ def _toml(value: object) -> str:
 
 def meanings() -> str:
     """Return the table of what a word can mean in ``docs/reference/venue-services.md``."""
-    lines = [
-        "| meaning | known without a file | what a word of the file says by it, and what follows |",
-        "|---|---|---|",
-    ]
-    own = {meaning: ", ".join(f"`{word}`" for word in KNOWN if word == meaning) for meaning in WORD_MEANINGS}
-    lines += [f"| `{meaning}` | {own[meaning]} | {text} |" for meaning, text in WORD_MEANINGS.items()]
-    return "\n".join(lines) + "\n"
+    rows = [(f"`{word}`", f"`{word}`" if word in KNOWN else "", text) for word, text in WORD_MEANINGS.items()]
+    return table("meaning | known without a file | what a word of the file says by it, and what follows", rows)
 
 
 _SHOWN_AS = {
@@ -250,20 +236,17 @@ def labels() -> str:
     """Return the table of what a wallet shows by our descriptors, in ``docs/reference/erc-7730.md``."""
     fields = [field for _, content in formats(made()) for field in content["fields"]]
     rows = {(field["format"], field["label"]): field.get("params") or {} for field in fields}
-    lines = ["| label | format | what |", "|---|---|---|"]
-    for (form, label), shown in sorted(rows.items()):
-        limit = {"threshold": "2^256 - 1"} if shown.get("threshold") == hex(2**256 - 1) else {}
-        lines += [f"| {label} | `{form}` | {_SHOWN_AS[form].format(**shown | limit)} |"]
-    return "\n".join(lines) + "\n"
+    limit = {"threshold": "2^256 - 1"}  # the only one
+    cells = [
+        (label, f"`{form}`", _SHOWN_AS[form].format(**shown | limit)) for (form, label), shown in sorted(rows.items())
+    ]
+    return table("label | format | what", cells)
 
 
 def differences() -> str:
     """Return where the checks and the rehearsal's contracts judge otherwise, for ``docs/reference/chain.md``."""
-    lines = ["| the checks refuse, the contract accepts | why |", "|---|---|"]
-    lines += [f"| {kind} | {why} |" for kind, why in GATE_IS_STRICTER.items()]
-    lines += ["", "| the contract rejects, the checks let pass | why |", "|---|---|"]
-    lines += [f"| {kind} | {why} |" for kind, why in CONTRACT_IS_STRICTER.items()]
-    return "\n".join(lines) + "\n"
+    gate = table("the checks refuse, the contract accepts | why", GATE_IS_STRICTER.items())
+    return gate + "\n" + table("the contract rejects, the checks let pass | why", CONTRACT_IS_STRICTER.items())
 
 
 def mutants_of_claims() -> str:
@@ -271,25 +254,22 @@ def mutants_of_claims() -> str:
     tests: dict[str, list[str]] = {}
     for mutant in (mutants := read_mutants()):
         tests.setdefault(mutant.claim, []).extend(mutant.tests)
-    lines = [f"{len(mutants)} mutants:", "", "| claim | mutants | tests that must notice them |", "|---|---|---|"]
     counted = Counter(mutant.claim for mutant in mutants)
-    lines += [
-        f"| `{claim}` | {counted[claim]} | {' '.join(f'`{test}`' for test in sorted(set(named)))} |"
-        for claim, named in tests.items()
+    rows = [
+        (f"`{claim}`", counted[claim], " ".join(f"`{test}`" for test in sorted({*tests[claim]}))) for claim in tests
     ]
-    return "\n".join(lines) + "\n"
+    return f"{len(mutants)} mutants:\n\n" + table("claim | mutants | tests that must notice them", rows)
 
 
 def attacks() -> str:
     """Return what each check protects from, and the tests of its mutant, in ``docs/threat-model.md``."""
     mutants = {mutant.id: mutant for mutant in read_mutants()}
-    lines = ["| check | protects from | claim | tests |", "|---|---|---|---|"]
+    rows = []
     for item in everything():
         if item.kind == "check" and (mutant := mutants.get(item.name)):
             tests = " ".join(f"`{test}`" for test in mutant.tests)
-            protects = item.meaning.partition(" Protects from: ")[2]
-            lines += [f"| `{item.name}` | {protects} | `{mutant.claim}` | {tests} |"]
-    return "\n".join(lines) + "\n"
+            rows.append((f"`{item.name}`", item.meaning.partition(" Protects from: ")[2], f"`{mutant.claim}`", tests))
+    return table("check | protects from | claim | tests", rows)
 
 
 def _settings(config: OnlineConfig | OfflineConfig) -> str:
@@ -298,9 +278,8 @@ def _settings(config: OnlineConfig | OfflineConfig) -> str:
     for section, values in config._asdict().items():
         if section != "speech":  # the services file's
             told = " ".join((type(values).__doc__ or "").split()).replace("``", "`")
-            lines += [f"`[{section}]`: {told}", "", "| section | name | default |", "|---|---|---|"]
-            lines += [f"| `[{section}]` | `{name}` | `{_toml(value)}` |" for name, value in values._asdict().items()]
-            lines += [""]
+            rows = [(f"`[{section}]`", f"`{name}`", f"`{_toml(value)}`") for name, value in values._asdict().items()]
+            lines += [f"`[{section}]`: {told}", "", table("section | name | default", rows)]
     return "\n".join(lines)
 
 

@@ -1,18 +1,28 @@
-"""Every link of every page leads to a file and a heading that are there, and shows the name of the file it leads to."""
+"""Every link of every page leads to a file and a heading, and every command line that it tells people to type exists."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
+
+from airlock_offline.cli.main import program as offline
+from airlock_online.cli.main import program as online
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 FILES = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+GUIDES = [page for page in PAGES if page.name != "CHANGELOG.md"]
+PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
+MAKE = re.compile(r"(?:^|`)make ([a-z][a-z-]*)", re.MULTILINE)
+COMMAND = re.compile(r"(?<![\w/-])airlock-(?:online|offline)(?![\w/-])(?:(?!airlock-)[^|`\n])*")
 TOP = {"README.md", "architecture.md", "auditors.md", "threat-model.md", "claims.md", "contributing.md"}
 
 
@@ -99,3 +109,59 @@ def test_every_file_that_a_decision_names_is_there() -> None:
     named = {(page, path) for page, text in pages.items() for path in re.findall(r"`([\w.]+/[\w./]+|\w+\.py)`", text)}
     assert len(named) > 20
     assert sorted(path for path in named if not any(f"/{path[1]}" in f"/{file}" for file in FILES)) == []
+
+
+# ---- what people are told to type ------------------------------------------------------------------------------------
+
+
+def _lines(page: Path) -> Iterator[str]:
+    """Yield what a page tells people to type: command lines in code spans and in code blocks."""
+    in_block, going_on = False, ""
+    for line in page.read_text().splitlines():
+        if line.lstrip().startswith("```"):
+            in_block = not in_block
+        elif in_block:
+            going_on += line
+            if going_on.endswith("\\"):
+                going_on = going_on[:-1]
+                continue
+            typed = re.sub(r"/\S*/bin/", "", going_on)
+            yield from (
+                found[0] for found in COMMAND.finditer(typed) if not typed[: found.start()].rstrip(" ").endswith(" of")
+            )
+            going_on = ""
+        else:
+            yield from (span for span in re.findall(r"`([^`]+)`", line) if COMMAND.match(span))
+
+
+def _wrong(line: str) -> str:
+    """Return what is wrong with a command line, or an empty text."""
+    try:
+        words = shlex.split(line, comments=True)
+    except ValueError:
+        return ""  # a sentence in a screen, with an apostrophe
+    command: click.Command = PROGRAMS[words[0]]
+    with click.Context(command) as context:
+        for word in words[1:]:
+            if word.startswith("--"):
+                known = {option for parameter in command.params for option in parameter.opts + parameter.secondary_opts}
+                if word.partition("=")[0] not in known | {"--help", "--version"}:
+                    return f"{command.name} has no option {word}"
+            elif isinstance(command, click.Group) and re.fullmatch(r"[a-z0-9-]+,?", word):
+                found = command.get_command(context, word.rstrip(","))
+                if found is None and command.name != "rehearse":
+                    return f"{command.name} has no command {word}"
+                command = found or command
+    return ""
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_line_in_the_documentation_exists(page: Path) -> None:
+    assert [(line, wrong) for line in _lines(page) if (wrong := _wrong(line))] == []
+
+
+def test_every_target_of_make_in_the_documentation_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {target for page in GUIDES for target in MAKE.findall(page.read_text())}
+    assert {"rehearse", "test", "offline-kit", "docs", "lint"} <= named
+    assert named - targets == set()

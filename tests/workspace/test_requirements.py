@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,8 @@ OFFLINE_CLOSURE = {
 }  # fmt: skip
 """Everything that is installed on the signing machine. A new name here is a decision, not a detail."""
 
+DISTRIBUTIONS = ("shared", "online", "online/rehearsal", "offline")
+APACHE_2_SHA256 = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"  # its text as Debian has it
 NETWORK_CLIENTS = ("httpx", "requests", "urllib3", "websocket", "bleak", "nfc", "airlock_online")
 
 
@@ -91,3 +95,18 @@ def test_the_offline_environment_cannot_import_a_network_client(module: str) -> 
 def test_the_offline_environment_does_import_the_offline_half() -> None:
     script = "import airlock_offline.cli.main, airlock_shared, ledgerblue.ledgerWrapper, hidraw"
     subprocess.run([_offline_python(), "-I", "-c", script], check=True)
+
+
+# ---- one licence for the repository and for each distribution, whose wheel carries its text -----------------------------
+
+
+def test_the_licence_is_the_text_of_apache_2() -> None:
+    assert hashlib.sha256((ROOT / "LICENSE").read_bytes()).hexdigest() == APACHE_2_SHA256
+
+
+@pytest.mark.parametrize("folder", DISTRIBUTIONS)
+def test_each_distribution_states_it_and_carries_its_text(folder: str) -> None:
+    """A wheel takes the text from its own folder alone: a link that leads out of it is refused when it is built."""
+    assert tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]["license"] == "Apache-2.0"
+    assert (ROOT / folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    assert not (ROOT / folder / "LICENSE").is_symlink()

@@ -13,26 +13,27 @@ import io
 import json
 import os
 import re
-import subprocess
+import signal
 import time
 import tokenize
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import parse_path
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_software_ledger.keys import TEST_SEED, derive
+from commands import run_command
+from e2e.conftest import OFFLINE, start_ledger
 from shared.make_payloads import TREASURY, fingerprint, plan_fingerprint, seal
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, good, patched, to_bytes
 from workspace.house import ROOT, imports, modules
 
-PROGRAM = Path(os.environ.get("AIRLOCK_OFFLINE_COMMAND", str(ROOT / ".venvs/offline/bin/airlock-offline")))
 SIGNER_PATH = "m/44'/60'/0'/0/0"
 SIGNER = derive(TEST_SEED, parse_path(SIGNER_PATH)).address
 MINUTES_MS = 60_000
@@ -144,17 +145,17 @@ class Module(NamedTuple):
     lines: int
     tokens: int
 
-    @property
-    def is_package(self) -> bool:
-        """Whether it is a package's own file, which here says in a line what the package holds."""
-        return self.file.name == "__init__.py"
-
 
 @cache
 def loaded_by(signing: Signing) -> tuple[Module, ...]:
     """Sign the request with the installed command, and return what of ours that command has loaded."""
-    with TemporaryDirectory() as folder, software_ledger() as port:
-        return tuple(_module(name) for name in _sign(Path(folder), port, signing))
+    ledger = start_ledger("--blind-signing", "--smart-accounts")
+    with TemporaryDirectory() as folder:
+        names = _sign(Path(folder), ledger.port, signing)
+    ledger.process.send_signal(signal.SIGTERM)
+    ledger.process.wait(20)
+    ledger.says.close()
+    return tuple(map(_module, names))
 
 
 @cache
@@ -219,18 +220,6 @@ def _module(name: str) -> Module:
     return Module(name, file.relative_to(ROOT), len(text.splitlines()), tokens_of(text))
 
 
-@contextmanager
-def software_ledger() -> Iterator[int]:
-    """Run the software Ledger, and give its port."""
-    words = [str(PROGRAM.with_name("airlock-software-ledger")), "--blind-signing", "--smart-accounts"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield int(json.loads(process.stdout.readline())["port"])
-        finally:
-            process.terminate()
-
-
 def _sign(folder: Path, port: int, signing: Signing) -> list[str]:
     _write_documents(folder, signing)
     data = (folder / "deployment.json").read_bytes()  # of a chain on which no rehearsal is pinned by trust
@@ -246,13 +235,10 @@ def _sign(folder: Path, port: int, signing: Signing) -> list[str]:
     return (folder / "modules").read_text().splitlines()
 
 
-def _run(folder: Path, *words: str, typed: str = "", environment: dict[str, str] | None = None) -> None:
-    ended = subprocess.run(
-        [str(PROGRAM), "--home", "home", *words],
-        input=typed, capture_output=True, text=True, check=False, timeout=120, cwd=folder,
-        env={**os.environ, "TMPDIR": str(folder), **(environment or {})},  # nobody else signs with the account there
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stderr
+def _run(folder: Path, *words: str, typed: str = "", environment: Mapping[str, str] = MappingProxyType({})) -> None:
+    env = {**os.environ, "TMPDIR": str(folder), **environment}  # nobody else signs with the account there
+    ended = run_command(OFFLINE, "--home", "home", *words, typed=typed, env=env, cwd=folder, started=True)
+    assert ended.code == 0, ended.err
 
 
 def _write_documents(folder: Path, signing: Signing) -> None:
