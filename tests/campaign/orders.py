@@ -18,11 +18,11 @@ from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
 from online.comparison import note_compared
-from online.online_command import sign
+from online.online_command import APPROVAL, CODE, OPEN, TRIGGER, TWAP, sign
 from shared.world import to_bytes
 
 SERVICES = ("builder", "batched_market", "relayer", "twap", "core_api")
-FAR = "\ndeadlineMs = 2099-01-01T00:00:00Z"
+FAR = "deadlineMs = 2099-01-01T00:00:00Z"
 _HEAD = f"""\
 format = "airlock/plan@1"
 [ceremony]
@@ -38,29 +38,15 @@ max_fee_gwei_at_most = "50"
 address = "{DEFAULT_TRADER}"
 path = "m/44'/60'/0'/0/0"
 """
-_TRIGGER = f"""trader = "{DEFAULT_TRADER}"
-pair = "ETH/USD"
-tradeIndex = 0
-kind = "take_profit"
-side = "short"
-coinExposure = "0.1"
-price = "3000"
-"""
 _STEPS = {
-    "batched-market": ("open", f"""trader = "{DEFAULT_TRADER}"
-pair = "SOL/USD"
-side = "long"
-collateralUsdc = "100"
-leverage = "5"
-orderType = "market"
-openPrice = {{ at_least = "1", at_most = "100000" }}{FAR}"""),
-    "relayer": ("referral-set-code", f'referee = "{DEFAULT_TRADER}"\ncode = "DESK"{FAR}'),
-    "twap": ("twap-cancel", f'trader = "{DEFAULT_TRADER}"\ntwapId = 41{FAR}'),
-    "core-api-post": ("tpsl-partial", _TRIGGER),
-    "core-api-put": ("tpsl-partial", _TRIGGER + 'replaces = "e-1"\n'),
-    "relay": ("token-approve", f'trader = "{DEFAULT_TRADER}"\nspender = "STORAGE"\namountUsdc = "250"'),
-    "rpc": ("token-approve", f'trader = "{DEFAULT_TRADER}"\nspender = "STORAGE"\namountUsdc = "251"'),
-}  # fmt: skip
+    "batched-market": f"{OPEN}{FAR}\n",
+    "relayer": CODE.replace(" }", f", {FAR} }}"),
+    "twap": TWAP.replace(" }", f", {FAR} }}"),
+    "core-api-post": TRIGGER,
+    "core-api-put": f'{TRIGGER}replaces = "e-1"\n',
+    "relay": APPROVAL,
+    "rpc": APPROVAL.replace("250", "251"),
+}
 WAYS = tuple(_STEPS)
 
 
@@ -94,12 +80,10 @@ def make_orders(program: Path) -> dict[str, Order]:
         pinned = deployment.read_bytes()
         storage = json.loads(pinned)["contracts"]["tradingStorage"]
         made = {}
-        for way, (action, fields) in _STEPS.items():
+        for way, step in _STEPS.items():
             plan, requests = folder / f"{way}.toml", folder / f"{way}.json"
-            told = fields.replace("STORAGE", storage)
-            plan.write_text(
-                f'{_HEAD}[[steps]]\nid = "{way}"\naction = "{action}"\nsigner = "treasury"\n[steps.fields]\n{told}\n'
-            )
+            told = step.replace("TRADER", DEFAULT_TRADER).replace("STORAGE", storage)
+            plan.write_text(f'{_HEAD}[[steps]]\nid = "{way}"\nsigner = "treasury"\n{told}')
             run("prepare", plan, "-o", requests)
             header, items, fingerprint = parse_requests(requests.read_bytes())
             signed = sign(items[0])

@@ -30,16 +30,16 @@ class Sending(NamedTuple):
 Fault = Callable[[Sending, Random], Sending]
 
 
-def whole(status: int, document: Any, *more: str) -> Sending:
+def whole(status: int, document: Any) -> Sending:
     """Return an answer as it should be: one JSON document with its length."""
     body = json.dumps(document).encode()
-    head = (
+    lines = (
         f"HTTP/1.1 {status} X",
         "content-type: application/json",
         f"content-length: {len(body)}",
         "connection: close",
     )
-    return Sending(["\r\n".join((*head, *more)).encode() + b"\r\n\r\n" + body])
+    return Sending(["\r\n".join(lines).encode() + b"\r\n\r\n" + body])
 
 
 def _split(answer: Sending) -> tuple[bytes, bytes]:
@@ -95,19 +95,8 @@ def gzip_bomb(answer: Sending, drawn: Random) -> Sending:
 def wrong_length(answer: Sending, drawn: Random) -> Sending:
     _, body = _split(answer)
     size = len(body)
-    lines = drawn.choice(
-        (
-            (size + 1,),
-            (size + 10**9,),
-            (max(size - 1, 0),),
-            (0,),
-            (-1,),
-            ("x",),
-            (size, size + 1),
-            ("9" * 5000,),
-            (f"+{size}",),
-        )
-    )
+    wrong = (size + 1, size + 10**9, max(size - 1, 0), 0, -1, "x", "9" * 5000, f"+{size}")
+    lines = drawn.choice([(size, size + 1), *((each,) for each in wrong)])
     return _with(answer, *(f"content-length: {line}".encode() for line in lines))
 
 
@@ -132,17 +121,8 @@ def chunked(answer: Sending, drawn: Random) -> Sending:
 
 def odd_head(answer: Sending, drawn: Random) -> Sending:
     _, body = _split(answer)
-    first = drawn.choice(
-        (
-            b"HTTP/1.1",
-            b"HTTP/9.9 200 OK",
-            b"200 OK",
-            b"HTTP/1.1 99999 X",
-            b"HTTP/1.1 -1 X",
-            b"\x00\xff\xfe",
-            b"HTTP/1.1 101 X",
-        )
-    )
+    numbered = [b"HTTP/1.1 %d X" % number for number in (99999, -1, 101)]
+    first = drawn.choice([b"HTTP/1.1", b"HTTP/9.9 200 OK", b"200 OK", b"\x00\xff\xfe", *numbered])
     more = drawn.choice((b"", b"x: " + b"y" * 400_000, b"bad header", b"\x00: \x00", b"content-type: \xff"))
     return Sending([first + b"\r\n" + more + b"\r\n\r\n" + body], has_all=False)
 
