@@ -4,66 +4,46 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 
 _COMMIT = b"COMMIT\0"
 
 
-class CommitProxy:
-    """Counts the COMMITs of all connections; the answer of number ``lose`` is lost, once. 0 loses none."""
+class CommitProxy(ThreadingTCPServer):
+    """Counts the COMMITs of all connections; the answer of number ``lose`` is lost, once."""
 
-    def __init__(self, port: int) -> None:
-        self._server = port
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port: int = self._listener.getsockname()[1]
-        self.lose = self.commits = self.lost = 0
-        self._lock = threading.Lock()
+    daemon_threads = True
+    request_queue_size = 64
 
-    def serve(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._pass, args=(client,), daemon=True).start()
+    def __init__(self, postgres: int, lose: int) -> None:
+        super().__init__(("127.0.0.1", 0), _Connection)
+        self.postgres, self.lose = postgres, lose
+        self.commits = self.lost = 0
+        self.lock = threading.Lock()
 
-    def close(self) -> None:
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
 
-    def _pass(self, client: socket.socket) -> None:
+class _Connection(BaseRequestHandler):
+    server: CommitProxy
+
+    def handle(self) -> None:
         losing = threading.Event()
-        with suppress(OSError), client, socket.create_connection(("127.0.0.1", self._server)) as server:
-            threading.Thread(target=self._answers, args=(server, client, losing), daemon=True).start()
-            while data := client.recv(65_536):
+        with suppress(OSError), socket.create_connection(("127.0.0.1", self.server.postgres)) as server:
+            threading.Thread(target=self._answers, args=(server, losing), daemon=True).start()
+            while data := self.request.recv(65_536):
                 if _COMMIT in data:
-                    with self._lock:
-                        self.commits += 1
-                        if self.commits == self.lose:
+                    with self.server.lock:
+                        self.server.commits += 1
+                        if self.server.commits == self.server.lose:
                             losing.set()
                 server.sendall(data)
             server.shutdown(socket.SHUT_RDWR)
 
-    def _answers(self, server: socket.socket, client: socket.socket, losing: threading.Event) -> None:
+    def _answers(self, server: socket.socket, losing: threading.Event) -> None:
         with suppress(OSError):
             while data := server.recv(65_536):
                 if losing.is_set():  # it was committed, and nobody is told
-                    self.lost += 1
+                    self.server.lost += 1
                     break
-                client.sendall(data)
-            client.shutdown(socket.SHUT_RDWR)
-
-
-@contextmanager
-def commit_proxy(port: int) -> Iterator[CommitProxy]:
-    """Run a proxy before the server at a port of loopback."""
-    proxy = CommitProxy(port)
-    thread = threading.Thread(target=proxy.serve, daemon=True)
-    thread.start()
-    try:
-        yield proxy
-    finally:
-        proxy.close()
-        thread.join()
+                self.request.sendall(data)
+            self.request.shutdown(socket.SHUT_RDWR)

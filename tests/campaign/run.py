@@ -27,13 +27,14 @@ from typing import Any, NamedTuple
 
 from airlock_online.journal.order_states import FINAL, OrderState
 from bench.page import write_section
-from campaign.commit_proxy import commit_proxy
+from campaign.commit_proxy import CommitProxy
 from campaign.machine import PROGRAM, Blow, Broken, Machine
 from campaign.orders import WAYS, Order, make_orders
 from campaign.venue import MOMENTS
 from campaign.wire_faults import FAULTS, WAITING
 from loaded import loaded_program
 from online.postgres import can_run, new_database, running_server
+from serving import serving
 
 TESTS = Path(__file__).parents[1]
 CATEGORIES = ("kills", "interrupts", "wire", "commits", "disks")
@@ -137,9 +138,9 @@ def _uncommitted(machine: Machine, drawn: Random, end: str) -> int:
     """Submit over a proxy that loses the answer of one COMMIT."""
     server, _, rest = machine.journal.rpartition(":")
     port, _, database = rest.partition("/")
-    with commit_proxy(int(port)) as proxy:
-        proxy.lose = drawn.randint(1, 12)
-        through = f"{server}:{proxy.port}/{database}"
+    proxy = CommitProxy(int(port), drawn.randint(1, 12))
+    with serving(proxy):
+        through = f"{server}:{proxy.server_address[1]}/{database}"
         machine.run("submit", machine.file, "--patience", PATIENCE_S, script={"end": end}, journal=through)
         return proxy.lost
 

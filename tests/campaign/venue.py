@@ -18,6 +18,7 @@ import threading
 import time
 from collections import defaultdict
 from contextlib import suppress
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Any
 
 from eth_hash.auto import keccak
@@ -75,15 +76,15 @@ def route_of(method: str, path: str) -> str:
     return ""
 
 
-class Answering:
+class Answering(StreamRequestHandler):
     """One connection: a request, and its answer."""
 
-    def __init__(self, connection: socket.socket) -> None:
-        self.connection = connection
-        self.lines = connection.makefile("rb")
+    def handle(self) -> None:
+        with suppress(OSError, ValueError):
+            self._handle()
 
-    def serve(self) -> None:
-        first = self.lines.readline(65_536)
+    def _handle(self) -> None:
+        first = self.rfile.readline(65_536)
         if not first.endswith(b"\n"):
             return
         method, target, _ = first.decode().split(" ")
@@ -96,10 +97,10 @@ class Answering:
         if route:
             self._begun(case)
         length = 0
-        while (line := self.lines.readline(65_536)).strip():
+        while (line := self.rfile.readline(65_536)).strip():
             if line.lower().startswith(b"content-length:"):
                 length = int(line.partition(b":")[2])
-        body = self.lines.read(length)
+        body = self.rfile.read(length)
         if not line or len(body) < length:
             return
         if control:
@@ -268,21 +269,23 @@ def _ok(data: dict[str, Any]) -> dict[str, Any]:
     return {"ok": True, "data": data}
 
 
+class Venue(ThreadingTCPServer):
+    """Each connection in a thread of its own."""
+
+    daemon_threads = True
+    request_queue_size = 512
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection, and say nothing before: it may be one to reset."""
+        self.close_request(request)
+
+
 def main() -> None:
     """Serve until the standard input is closed."""
-    server = socket.create_server(("127.0.0.1", 0), backlog=512)
-    print(server.getsockname()[1], flush=True)
+    server = Venue(("127.0.0.1", 0), Answering)
+    print(server.server_address[1], flush=True)
     threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
-    while True:
-        connection, _ = server.accept()
-        threading.Thread(target=_handle, args=(connection,), daemon=True).start()
-
-
-def _handle(connection: socket.socket) -> None:
-    with suppress(OSError, ValueError), connection:
-        answering = Answering(connection)
-        with answering.lines:
-            answering.serve()
+    server.serve_forever()
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+import grimp
 
 ROOT = Path(__file__).parents[2]
 DISTRIBUTIONS = {
@@ -21,10 +23,9 @@ Graph = Mapping[str, frozenset[str]]
 
 
 class Module(NamedTuple):
-    """A source file by its dotted name; ``package`` is what a relative import in it begins with."""
+    """A source file by its dotted name."""
 
     name: str
-    package: str
     path: Path
     tree: ast.Module
 
@@ -38,59 +39,26 @@ def modules() -> dict[str, Module]:
 def _read(source: Path) -> Iterator[Module]:
     for path in sorted(source.rglob("*.py")):
         parts = path.relative_to(source).with_suffix("").parts
-        package = ".".join(parts[:-1])
-        name = package if parts[-1] == "__init__" else ".".join(parts)
-        yield Module(name, package, path, ast.parse(path.read_text()))
+        name = ".".join(parts).removesuffix(".__init__")
+        yield Module(name, path, ast.parse(path.read_text()))
+
+
+@cache
+def _graph() -> grimp.ImportGraph:
+    """Return what import-linter reads: imports at the top of a module or inside a function, not for type checking alone."""
+    return grimp.build_graph(*DISTRIBUTIONS, exclude_type_checking_imports=True)
 
 
 @cache
 def imports() -> Graph:
-    """Return which of our modules each one imports, at its top or inside a function; not for type checking alone."""
-    known = modules()
-    return {name: imported(module, known) - {name} for name, module in known.items()}
+    """Return which of our modules each one imports."""
+    return {name: frozenset(_graph().find_modules_directly_imported_by(name)) for name in modules()}
 
 
-def imported(module: Module, known: Collection[str]) -> frozenset[str]:
-    """Return which of the known modules a module imports."""
-    return frozenset(_imported(module, known))
-
-
-def _imported(module: Module, known: Collection[str]) -> Iterator[str]:
-    for node in _run(module.tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in known)
-        elif isinstance(node, ast.ImportFrom):
-            above = module.package.split(".")[: len(module.package.split(".")) - node.level + 1] if node.level else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
-            for alias in node.names:
-                yield from [full for full in (f"{base}.{alias.name}", base) if full in known][:1]
-
-
-def _run(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield every node but those under ``if TYPE_CHECKING``."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
-            continue
-        yield child
-        yield from _run(child)
-
-
-def circles(graph: Graph) -> list[list[str]]:
-    """Return each set of modules that import one another, straight or round about."""
-    reached = {name: _reached(name, graph) for name in graph}
-    found = {frozenset(b for b in reached[a] if a in reached[b]) for a in graph if a in reached[a]}
-    return sorted(sorted(circle) for circle in found)
-
-
-def _reached(start: str, graph: Graph) -> set[str]:
-    seen: set[str] = set()
-    waiting = [*graph[start]]
-    while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
-            waiting += graph[name]
-    return seen
+def in_circles() -> list[str]:
+    """Return the modules that import themselves round about."""
+    found = imports().items()
+    return [name for name, others in found if any(_graph().chain_exists(importer=o, imported=name) for o in others)]
 
 
 def longest_chain(graph: Graph) -> list[str]:

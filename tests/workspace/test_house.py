@@ -8,10 +8,10 @@ import pytest
 
 from workspace.house import (
     ROOT,
-    circles,
     defined,
     docstrings,
     imports,
+    in_circles,
     inside,
     is_rehearsal,
     longest_chain,
@@ -38,7 +38,7 @@ def test_the_tests_do_not_grow() -> None:
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     assert sum(map(len, imports().values())) > 1000
-    assert circles(imports()) == []
+    assert in_circles() == []
 
 
 @pytest.mark.parametrize("distribution", CHAIN_AT_MOST)

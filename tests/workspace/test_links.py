@@ -65,8 +65,10 @@ def _prose(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+def test_every_link_leads_to_a_file_and_a_heading_and_every_path_that_is_named_is_there(page: Path) -> None:
     assert broken_links(page) == []
+    named = re.findall(r"`(docs/[\w./-]+)`", page.read_text())
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_every_page_is_reached_from_the_readme() -> None:
@@ -84,12 +86,6 @@ def test_every_page_is_reached_from_the_readme() -> None:
 def test_the_top_of_the_documentation_is_six_pages() -> None:
     assert {path.name for path in DOCS.glob("*.md")} == TOP
     assert {path.name for path in DOCS.iterdir() if path.is_dir()} == {"adr", "guides", "reference"}
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_no_page_names_a_path_of_the_documentation_that_is_not_there(page: Path) -> None:
-    named = re.findall(r"`(docs/[\w./-]+)`", page.read_text())
-    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_no_source_names_a_page_that_is_not_there() -> None:
@@ -155,12 +151,9 @@ def _wrong(line: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_command_line_in_the_documentation_exists(page: Path) -> None:
-    assert [(line, wrong) for line in _lines(page) if (wrong := _wrong(line))] == []
-
-
-def test_every_target_of_make_in_the_documentation_exists() -> None:
+def test_every_command_line_and_target_of_make_in_the_documentation_exists() -> None:
+    lines = [(page.name, line) for page in GUIDES for line in _lines(page)]
+    assert [(page, line, wrong) for page, line in lines if (wrong := _wrong(line))] == []
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {target for page in GUIDES for target in MAKE.findall(page.read_text())}
     assert {"rehearse", "test", "offline-kit", "docs", "lint"} <= named
