@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-from eth_account._utils.encode_typed_data.encoding_and_hashing import encode_type
 from eth_utils.address import to_checksum_address
 
 from airlock_offline.signing.review import review_sections
@@ -25,6 +24,7 @@ from airlock_shared.units import CHOICE, CODE, FLAG, UNIX_MS
 from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION
 from airlock_shared.venue.structs import CATALOGUE
 from erc7730.descriptor_world import Files, formats, made
+from shared.make_payloads import ENCODE_TYPES
 from shared.world import DEPLOYMENT_TEXT, examined_of, good, plan, situation
 
 STEPS = [(folder, step) for folder in ("requests", "transactions") for step in plan(folder).steps]
@@ -37,34 +37,16 @@ def _deployment(**changed: Any) -> Deployment:
 # ---- the whole catalogue ---------------------------------------------------------------------------------------------
 
 
-def test_every_struct_is_there_once_under_its_domain_with_the_type_that_others_encode() -> None:
-    found = {}
-    for folder, step in STEPS:
-        if folder == "requests":
-            payload = good(step)["requests"][0]["payload"]
-            types = {name: members for name, members in payload["types"].items() if name != "EIP712Domain"}
-            key = encode_type(payload["primaryType"], types)
-            found[payload["primaryType"]] = (payload["domain"]["verifyingContract"], key)
-    described = {
-        key.partition("(")[0]: (document["context"]["eip712"]["deployments"][0]["address"], key)
-        for document in made().values()
-        if "eip712" in document["context"]
-        for key in document["display"]["formats"]
-    }
-    assert set(found) == set(CATALOGUE)
-    assert described == found
-
-
-def test_every_call_is_there_once_under_its_contract() -> None:
-    described = [
-        (document["context"]["$id"], key.partition("(")[0])
-        for document in made().values()
-        if "contract" in document["context"]
-        for key in document["display"]["formats"]
-    ]
-    expected = [(call.contract, call.name) for call in CALLS.values()] + [("tradingRouter", DELEGATED_ACTION)]
-    assert sorted(described) == sorted(expected)
-    assert {name for _, name in described} == set(BUILDER_CALLS)
+def test_every_struct_and_call_is_there_once_under_its_domain_or_contract_with_the_published_type() -> None:
+    described = [(file, key) for file, document in made().items() for key in document["display"]["formats"]]
+    published = {text.partition("(")[0]: text for text in ENCODE_TYPES}
+    structs = [(f"eip712-{CATALOGUE[name].domain}.json", text) for name, text in published.items()]
+    assert sorted(row for row in described if row[0].startswith("eip712-")) == sorted(structs)
+    calls = [(f"calldata-{call.contract}.json", call.name) for call in CALLS.values()]
+    calls.append(("calldata-tradingRouter.json", DELEGATED_ACTION))
+    found = [(file, key.partition("(")[0]) for file, key in described if file.startswith("calldata-")]
+    assert sorted(found) == sorted(calls)
+    assert {name for _, name in found} == set(BUILDER_CALLS)
 
 
 def test_a_descriptor_is_bound_to_what_is_pinned() -> None:

@@ -19,6 +19,17 @@ ALSO = ("trade-close-desk", "approve-unlimited")
 """Transactions beside the first of each action: one made for the trader by a delegate, and the one to read twice."""
 
 
+_PAGE = f"""\
+# The review screens
+
+What people see on the air-gapped machine before they type `Yes`: who signs, what the plan decided and what the
+payload says, what the builder chose within which limit, what is only claimed, the hashes in groups, the
+pages that the Ledger will show (here a {MODEL}), and the checks. One screen for each struct and transaction,
+captured from the test vectors at a fixed time; `make docs` writes this page, and a test compares it.
+
+## Intents"""
+
+
 class Screen(NamedTuple):
     """A captured screen: the heading over it, the vectors' folder and step, and its lines."""
 
@@ -62,17 +73,7 @@ def screens() -> Iterator[Screen]:
 
 def review() -> str:
     """Return the page ``review.md``."""
-    lines = [
-        "# The review screens",
-        "",
-        "What people see on the air-gapped machine before they type `Yes`: who signs, what the plan decided and what the",
-        "payload says, what the builder chose within which limit, what is only claimed, the hashes in groups, the",
-        f"pages that the Ledger will show (here a {MODEL}), and the checks. One screen for each struct and transaction,",
-        "captured from the test vectors at a fixed time; `make docs` writes this page, and a test compares it.",
-        "",
-        "## Intents",
-    ]
-    folder = "requests"
+    lines, folder = [_PAGE], "requests"
     for screen in screens():
         if screen.folder != folder:
             folder = screen.folder
