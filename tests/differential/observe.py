@@ -239,22 +239,8 @@ def _altered(value: Any, pick: random.Random) -> Any:
         if not places:
             return value
         node, key = pick.choice(places)
-        strange: tuple[Any, ...] = (
-            None,
-            True,
-            "",
-            "0",
-            "x" * 300,
-            "\x1b[2J",
-            "\u202e",
-            -1,
-            2**256,
-            1.5,
-            [],
-            {},
-            [node[key]],
-            str(node[key]),
-        )
+        strange: list[Any] = [None, True, "", "0", "x" * 300, "\x1b[2J", "\u202e", -1, 2**256, 1.5, [], {}]
+        strange += [[node[key]], str(node[key])]
         change = pick.randrange(4)
         if change == 0 and isinstance(node, dict):
             node[f"{key}2"] = node.pop(key)

@@ -97,13 +97,8 @@ def main() -> int:
     arguments.add_argument("--part", action="append", default=[])
     arguments.add_argument("--same-vectors", action="store_true", help="where fixtures were renewed: both read the new")
     given = arguments.parse_args()
-    words = [
-        "--count",
-        str(given.count),
-        "--seed",
-        given.seed,
-        *(word for part in given.part for word in ("--part", part)),
-    ]
+    parts = [word for part in given.part for word in ("--part", part)]
+    words = ["--count", str(given.count), "--seed", given.seed, *parts]
     with TemporaryDirectory(prefix="airlock-differential-") as name, ThreadPoolExecutor(2) as pool:
         folder = Path(name)
         try:

@@ -8,22 +8,7 @@ from typing import Any
 
 BUILT_WITH, KEPT_BACK = range(150), range(150, 300)
 """The seeds that may be looked at while the rules are built, and those that are run at the end alone."""
-_WORDS = (
-    "desk",
-    "treasury",
-    "may-not",
-    "a_b",
-    "limit",
-    "USDC",
-    "0x",
-    "withdraw",
-    "-",
-    "_",
-    "close",
-    "By signing",
-    "WWW",
-    "iiii",
-)
+_WORDS = [*"desk treasury may-not a_b limit USDC 0x withdraw - _ close".split(), "By signing", "WWW", "iiii"]
 _WIDTHS = (8, 16, 32, 64, 128, 256)
 
 

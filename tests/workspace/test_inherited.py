@@ -34,16 +34,7 @@ def test_what_a_test_starts_inherits_neither_ignored_signals_nor_a_umask(tmp_pat
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         os.umask(0o077)
 
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        str(tmp_path),
-        str(tmp_path),
-    ]
+    options = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path))
+    command = [sys.executable, *options]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=inherited, timeout=60)
     assert ended.returncode == 0, ended.stdout + ended.stderr

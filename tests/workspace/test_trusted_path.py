@@ -4,20 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from workspace import trusted_path
 from workspace.house import ROOT, modules
-from workspace.trusted_path import (
-    ORDINARY,
-    OTHERS,
-    READING_ORDER,
-    WAYS,
-    Signing,
-    at_a_terminal,
-    closure,
-    joined,
-    loaded_by,
-    tokens_of,
-    way,
-)
+from workspace.trusted_path import ORDINARY, OTHERS, Signing, closure, loaded_by
 
 CEILING_TOKENS = 84_500
 """Of what can run in a signing. It may go down; whoever raises it says in the change what for.
@@ -52,18 +41,19 @@ def test_what_can_run_in_a_signing_is_little() -> None:
 
 def test_the_product_and_an_intent_at_a_terminal_do_not_grow_and_tables_alone_keep_their_form() -> None:
     texts = [path.read_text() for top in ("shared", "online", "offline") for path in (ROOT / top).rglob("*.py")]
-    product, terminal = sum(map(tokens_of, texts)), sum(module.tokens for module in at_a_terminal())
+    product = sum(map(trusted_path.tokens_of, texts))
+    terminal = sum(module.tokens for module in trusted_path.at_a_terminal())
     print(f"the product: {product:,} tokens; an intent at a terminal over USB: {terminal:,} tokens")
     assert product <= PRODUCT_TOKENS
     assert terminal <= TERMINAL_TOKENS
     assert sum(text.count("# fmt: skip") for text in texts) <= TABLES
 
 
-@pytest.mark.parametrize(("what", "most"), [*zip(WAYS, (12, 6), strict=True)])
+@pytest.mark.parametrize(("what", "most"), [*zip(trusted_path.WAYS, (12, 6), strict=True)])
 def test_the_way_of_a_thing_is_short_and_no_file_of_it_stands_apart(what: str, most: int) -> None:
-    files = {module.name for module in way(what)}
+    files = {module.name for module in trusted_path.way(what)}
     assert len(files) <= most
-    assert joined(what) == files
+    assert trusted_path.joined(what) == files
 
 
 @pytest.mark.parametrize("signing", [ORDINARY, *OTHERS], ids=lambda signing: signing.step)
@@ -76,7 +66,7 @@ def test_what_ran_is_what_can_run_in_its_place_and_nothing_of_the_terminals_comf
 
 def test_every_module_has_its_place_in_the_reading_order() -> None:
     read = {module.name for module in closure() if module.file.name != "__init__.py"}
-    assert read == {name for names in READING_ORDER.values() for name in names}
+    assert read == {name for names in trusted_path.READING_ORDER.values() for name in names}
 
 
 def test_what_decides_and_what_signs_is_among_it() -> None:
