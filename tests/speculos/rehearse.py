@@ -1,4 +1,4 @@
-"""A whole rehearsal on the real Ethereum app: three ceremonies, a transaction, and the sealed transcript.
+"""A whole rehearsal on the real Ethereum app, with its sealed transcripts, and a transaction that is signed blind.
 
     python tests/speculos/rehearse.py ELF FOLDER
 
@@ -49,22 +49,13 @@ def main(elf: Path, folder: Path) -> int:
             on_chain = ChainRecord(services.state, (DELEGATE,)).since
             stage = Play(folder, ONLINE, OFFLINE, services.urls, port, app.file.model, print, "file", on_chain)
             rows = rehearse(stage)
-            _seal(folder, app)
         app.configure(raw_messages=True, blind_signing=True)
         signer = _transaction(app, folder)
     for line in summary_lines(rows, folder):
         print(line)
     print(f"transaction with calldata, Blind signing on: recovered {signer}")
-    print(f"{len(rows)} ceremonies, the seal and a transaction on the real app in {time.monotonic() - began:.0f} s")
+    print(f"{len(rows)} ceremonies and a transaction on the real app in {time.monotonic() - began:.0f} s")
     return 0 if signer == TRADER and all(row.same_fingerprint for row in rows) else 1
-
-
-def _seal(folder: Path, app: RealApp) -> None:
-    plan = str(folder / "offline" / "delegate-key.plan.toml")
-    home = str(folder / "offline" / "home")
-    seal = ["transcript", "seal", "--plan", plan, "--model", app.file.model, "--emulator", str(app.port)]
-    subprocess.run([str(OFFLINE), "--home", home, *seal], input=b"Yes\n", check=True)
-    subprocess.run([str(OFFLINE), "--home", home, "transcript", "verify", "--plan", plan], check=True)
 
 
 def _transaction(app: RealApp, folder: Path) -> str:

@@ -44,21 +44,21 @@ def _read(source: Path) -> Iterator[Module]:
 
 
 @cache
-def _graph() -> grimp.ImportGraph:
-    """Return what import-linter reads: imports at the top of a module or inside a function, not for type checking alone."""
-    return grimp.build_graph(*DISTRIBUTIONS, exclude_type_checking_imports=True)
+def graph(*, types: bool = False) -> grimp.ImportGraph:
+    """Return what import-linter reads: imports at the top of a module or inside a function, perhaps for types alone, too."""
+    return grimp.build_graph(*DISTRIBUTIONS, exclude_type_checking_imports=not types)
 
 
 @cache
 def imports() -> Graph:
     """Return which of our modules each one imports."""
-    return {name: frozenset(_graph().find_modules_directly_imported_by(name)) for name in modules()}
+    return {name: frozenset(graph().find_modules_directly_imported_by(name)) for name in modules()}
 
 
 def in_circles() -> list[str]:
     """Return the modules that import themselves round about."""
     found = imports().items()
-    return [name for name, others in found if any(_graph().chain_exists(importer=o, imported=name) for o in others)]
+    return [name for name, others in found if any(graph().chain_exists(importer=o, imported=name) for o in others)]
 
 
 def longest_chain(graph: Graph) -> list[str]:

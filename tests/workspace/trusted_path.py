@@ -32,7 +32,7 @@ from commands import run_command
 from e2e.conftest import OFFLINE, start_ledger
 from shared.make_payloads import TREASURY, fingerprint, plan_fingerprint, seal
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, good, patched, to_bytes
-from workspace.house import ROOT, imports, modules
+from workspace.house import ROOT, graph, imports, modules
 
 SIGNER_PATH = "m/44'/60'/0'/0/0"
 SIGNER = derive(TEST_SEED, parse_path(SIGNER_PATH)).address
@@ -198,15 +198,9 @@ def way(what: str) -> list[Module]:
 
 def joined(what: str) -> set[str]:
     """Return the modules of a way that name another of it, or are named there, by an import; also one for types alone."""
-    names = {module.name: (ROOT / module.file).read_text() for module in way(what)}
-    pairs = [
-        (name, other)
-        for name, text in names.items()
-        for other in names
-        if re.search(rf"^ *from {re.escape(other)} import|^from {re.escape(other.rpartition('.')[0])} import "
-                     rf"{other.rpartition('.')[2]}$", text, re.MULTILINE)
-    ]  # fmt: skip
-    return {name for pair in pairs for name in pair}
+    names, imports_of = {module.name for module in way(what)}, graph(types=True).find_modules_directly_imported_by
+    pairs = {name: imports_of(name) & names for name in names}
+    return {name for name in names if pairs[name]}.union(*pairs.values())
 
 
 def at_a_terminal() -> list[Module]:
