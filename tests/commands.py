@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import AirlockError
 from airlock_shared.text.words import spoken
-from loaded import LoadedCommand, can_be_forked, loaded_program
+from loaded import LoadedCommand, Streams, can_be_forked, loaded_program
 
+Variables = Mapping[str, str] | None
 _YES = b"Type Yes to go on, no to stop: "
 _PLACES = re.compile(r"word (\d+) and word (\d+): $")
 
@@ -68,8 +69,8 @@ def asked_words(question: str, screen: str) -> str:
 
 def begin(
     words: list[str],
-    streams: tuple[int, int, int],
-    env: Mapping[str, str] | None = None,
+    streams: Streams,
+    env: Variables = None,
     cwd: Path | None = None,
     *,
     started: bool = False,
@@ -92,7 +93,7 @@ def begin(
 def run_command(
     *words: object,
     typed: str | None = None,
-    env: Mapping[str, str] | None = None,
+    env: Variables = None,
     cwd: Path | None = None,
     screen: str = "",
     started: bool = False,
@@ -124,13 +125,7 @@ def _text(data: bytes) -> str:
 
 
 def _type_words(
-    words: list[str],
-    stdout: int,
-    screen: str,
-    typed: str,
-    env: Mapping[str, str] | None,
-    cwd: Path | None,
-    started: bool,
+    words: list[str], stdout: int, screen: str, typed: str, env: Variables, cwd: Path | None, started: bool
 ) -> tuple[int, bytes]:
     """Run a command to its end, and type the two words for which it asks, as often as it does; ``typed`` is for a Yes.
 

@@ -47,6 +47,7 @@ LATER = {  # what a program imports only where it needs it
 CLOCK = "AIRLOCK_TESTS_CLOCK"
 """Names a file of 8 bytes: by how many seconds all clocks of a command are ahead, so that nobody waits for a deadline."""
 AT_START = ("PYTHON", "LANG", "LC_")  # variables that Python reads when it starts
+Streams = tuple[int, int, int]
 _BEGAN_WITH = {name: value for name, value in os.environ.items() if name.startswith(AT_START)}
 
 
@@ -96,13 +97,7 @@ class LoadedProgram:
         self._process.wait(20)
 
     def begin(
-        self,
-        words: list[str],
-        env: Mapping[str, str],
-        cwd: Path | None,
-        streams: tuple[int, int, int],
-        *,
-        terminal: bool,
+        self, words: list[str], env: Mapping[str, str], cwd: Path | None, streams: Streams, *, terminal: bool
     ) -> LoadedCommand:
         """Begin a command on three streams, perhaps as the one whose ``terminal`` they are."""
         told, tells = os.pipe()
