@@ -114,17 +114,14 @@ def test_what_others_may_write_is_found(name: str, root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [MODULE, COMPILED, "pyvenv.cfg", "bin/airlock-offline", f"{SITE}/other/native.so"])
-def test_a_link_in_place_of_a_file_is_found(name: str, root: Path) -> None:
+def test_a_link_or_a_pipe_in_place_of_a_file_is_found_and_not_waited_for(name: str, root: Path) -> None:
     elsewhere = root.parent / "elsewhere"
     (root / name).rename(elsewhere)
     (root / name).symlink_to(elsewhere)
     assert ("KIT-INSTALLED", name) in _findings(root)
-
-
-def test_a_pipe_in_place_of_a_file_is_found_and_not_waited_for(root: Path) -> None:
-    (root / MODULE).unlink()
-    os.mkfifo(root / MODULE)
-    assert ("KIT-INSTALLED", MODULE) in _findings(root)
+    (root / name).unlink()
+    os.mkfifo(root / name)
+    assert ("KIT-INSTALLED", name) in _findings(root)
 
 
 @pytest.mark.parametrize("target", ["python3.11", "{root}/bin/airlock-offline", "../../elsewhere/python3"])

@@ -27,7 +27,7 @@ from erc7730.descriptor_world import formats, made
 from mutation.run import read_mutants
 from online.chain.alterations import CONTRACT_IS_STRICTER, GATE_IS_STRICTER
 from workspace import trusted_path
-from workspace.floors import floors
+from workspace.house import floors
 from workspace.man_pages import write_files
 from workspace.review_pages import review
 from workspace.service_pages import endpoints, errors, when_it_goes_wrong
