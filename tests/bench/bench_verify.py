@@ -27,15 +27,6 @@ NAIVE_COUNT = 150  # intents that the naive script hashes and recovers with what
 PURE_PYTHON = {"ECC_BACKEND_CLASS": "eth_keys.backends.NativeECCBackend"}
 
 
-class Batch(NamedTuple):
-    """The four files of a batch."""
-
-    plan: Path
-    deployment: Path
-    requests: Path
-    signatures: Path
-
-
 class Cost(NamedTuple):
     """What a process took: CPU time in seconds, peak memory in MiB."""
 
@@ -78,26 +69,18 @@ def in_turn(programs: dict[str, list[str]], runs: int, home: Path) -> dict[str, 
     return {name: median(found) for name, found in costs.items()}
 
 
-def batch_in(folder: Path, name: str) -> Batch:
-    """Return the files of a batch that has been made."""
-    return Batch(*(folder / f"{kind}-{name}" for kind in Batch._fields))
-
-
-def verify(batch: Batch, *, signatures: bool = True) -> list[str]:
+def verify(folder: Path, count: int, *, signatures: bool = True) -> list[str]:
     """Return the command that verifies a batch."""
-    files = ["--plan", str(batch.plan), "--deployment", str(batch.deployment)]
-    return [VERIFY, "verify", str(batch.requests), *files] + signatures * ["--signatures", str(batch.signatures)]
+    options = ["plan", "deployment", *(["signatures"] if signatures else [])]
+    files = [word for option in options for word in (f"--{option}", str(folder / f"{option}-{count}"))]
+    return [VERIFY, "verify", str(folder / f"requests-{count}"), *files]
 
 
-def naive(batch: Batch, *limit: str) -> list[str]:
-    """Return the command of the naive script."""
-    return [PYTHON, NAIVE, str(batch.requests), str(batch.signatures), *limit]
-
-
-def throughput(batch: Batch, home: Path) -> tuple[list[str], list[str]]:
+def throughput(folder: Path, home: Path) -> tuple[list[str], list[str]]:
     """Return the table of the batch, and what it means in a sentence."""
-    ours = in_turn({"Airlock": verify(batch)}, RUNS, home)["Airlock"]
-    theirs = median([run(naive(batch, str(NAIVE_COUNT)), home, PURE_PYTHON) for _ in range(3)])
+    ours = in_turn({"Airlock": verify(folder, COUNT)}, RUNS, home)["Airlock"]
+    naive = [PYTHON, NAIVE, *(str(folder / f"{kind}-{COUNT}") for kind in ("requests", "signatures")), str(NAIVE_COUNT)]
+    theirs = median([run(naive, home, PURE_PYTHON) for _ in range(3)])
     rows = [
         _line(f"Airlock: every check, plan and recovery of {COUNT} intents", ours, COUNT),
         _line(f"naive script: hash and recovery of {NAIVE_COUNT} of them", theirs, NAIVE_COUNT),
@@ -118,13 +101,13 @@ def _met(met: bool) -> str:
     return "aim met" if met else "aim not met"
 
 
-def start(batch: Batch, home: Path) -> tuple[list[str], list[str]]:
+def start(folder: Path, home: Path) -> tuple[list[str], list[str]]:
     """Return the table of start-up times, and what it means."""
     programs = {
         "`python -I -c pass`": [PYTHON, "-I", "-c", "pass"],
         '`python -I -c "import click"`': [PYTHON, "-I", "-c", "import click"],
-        "`airlock-offline verify`, one item": verify(batch, signatures=False),
-        "`airlock-offline verify`, one item and its signature": verify(batch),
+        "`airlock-offline verify`, one item": verify(folder, 1, signatures=False),
+        "`airlock-offline verify`, one item and its signature": verify(folder, 1),
     }
     found = in_turn(programs, START_RUNS, home)
     bare = next(iter(found.values())).cpu_s
@@ -144,8 +127,8 @@ def main() -> None:
         home = folder / "home"
         for count in (1, COUNT):
             run([PYTHON, MAKE_BATCH, name, str(count)], home, {"PYTHONPATH": str(Path(__file__).parents[1])})
-        rows, reading = throughput(batch_in(folder, str(COUNT)), home)
-        start_rows, start_reading = start(batch_in(folder, "1"), home)
+        rows, reading = throughput(folder, home)
+        start_rows, start_reading = start(folder, home)
     page = PAGE.format(
         machine="\n".join(machine("of which one is used", *LIBRARIES)),
         rows="\n".join(rows),
