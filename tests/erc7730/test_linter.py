@@ -39,15 +39,6 @@ def _format(files: Files, file: str, begin: str) -> tuple[dict[str, Any], str]:
     return shown, next(key for key in shown if key.startswith(f"{begin}("))
 
 
-def _renamed(begin: str, file: str, old: str, new: str) -> Callable[[Files], None]:
-    def change(files: Files) -> None:
-        shown, key = _format(files, file, begin)
-        assert old in key
-        shown[key.replace(old, new, 1)] = shown.pop(key)
-
-    return change
-
-
 def _field(begin: str, file: str, path: str, /, **changed: Any) -> Callable[[Files], None]:
     """Change members of a field; with none to change, take the field away."""
 
@@ -79,8 +70,6 @@ BAD: dict[str, tuple[str, Callable[[Files], None], str]] = {
         TRADING, _field("DelegateReq", TRADING, "expiry", path="expires"), "Invalid Display field"),
     "a path that the call does not have": (
         ROUTER, _field("setDelegate", ROUTER, "expiry", path="expires"), "Invalid display field"),
-    "a member of another name": (
-        TRADING, _renamed("CloseTradeReq", TRADING, "_wantedPrice", "_price"), "Invalid Display field"),
     "a function that is left out": (
         ROUTER, _without("removeDelegate", ROUTER), "Missing display format"),
     "a format that the standard does not have": (
