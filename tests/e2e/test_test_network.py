@@ -10,12 +10,11 @@ import pytest
 
 from commands import FinishedCommand
 from e2e.conftest import Ledger, ledger_fixture
-from e2e.test_second_venue import PLAN, outcome
-from e2e.test_third_venue import DELEGATE, DELEGATION, ThirdDesk
+from e2e.test_second_venue import outcome
+from e2e.test_third_venue import DELEGATE, DELEGATION, TRADER, ThirdDesk
 from third_venue import venue as third
 from third_venue.venue import ThirdVenue, third_venue
 
-TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 MAIN_CHAIN = 8453
 
 
@@ -54,24 +53,3 @@ def test_a_test_network_is_rehearsed_to_its_end_under_its_own_name(
     ended = desk.submit("--json")
     assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
     assert set(venue.delegates) == {DELEGATE}
-
-
-def test_without_the_name_the_software_ledger_signs_nothing_there(
-    tmp_path: Path, venue: ThirdVenue, ledger: Ledger
-) -> None:
-    desk = ThirdDesk(tmp_path, venue)
-    assert (ended := desk.fetch()).code == 0, ended.err
-    refused = desk.offline("trust", desk.path("deployment.json"), typed="Yes\n")
-    assert (refused.code, "answers come from a terminal" in refused.err) == (6, True), refused.err
-
-
-def test_a_plan_with_a_key_that_is_not_public_is_refused_before_it_is_written(
-    tmp_path: Path, venue: ThirdVenue
-) -> None:
-    desk = NamedDesk(tmp_path, venue)
-    desk.pin()
-    own = "0x5c886862AAbA7e342c8708190c42C14BD63e9058"
-    venue.trader = own
-    ended = desk.prepare("delegate", DELEGATION.replace(TRADER, own), plan=PLAN.replace("{trader}", own))
-    assert (ended.code, "SIGNER-PLANNED" in ended.err) == (3, True), ended.err
-    assert not desk.path("requests.json").exists()

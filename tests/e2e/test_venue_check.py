@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from commands import FinishedCommand, run_command
 from e2e.conftest import ONLINE, ROOT
 from e2e.test_second_venue import PLAN
-from e2e.test_third_venue import CODE, DELEGATE, DELEGATION
-from third_venue.venue import PROFILE, SERVICES, STORAGE, STRUCTS, USDC, ThirdVenue, third_venue
+from e2e.test_third_venue import CODE, DELEGATE, DELEGATION, TRADER, venue
+from third_venue.venue import PROFILE, SERVICES, STORAGE, STRUCTS, USDC, ThirdVenue
+
+__all__ = ["venue"]  # the fixture
 
 OWN: Any = PROFILE["structs"]
-TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
-
-
-@pytest.fixture
-def venue() -> Iterator[ThirdVenue]:
-    with third_venue(TRADER) as running:
-        yield running
 
 
 def write(folder: Path, services: str = SERVICES, profile: object = PROFILE, **plans: str) -> Path:
@@ -66,16 +58,6 @@ def test_what_would_be_signed_is_shown_and_nothing_is_sent_or_written(tmp_path: 
     assert not (tmp_path / "home").exists()
     posted = {asked.path for asked in venue.asked if asked.method != "GET"}
     assert posted == {"/v2/intents/delegate-set", "/v2/intents/referral-set-code", "/v2/token/approve"}
-
-
-def test_no_other_command_believes_what_was_checked(tmp_path: Path, venue: ThirdVenue) -> None:
-    files = write(tmp_path, delegate=DELEGATION)
-    assert check(tmp_path, files, venue).code == 0
-    words = ("prepare", files / "1.plan.toml", "-o", tmp_path / "requests.json")
-    ended = run_command(ONLINE, "--home", tmp_path / "home", *words)
-    assert (ended.code, "no deployment named 'second' was fetched" in " ".join(ended.err.split())) == (2, True), (
-        ended.err
-    )
 
 
 def test_every_mistake_of_every_file_is_told_with_its_place_and_the_venue_is_not_asked(

@@ -1,19 +1,16 @@
 """A third venue in the shapes of the public services: its relayer takes transactions, and its chain is there to be asked.
 
 Standard library, eth-account and eth-abi; it shares no line with the product, the rehearsal or the second venue. It executes
-an intent by the contract's own call alone (``setDelegateWithSig(bytes signature, bytes intent)`` and the like), when the
+a delegate's intent by the contract's own call alone (``setDelegateWithSig(bytes signature, bytes intent)``), when the
 signature recovers to the account that the encoding names. ``SERVICES`` is the whole of what it needs to be said.
 
 ====================== ==============================================================================================
 relayer                ``POST /relays`` takes ``{txParams {to, data, value, gasLimit, chainId, transactionType}, wallet}``
                        and gives ``{requestId}``; ``GET /relays/{id}``: ``{requestId, status, receipt {transactionHash,
                        status}}``, ``Inflight``, ``Finalised``, ``Failed``, and no block; 503 ``{"code": "RELAYER_BUSY"}``
-builder                a delegate's intent at ``/v2/intents/delegate-set``; registering a code at
-                       ``/v2/intents/referral-register-code``; every build takes ``trader``
+builder                a delegate's intent at ``/v2/intents/delegate-set``; every build takes ``trader``
 delegation read        ``/v2/delegation``, which names nobody
 pairs                  the flag is ``isPnlTypeAllowed``, 0 or 1
-TWAP service           ``/twaps/open`` takes a struct of its own, ``__reserved1`` sent as ``reserved1``
-core API               ``PUT /price-triggers/global-tp-{trader}-{pairIndex}-{index}`` takes ``UpdateTpSlReq``
 node                   JSON-RPC: blocks with their transactions, receipts, the contracts' nonce bitmaps
 ====================== ==============================================================================================
 """
@@ -140,24 +137,13 @@ BUSY_WORD = "RELAYER_BUSY"
 ROUTER, STORAGE, USDC, REFERRAL, RELAYER = (to_checksum_address(bytes([0xA0 + n]) * 20) for n in range(5))
 TRADING = {"name": "ThirdRouter", "version": "1", "chainId": CHAIN_ID, "verifyingContract": ROUTER}
 REFERRING = {"name": "ThirdReferral", "version": "1", "chainId": CHAIN_ID, "verifyingContract": REFERRAL}
-OPENED_S = 1_750_000_123
 TERMS = "The terms of the third venue."
-_SLOT = "address _trader,uint256 _pairIndex,uint256 _index,uint256 _openTimestamp,"
 STRUCTS = {
     "DelegateReq": "address trader,address delegate,uint256 expiry,uint256 deadline,string tnc,uint256 nonce",
     "SetTraderReferralCodeByUserReq": "bytes32 _code,address _referee,uint256 _deadline,uint256 _nonce",
-    "RegisterCodeReq": "bytes32 _code,address _referrer,uint256 _deadline,uint256 _nonce",
-    "CloseTradeReq": f"{_SLOT}uint256 _amount,uint256 _wantedPrice,uint256 _deadline,uint256 _nonce",
-    "TwapOpenOrder": "address trader,uint256 pairIndex,uint256 collateral,uint256 __reserved1,uint256 deadline,"
-    "uint256 nonce",
-    "UpdateTpSlReq": "address trader,uint256 pairIndex,uint256 index,uint256 tp,uint256 deadline,uint256 nonce",
 }
 ENCODED = {"DelegateReq": ("trader", "delegate", "expiry", "tnc", "deadline", "nonce")}
-WITH_SIG = {
-    "setDelegateWithSig(bytes,bytes)": ("DelegateReq", ROUTER),
-    "setTraderReferralCodeByUserWithSig(bytes,bytes)": ("SetTraderReferralCodeByUserReq", REFERRAL),
-    "registerCodeWithSig(bytes,bytes)": ("RegisterCodeReq", REFERRAL),
-}
+EXECUTING = "0x" + keccak(text="setDelegateWithSig(bytes,bytes)")[:4].hex()
 
 
 class Refused(Exception):
@@ -211,7 +197,7 @@ def _told(value: Any) -> Any:
 
 
 class ThirdVenue:
-    """Builder, market, relayer, TWAP service, core API and node under one port. What was taken is kept for a test."""
+    """Builder, relayer and node under one port. What was taken is kept for a test."""
 
     types = None
     """It has no second form: what it signs is what ships."""
@@ -223,14 +209,7 @@ class ThirdVenue:
         self.blocks: list[list[Mined]] = [[] for _ in range(8)]
         self.relayed: dict[str, dict[str, Any]] = {}
         self.delegates: dict[str, int] = {}
-        self.codes: dict[str, bytes] = {}
-        self.owners: dict[bytes, str] = {}
-        self.twaps: dict[str, dict[str, Any]] = {}
-        self.triggers: dict[str, dict[str, Any]] = {}
-        self.orders: dict[str, list[dict[str, Any]]] = {}
-        self.sent: dict[str, str] = {}
         self.on_relay: Callable[[dict[str, Any]], Any] | None = None
-        self.on_read: Callable[[dict[str, Any]], Any] | None = None
 
     def address(self, service: str) -> str:
         """Return the address of a service."""
@@ -238,7 +217,7 @@ class ThirdVenue:
 
     def posted(self, path: str) -> list[Any]:
         """Return the bodies that were posted to a path."""
-        return [each.fields for each in self.asked if each.method in ("POST", "PUT") and each.path == path]
+        return [each.fields for each in self.asked if each.method == "POST" and each.path == path]
 
     # ---- the chain -------------------------------------------------------------------------------------------------
 
@@ -249,38 +228,29 @@ class ThirdVenue:
         return made
 
     def execute(self, to: str, data: str) -> Mined:
-        """Execute a contract's call with a signature. Raises ``Refused``."""
-        known = {"0x" + keccak(text=name)[:4].hex(): found for name, found in WITH_SIG.items()}
-        struct, contract = known.get(data[:10], ("", ""))
-        if not struct or contract != to_checksum_address(to):
+        """Execute the contract's call with a signature. Raises ``Refused``."""
+        if (data[:10], to_checksum_address(to)) != (EXECUTING, ROUTER):
             raise Refused(400, "NO_SUCH_CALL")
         signature, intent = decode(["bytes", "bytes"], bytes.fromhex(data[10:]))
         if len(signature) != 65:
             raise Refused(400, "BAD_SIGNATURE")
-        message = self.take(struct, "0x" + intent.hex(), "0x" + signature.hex())
-        if struct == "DelegateReq":
-            self.delegates[message["delegate"]] = message["expiry"]
-        elif struct == "RegisterCodeReq":
-            self.owners[message["_code"]] = message["_referrer"]
-        else:
-            self.codes[message["_referee"]] = message["_code"]
+        message = self.take("0x" + intent.hex(), "0x" + signature.hex())
+        self.delegates[message["delegate"]] = message["expiry"]
         return self.mine(to, data)
 
-    def take(self, struct: str, data: str, signature: str) -> dict[str, Any]:
+    def take(self, data: str, signature: str) -> dict[str, Any]:
         """Return the message of a good signature, whose nonce is used from the next block on. Raises ``Refused``."""
-        names, kind = _kind(struct)
+        names, kind = _kind("DelegateReq")
         (values,) = decode([kind], bytes.fromhex(data[2:]))
-        kinds = dict(_members(struct))
+        kinds = dict(_members("DelegateReq"))
         message = {
             name: to_checksum_address(value) if kinds[name] == "address" else value
             for name, value in zip(names, values, strict=True)
         }
-        domain = REFERRING if "_code" in message else TRADING
-        signer = Account.recover_message(_signable(struct, message, domain), signature=bytes.fromhex(signature[2:]))
-        account = next(message[name] for name in ("trader", "_trader", "_referee", "_referrer") if name in message)
-        nonce = message["nonce" if "nonce" in message else "_nonce"]
-        place = (str(domain["verifyingContract"]), int(nonce))
-        if signer != account or account != self.trader:
+        signable = _signable("DelegateReq", message, TRADING)
+        signer = Account.recover_message(signable, signature=bytes.fromhex(signature[2:]))
+        place = (ROUTER, int(message["nonce"]))
+        if signer != message["trader"] or signer != self.trader:
             raise Refused(400, "BAD_SIGNER")
         if place in self.used:
             raise Refused(400, "NONCE_USED")
@@ -332,8 +302,6 @@ class ThirdVenue:
         fields: dict[str, Any] = asked.fields
         builds = {
             "/v2/intents/delegate-set": "DelegateReq", "/v2/intents/referral-set-code": "SetTraderReferralCodeByUserReq",
-            "/v2/intents/referral-register-code": "RegisterCodeReq", "/v2/intents/close": "CloseTradeReq",
-            "/v2/intents/twap-open": "TwapOpenOrder", "/v2/intents/tpsl-update": "UpdateTpSlReq",
         }  # fmt: skip
         if asked.path in builds:
             return self._intent(builds[asked.path], fields)
@@ -346,14 +314,6 @@ class ThirdVenue:
                 "to": USDC, "from": self.trader, "data": "0x" + data.hex(), "value": "0x0", "chainId": CHAIN_ID,
                 "description": "approve", "meta": meta,
             }  # fmt: skip
-        if asked.path == "/v2/relay":
-            told = "0x" + keccak(hexstr=fields["rawTransaction"]).hex()
-            self.sent[told] = fields["rawTransaction"]
-            self.blocks.append([Mined(told, len(self.blocks), ROUTER, fields["rawTransaction"])])
-            return {"hash": told}
-        if asked.path.startswith("/v2/relay/"):
-            told = asked.path.rpartition("/")[2]
-            return {"hash": told, "status": "confirmed" if told in self.sent else "pending", "blockNumber": 9}
         reads: dict[str, Callable[[dict[str, Any]], Any]] = {
             "/ready": lambda _: {"ready": True}, "/v2/meta": self._meta, "/v2/pairs": self._pairs,
             "/v2/positions": self._positions,
@@ -385,12 +345,8 @@ class ThirdVenue:
         pairs = [("BTC/USD", 0), ("ETH/USD", 0), ("BTC_PNL/USD", 1)]
         return [{"index": n, "symbol": name, "isPnlTypeAllowed": pnl, **more} for n, (name, pnl) in enumerate(pairs)]
 
-    def _positions(self, fields: dict[str, Any]) -> Any:
-        trade = {
-            "trader": fields["trader"], "pairIndex": "0", "index": "0", "initialPosToken": "100000000", "buy": True,
-            "openPrice": "640000000000000", "leverage": "100000000000", "timestamp": str(OPENED_S),
-        }  # fmt: skip
-        return {"trades": [] if self.orders else [{"trade": trade}], "orders": []}
+    def _positions(self, _: dict[str, Any]) -> Any:
+        return {"trades": [], "orders": []}
 
     def _delegation(self, fields: dict[str, Any]) -> Any:
         until = self.delegates.get(to_checksum_address(fields["delegate"]), 0)
@@ -409,10 +365,8 @@ class ThirdVenue:
 
     def _referral(self, fields: dict[str, Any]) -> Any:
         if "code" in fields:
-            owner = self.owners.get(fields["code"].encode().ljust(32, b"\0"), "0x" + "00" * 20)
-            return {"code": fields["code"], "owner": owner, "isPrivate": False}
-        code = self.codes.get(to_checksum_address(fields["trader"]), b"")
-        return {"trader": fields["trader"], "code": "0x" + code.rjust(32, b"\0").hex()}
+            return {"code": fields["code"], "owner": "0x" + "00" * 20, "isPrivate": False}
+        return {"trader": fields["trader"], "code": "0x" + "00" * 32}
 
     def _intent(self, struct: str, fields: dict[str, Any]) -> Any:
         nonce = int(fields.get("nonce", secrets.randbelow(2**250)))
@@ -425,38 +379,18 @@ class ThirdVenue:
                 "trader": trader, "delegate": fields["delegate"], "expiry": int(fields["expirySeconds"]),
                 "deadline": deadline, "tnc": TERMS, "nonce": nonce,
             }  # fmt: skip
-        elif struct == "CloseTradeReq":
-            message = {
-                "_trader": trader, "_pairIndex": int(fields["pairIndex"]), "_index": int(fields["tradeIndex"]),
-                "_openTimestamp": OPENED_S, "_amount": int(Decimal(fields["collateralToCloseUsdc"]).scaleb(6)),
-                "_wantedPrice": 640_000_000_000_000, "_deadline": deadline, "_nonce": nonce,
-            }  # fmt: skip
-        elif struct == "TwapOpenOrder":
-            message = {
-                "trader": trader, "pairIndex": int(fields["pairIndex"]),
-                "collateral": int(Decimal(fields["collateralUsdc"]).scaleb(6)), "__reserved1": 0, "deadline": deadline,
-                "nonce": nonce,
-            }  # fmt: skip
-        elif struct == "UpdateTpSlReq":
-            message = {
-                "trader": trader, "pairIndex": int(fields["pairIndex"]), "index": 0,
-                "tp": int(Decimal(fields["takeProfit"]).scaleb(10)), "deadline": deadline, "nonce": nonce,
-            }  # fmt: skip
         else:
-            account = "_referee" if struct.startswith("Set") else "_referrer"
-            message = {"_code": code, account: trader, "_deadline": deadline, "_nonce": nonce}
+            message = {"_code": code, "_referee": trader, "_deadline": deadline, "_nonce": nonce}
         domain = REFERRING if "_code" in message else TRADING
         signable = _signable(struct, message, domain)
         names, kind = _kind(struct)
-        rule = "trader-or-delegate" if message.keys() & {"_trader", "_code"} else "trader-only"
-        meta = {"pair": "BTC/USD", "pairIndex": 0} if struct == "CloseTradeReq" else {}
+        rule = "trader-or-delegate" if "_code" in message else "trader-only"
         return {
             "intent": struct, "signerRule": rule, "domain": domain, "primaryType": struct,
             "types": {struct: [{"name": name, "type": kind} for name, kind in _members(struct)]},
             "message": {name: _told(value) for name, value in message.items()},
             "digest": "0x" + keccak(b"\x19" + signable.version + signable.header + signable.body).hex(),
             "encodedIntent": "0x" + encode([kind], [tuple(message[name] for name in names)]).hex(),
-            **({"meta": meta} if meta else {}),
         }  # fmt: skip
 
     # ---- what executes ---------------------------------------------------------------------------------------------
@@ -466,8 +400,6 @@ class ThirdVenue:
             told = self.relayed.get(asked.path.rpartition("/")[2])
             if told is None:
                 raise Refused(404, "NOT_FOUND")
-            if self.on_read is not None:
-                return self.on_read(told)
             looked, told["looked"] = told.get("looked", 0), told.get("looked", 0) + 1
             shown = {name: told[name] for name in ("requestId", "status", "receipt") if name in told}
             return shown if looked else {"requestId": told["requestId"], "status": "Inflight"}
@@ -490,62 +422,6 @@ class ThirdVenue:
         receipt = {"transactionHash": mined.tx_hash, "status": 1}
         self.relayed[name] = {"requestId": name, "status": "Finalised", "receipt": receipt}
         return {"requestId": name}
-
-    def twap(self, asked: Asked) -> Any:
-        if (asked.method, asked.path) != ("POST", "/twaps/open"):
-            raise Refused(404, "NOT_FOUND")
-        sent = asked.fields
-        message = {
-            "trader": sent["trader"], "pairIndex": sent["pairIndex"], "collateral": int(sent["collateral"]),
-            "__reserved1": int(sent["reserved1"]), "deadline": int(sent["deadline"]), "nonce": int(sent["nonce"]),
-        }  # fmt: skip
-        names, kind = _kind("TwapOpenOrder")
-        data = encode([kind], [tuple(message[name] for name in names)])
-        self.take("TwapOpenOrder", "0x" + data.hex(), sent["signature"])
-        mined = self.mine(ROUTER, "0x" + data.hex())
-        self.twaps["7"] = message
-        return {"twapId": 7, "transactionHash": mined.tx_hash, "blockNumber": mined.block}
-
-    def core(self, asked: Asked) -> Any:
-        if asked.method != "PUT" or asked.path != f"/price-triggers/global-tp-{self.trader}-0-0":
-            raise Refused(404, "NOT_FOUND")
-        message = self.take("UpdateTpSlReq", asked.fields["userIntent"], asked.fields["signedMessage"])
-        self.triggers["e-2"] = message
-        return {"success": True, "result": {"oldEntityId": "e-1", "newEntityId": "e-2"}}
-
-    def market(self, asked: Asked) -> Any:
-        if asked.method == "GET":
-            return {"events": self.orders[asked.path.split("/")[2]]}
-        erc712 = asked.fields["erc712"]
-        message = self.take("CloseTradeReq", erc712["userIntent"], erc712["userSignature"])
-        self.blocks.append([])  # of the operator's transaction, in which the nonce is used
-        name, tx = secrets.token_hex(10), {"transactionHash": "0x" + "ab" * 32}
-        flags = {"open": False, "isPnl": False}
-        self.orders[name] = [
-            {"seq": seq, "type": kind, "payload": payload, "at": time.time_ns() // 1_000_000}
-            for seq, (kind, payload) in enumerate(
-                [
-                    ("MarketOrderAccepted", {"trackingId": name}),
-                    (
-                        "MarketOrderInitiated",
-                        {"orderId": 7, "trader": self.trader, "pairIndex": 0, "isBuy": True, **flags, **tx},
-                    ),
-                    (
-                        "MarketOrderExecuted",
-                        {
-                            "orderId": 7,
-                            "price": str(message["_wantedPrice"]),
-                            "positionSizeUSDC": "1000000000",
-                            "percentProfit": "0",
-                            "usdcSentToTrader": str(message["_amount"]),
-                            **flags,
-                            **tx,
-                        },
-                    ),
-                ]
-            )
-        ]
-        return self.orders[name]
 
 
 class _Handler(QuietHandler):
@@ -574,9 +450,6 @@ class _Handler(QuietHandler):
             return
         if isinstance(told, tuple):
             self._send(*told)
-        elif service == "market" and self.command == "POST":
-            lines = [f"event: {e['type']}\nid: {e['seq']}\ndata: {json.dumps(e['payload'])}\n\n" for e in told]
-            self.reply(200, "text/event-stream", "".join(lines).encode())
         elif service == "builder":
             self._send(200, {"ok": True, "data": told})
         elif service == "node":
@@ -584,11 +457,8 @@ class _Handler(QuietHandler):
         else:
             self._send(200, told)
 
-    def _send(self, status: int, document: Any, location: str = "") -> None:
-        page = isinstance(document, str)
-        data = document.encode() if isinstance(document, str) else json.dumps(document).encode()
-        headers = {"location": location} if location else {}
-        self.reply(status, "text/html" if page else "application/json", data, headers)
+    def _send(self, status: int, document: Any) -> None:
+        self.reply_json(document, status)
 
 
 @contextmanager
