@@ -81,3 +81,13 @@ def test_a_busy_word_that_is_a_lie_cannot_have_it_executed_twice(desk: ThirdDesk
     ended = desk.submit("--json")
     assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
     assert len(desk.venue.posted("/relays")) == 1
+
+
+def test_an_own_struct_without_a_body_is_refused_before_anybody_signs(tmp_path: Path, venue: ThirdVenue) -> None:
+    desk = ThirdDesk(tmp_path, venue)
+    before, _, after = SERVICES.partition("[bodies.twap-TwapOpenOrder]")
+    desk.path("online/services.toml").write_text(before + after[after.index("[bodies.") :])
+    ended = desk.fetch()
+    told = " ".join(ended.err.split())
+    assert (ended.code, "TwapOpenOrder could not be delivered" in told) == (2, True), told
+    assert not desk.path("deployment.json").exists()
