@@ -11,11 +11,8 @@ import pytest
 from commands import FinishedCommand
 from e2e.conftest import Ledger, ledger_fixture
 from e2e.test_second_venue import outcome
-from e2e.test_third_venue import DELEGATE, DELEGATION, TRADER, ThirdDesk
-from third_venue import venue as third
+from e2e.test_third_venue import DELEGATE, DELEGATION, ThirdDesk
 from third_venue.venue import ThirdVenue, third_venue
-
-MAIN_CHAIN = 8453
 
 
 class NamedDesk(ThirdDesk):
@@ -27,11 +24,8 @@ class NamedDesk(ThirdDesk):
 
 
 @pytest.fixture
-def venue(monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdVenue]:
-    monkeypatch.setattr(third, "CHAIN_ID", MAIN_CHAIN)
-    for domain in (third.TRADING, third.REFERRING):
-        monkeypatch.setitem(domain, "chainId", MAIN_CHAIN)
-    with third_venue(TRADER) as running:
+def venue() -> Iterator[ThirdVenue]:
+    with third_venue("--chain", "8453") as running:
         yield running
 
 
@@ -52,4 +46,4 @@ def test_a_test_network_is_rehearsed_to_its_end_under_its_own_name(
     assert "worth nothing" not in ended.err
     ended = desk.submit("--json")
     assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
-    assert set(venue.delegates) == {DELEGATE}
+    assert venue.delegates == {DELEGATE}

@@ -5,7 +5,7 @@ Who wrote it had seen neither Airlock's code nor its rehearsal. It checks what i
 One process, 127.0.0.1 only. One port; the services stand under /builder, /market, /relayer, /twap, /core, and the node under /rpc.
 Choices that what is public leaves open are marked OPEN.
 
-    python venue.py [--strict-nonce]
+    python venue.py [--chain 31337] [--strict-nonce]
 """
 import argparse, copy, json, sys, threading, time, traceback, uuid, secrets
 from decimal import Decimal
@@ -19,7 +19,13 @@ from eth_keys import keys
 from eth_utils import keccak, to_checksum_address
 from hexbytes import HexBytes
 
-CHAIN_ID = 31337
+ARGS = argparse.ArgumentParser()
+ARGS.add_argument("--chain", type=int, default=31337)
+ARGS.add_argument("--strict-nonce", action="store_true", help="the nonce read takes trader and check, nothing else")
+OPT = ARGS.parse_args()
+OPT.relay_type2 = "router"      # type 2 goes to the router alone
+OPT.busy = OPT.lies = False     # the relayer says that it is busy; and had taken it all the same
+CHAIN_ID, ASKED = OPT.chain, []
 PRICE, USDC6 = 10 ** 10, 10 ** 6
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 
@@ -774,6 +780,12 @@ def r_delegation(b):
     return {"isEnabled": on, "expiry": e, "canDelegatedAction": on, "canSignIntents": on}
 
 
+def r_referral(b):
+    if "code" in b:
+        return {"code": b["code"], "owner": CHAIN.state.codes.get(code_of(b["code"]), "0x" + "00" * 20), "isPrivate": False}
+    return {"trader": b["trader"], "code": "0x" + CHAIN.state.adopted.get(address(b["trader"], "trader"), b"\0" * 32).hex()}
+
+
 RELAYED = {}
 
 
@@ -802,6 +814,7 @@ def relay_get(h):
 
 BUILDER = {
     "/v2/meta": r_meta, "/v2/pairs": r_pairs, "/v2/positions": r_positions, "/v2/nonce": r_nonce, "/v2/delegation": r_delegation,
+    "/v2/reads/referral": r_referral,
     "/v2/intents/open": b_open, "/v2/intents/close": b_close, "/v2/intents/tpsl-partial": b_tpsl, "/v2/intents/twap-cancel": b_twap_cancel,
     "/v2/intents/referral-set-code": b_set_code, "/v2/intents/referral-register-code": b_register, "/v2/intents/delegate-set": b_delegate,
     "/v2/intents/twap-open": b_twap_open, "/v2/intents/tpsl-global": b_update_tpsl,
@@ -1033,6 +1046,8 @@ class Handler(BaseHTTPRequestHandler):
         if service == "rpc":
             return self.rpc(b)
         log(f"{method} {self.path[:110]}")
+        if service != "_venue":
+            ASKED.append([method, service, path, b])
         if service == "builder":
             if path == "/ready":
                 return self.answer(200, {"ok": True, "data": {"ready": True, "components": {}}})
@@ -1045,7 +1060,9 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, {"ok": True, "data": BUILDER[path](b)})
         if service == "relayer":
             if path == "/relays" and method == "POST":
-                return self.answer(201, relays_post(b))
+                if OPT.lies or not OPT.busy:
+                    taken = relays_post(b)
+                return self.answer(503, {"code": "RELAYER_BUSY"}) if OPT.busy else self.answer(201, taken)
             if path.startswith("/relays/") and method == "GET":
                 r = RELAYS.get(path.rsplit("/", 1)[1])
                 if not r:
@@ -1067,7 +1084,7 @@ class Handler(BaseHTTPRequestHandler):
         if service == "_venue":      # for the script that plays the ceremonies, no part of the venue
             for k, v in b.items():
                 setattr(OPT, k, v)
-            return self.answer(200, {})
+            return self.answer(200, {"asked": ASKED})
         raise Bad(404, "Not Found", f"Cannot {method} {self.path}")
 
     def stream(self, job):
@@ -1102,23 +1119,16 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(200, out)
 
 
-OPT = None
-
-
 class Server(ThreadingHTTPServer):
     daemon_threads = True
 
 
 def main():
-    global CHAIN, OPT
-    p = argparse.ArgumentParser()
-    p.add_argument("--strict-nonce", action="store_true", help="the nonce read takes trader and check, nothing else")
-    OPT = p.parse_args()
-    OPT.relay_type2 = "router"      # type 2 goes to the router alone
+    global CHAIN
     CHAIN = Chain()
     s = Server(("127.0.0.1", 0), Handler)
     base = f"http://127.0.0.1:{s.server_port}"
-    print(json.dumps({"port": s.server_port, "builder": base + "/builder", "market": base + "/market", "relayer": base + "/relayer", "twap": base + "/twap",
+    print(json.dumps({"url": base, "builder": base + "/builder", "market": base + "/market", "relayer": base + "/relayer", "twap": base + "/twap",
                       "core": base + "/core", "rpc": base + "/rpc", "trader": TRADER, "router": ROUTER, "referral": REFERRAL}), flush=True)
 
     def beat():
