@@ -199,17 +199,6 @@ def test_what_is_pinned_is_shown_in_words_and_a_change_of_it_old_beside_new(tmp_
     assert "  signed: DelegateReq: member tnc removed" in declined.err
 
 
-def test_a_profile_that_is_refused_writes_nothing(tmp_path: Path) -> None:
-    with second_venue(TRADER, types=OTHER) as running:
-        desk = Desk(tmp_path, running)
-        desk.profile = {
-            **PROFILE,
-            "calls": {"claimTokens": {"signature": "transferOwnership(address to)", "leaves": {}}},
-        }
-        ended = desk.fetch()
-    assert (ended.code, "DOC-VENUE" in ended.err, desk.path("deployment.json").exists()) == (4, True, False), ended.err
-
-
 # ---- the whole way ---------------------------------------------------------------------------------------------------
 
 
@@ -252,14 +241,6 @@ def test_a_venue_that_describes_itself_otherwise_is_pinned_and_used(tmp_path: Pa
         ]
         ended = desk.whole_way(ledger, "increase-coin", INCREASE)  # by the venue's own slippage
         assert (ended.code, outcome(ended)["state"]) == (0, "FILLED"), ended.out + ended.err
-        trigger = (
-            f'trader = "{TRADER}"\npair = "ETH/USD"\ntradeIndex = 0\nkind = "take_profit"\nside = "short"\n'
-            'coinExposure = "0.1"\ntriggerType = "percentage"\npercentage = "15"\n'
-        )
-        ended = desk.whole_way(ledger, "tpsl-partial", trigger)
-        assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
-        ended = desk.online("meta")
-        assert ended.code == 0, ended.out + ended.err
 
 
 INCREASE = (
@@ -302,24 +283,6 @@ def test_a_twap_is_cancelled(desk: Desk, ledger: Ledger) -> None:
     assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
     if isinstance(desk.venue, OtherSpeech):  # 202, {"queued": true}: it is asked for
         assert desk.venue.paths("GET").count("/twaps/41") == 3  # the last one reads back what became of it
-
-
-def test_a_cancellation_that_was_only_taken_stays_open_where_no_read_of_it_is_known(
-    tmp_path: Path, ledger: Ledger
-) -> None:
-    with second_venue(TRADER, types=TYPES, speaking=OtherSpeech) as running:
-        desk = Desk(tmp_path, running)
-        services = desk.path("online/services.toml")
-        services.write_text(SERVICES.replace('twap-status = "/twaps/{id}"\n', ""))
-        desk.pin()
-        ended = desk.whole_way(ledger, "twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
-        assert (ended.code, outcome(ended)["state"]) == (9, "ACCEPTED"), ended.out + ended.err
-        told = " ".join(str(outcome(ended)["reason"]).split())
-        assert "by the service's word its nonce is used, which proves nothing: it may still be executed" in told
-        services.write_text(SERVICES)
-        again = desk.online("follow", "--json")
-        assert (again.code, outcome(again)["state"]) == (0, "CONFIRMED"), again.out + again.err
-        assert desk.venue.paths("POST").count("/twaps/cancel") == 1
 
 
 def test_a_delegate_is_registered(desk: Desk, ledger: Ledger) -> None:
@@ -410,14 +373,12 @@ def test_terms_that_the_plan_fixes_and_the_venue_does_not_sign_are_refused(tmp_p
 
 def test_the_limit_of_rate_is_kept_so_that_nothing_is_answered_by_429(spoken: Desk) -> None:
     before = len(spoken.venue.asked)
-    assert spoken.prepare("twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n').code == 0
+    ended = spoken.prepare("twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
+    assert ended.code == 0, ended.err
     assert isinstance(spoken.venue, OtherSpeech)
     assert (len(spoken.venue.asked) - before >= 3, spoken.venue.too_soon) == (True, 0)
-
-
-def test_what_is_expected_beside_a_payload_is_recorded_and_not_told_each_time(spoken: Desk) -> None:
-    ended = spoken.prepare("twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
-    assert (ended.code, "the builder also sent" in ended.err) == (0, False), ended.err
+    # what the services file expects beside a payload is recorded, and not told each time
+    assert "the builder also sent" not in ended.err
     assert "expiresAt" in spoken.path("online/transcript.jsonl").read_text()
 
 
@@ -433,18 +394,13 @@ def test_doctor_and_the_record_of_a_sending_name_the_fingerprint(spoken: Desk, l
     assert f'"services":"{mark}"' in spoken.path("online/transcript.jsonl").read_text().replace(": ", ":")
 
 
-@pytest.mark.parametrize(
-    ("word", "state", "code"), [("success", "CONFIRMED", 0), ("failed", "ACCEPTED", 9), ("queued", "ACCEPTED", 9)]
-)
-def test_a_word_that_says_failure_ends_nothing_and_nobody_is_told_to_sign_again(
-    spoken: Desk, ledger: Ledger, word: str, state: str, code: int
-) -> None:
-    spoken.venue.relay_says = word
+def test_a_word_that_says_failure_ends_nothing_and_nobody_is_told_to_sign_again(spoken: Desk, ledger: Ledger) -> None:
+    spoken.venue.relay_says = "failed"
     assert spoken.prepare("claim-keeper-rewards", TRANSACTIONS["claim-keeper-rewards"], *BY_HAND).code == 0
     assert spoken.sign(ledger).code == 0
     ended = spoken.submit("--patience", 2, "--json")
     told = ended.out + ended.err
-    assert (ended.code, outcome(ended)["state"]) == (code, state), told
+    assert (ended.code, outcome(ended)["state"]) == (9, "ACCEPTED"), told
     assert ("sign a new" in told, "sign again" in told, "FILLED" in told) == (False, False, False)
 
 

@@ -27,17 +27,6 @@ def _trust(desk: BothMachines, text: str) -> FinishedCommand:
     return desk.offline("trust", own, "--json", typed="Yes\n")
 
 
-@pytest.mark.parametrize("name", ["bytes33", "function", "Move$Req"])
-def test_a_struct_that_is_named_like_a_type_is_not_hashed(desk: BothMachines, name: str) -> None:
-    document = {
-        "types": {"Order": [{"name": "x", "type": name}], name: [{"name": "y", "type": "uint256"}]},
-        "primaryType": "Order", "domain": {"name": "d"}, "message": {"x": {"y": "1"}},
-    }  # fmt: skip
-    desk.path("typed.json").write_text(json.dumps(document))
-    ended = desk.offline("digest", desk.path("typed.json"))
-    assert (ended.code, "TYPES-FORM" in ended.err, ended.out) == (3, True, "")
-
-
 WIDE = "MoveReq(address trader,uint256 until,uint256 nonce,uint24 fee,int40 tick)"
 PLAN = """format = "airlock/plan@1"
 

@@ -19,16 +19,6 @@ from e2e.transaction_requests import FILLED, write_transaction
 from shared.token_records import MAINNET_USDC, USDC_RECORD
 
 
-def test_with_blind_signing_off_the_ledger_refuses_calldata_and_the_message_names_the_setting(
-    desk: BothMachines, ledger: Ledger
-) -> None:
-    plan, requests, _ = write_transaction(desk.folder, desk.path("deployment.json"))
-    words = ("sign", requests, "--plan", plan, "-o", desk.path("out.json"), "--emulator", ledger.port)
-    ended = desk.offline(*words, typed="Yes\n" * 3)
-    assert (ended.code, "Blind signing" in ended.err) == (5, True), ended.err
-    assert not desk.path("out.json").exists()
-
-
 def told_deployment(desk: BothMachines, record: bytes) -> Path:
     """Pin a deployment on Ethereum, whose USDC a Ledger is told of; ``trust`` pins no rehearsal on a real chain."""
     document = json.loads(desk.path("deployment.json").read_bytes())

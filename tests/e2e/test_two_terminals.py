@@ -1,6 +1,7 @@
 """The installed commands beside each other on one home: two `sign`, a `seal`, a `compare`, a `preflight`, and one signature.
 
-Each is started and answered at moments that its number decides.
+Each is started and answered at moments that its number decides. A seal is over the transcript as it is: what was recorded
+meanwhile makes it void, and never the transcript.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from airlock_shared.ceremony.seals import SEALED, VOID
 from draws import draws
 from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
 from shared.make_payloads import seal
@@ -139,3 +141,45 @@ def test_two_terminals_sign_a_step_once(desk: BothMachines, ledgers: list[Ledger
             capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
         assert verified.returncode == 0, (seed, verified.stderr, told)
+
+
+# ---- a seal, and what is recorded while it is made -----------------------------------------------------------------
+
+
+def _until_asked(process: subprocess.Popen[str]) -> str:
+    """Read what a command says until it asks."""
+    assert process.stderr is not None
+    said = ""
+    while not said.endswith("Type Yes to go on, no to stop: "):
+        read = process.stderr.read(1)
+        assert read, f"it ended without a question: {said}"
+        said += read
+    return said
+
+
+def _answer(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("Yes\n")
+    process.stdin.flush()
+
+
+def test_a_command_that_records_while_the_seal_is_made_makes_it_void_and_it_is_asked_again(
+    desk: BothMachines, ledger: Ledger
+) -> None:
+    plan, home = desk.write_plan("referral-code"), desk.path("offline-home")
+    words = ("--home", home, "transcript", "seal", "--plan", plan, "--emulator", ledger.port)
+    pipe = subprocess.PIPE
+    with subprocess.Popen([str(OFFLINE), *map(str, words)], stdin=pipe, stdout=pipe, stderr=pipe, text=True) as sealing:
+        _until_asked(sealing)
+        desk.state_time()  # recorded beside it, without waiting for the seal
+        _answer(sealing)
+        assert "This seal is void" in _until_asked(sealing)
+        _answer(sealing)
+        _, err = sealing.communicate(timeout=60)
+        assert sealing.returncode == 0, err
+    assert "Sealed." in err
+    entries = [json.loads(line) for line in (home / "transcript.jsonl").read_text().splitlines()]
+    assert [entry["event"] for entry in entries][-2:] == [VOID, SEALED]
+    verified = desk.offline("transcript", "verify", "--plan", plan, "--json")
+    assert verified.code == 0, verified.err
+    assert [seal["entries"] for seal in verified.json()["seals"]] == [len(entries) - 1]
