@@ -52,11 +52,14 @@ class Day:
     def ceremony(self, run: Run, *words: object) -> FinishedCommand:
         return run("ceremony", *words, "--plan", self.plan, typed="Yes\n" * 3)
 
-    def hold(self) -> None:
-        """Do all of it, with every checkpoint confirmed on both machines."""
-        desk = self.desk
-        for run in (desk.online, desk.offline):
+    def begin(self) -> None:
+        for run in (self.desk.online, self.desk.offline):
             assert self.ceremony(run, "begin", *PEOPLE).code == 0
+
+    def work(self) -> None:
+        """Do all of it; nothing is confirmed."""
+        desk = self.desk
+        self.begin()
         assert desk.online("prepare", self.plan, "-o", self.requests).code == 0
         watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         assert desk.offline("preflight", "--time", watch, "--uncertainty", "60", *self.emulator).code == 0
@@ -64,6 +67,11 @@ class Day:
         assert self.sign().code == 0
         assert desk.online("submit", self.signatures).code == 0
         assert self.seal().code == 0
+
+    def hold(self) -> None:
+        """Do all of it, with every checkpoint confirmed on both machines."""
+        desk = self.desk
+        self.work()
         for run in (desk.online, desk.offline):
             for row in self.ceremony(run, "show", "--json").json()["checkpoints"]:
                 assert self.ceremony(run, "compare", row["checkpoint"], *EVERYBODY).code == 0

@@ -16,114 +16,78 @@ from airlock_offline.home import OfflineHome
 from airlock_shared.checks.times import STATED
 from commands import FinishedCommand
 from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.test_report import PEOPLE, Day
 from shared.make_payloads import seal
 
 # ---- the people of a ceremony ---------------------------------------------------------------------------------------
 
-PEOPLE = (
-    "--role", "signer=Ada Lovelace", "--role", "facilitator=Grace Hopper", "--role", "witness=Mary Somerville",
-)  # fmt: skip
 WITHOUT_WITNESS = ("--by", "signer", "--by", "facilitator")
-Run = Callable[..., FinishedCommand]
-_YES = "Yes\n" * 4
 
 
-def _write_plan(desk: BothMachines) -> Path:
-    """Write a rehearsal's plan that names three roles."""
-    path = desk.write_plan("referral-code")
-    text, count = re.subn(r"(?m)^roles = .*$", 'roles = ["signer", "facilitator", "witness"]', path.read_text())
-    assert count == 1
-    path.write_text(text)
-    return path
+@pytest.fixture
+def day(desk: BothMachines, ledger: Ledger) -> Day:
+    """Return a day that has not begun, whose plan names three roles."""
+    return Day(desk, ledger, "referral-code")
 
 
-def test_a_plan_that_requires_a_witness_is_signed_in_its_open_ceremony_alone(
-    desk: BothMachines, ledger: Ledger
-) -> None:
-    plan, requests, signatures = _write_plan(desk), desk.path("requests.json"), desk.path("signatures.json")
-    plan.write_text(plan.read_text().replace("roles = [", 'witness = "required"\nroles = ['))
-    assert desk.online("prepare", plan, "-o", requests).code == 0
-    words = ("sign", requests, "--plan", plan, "-o", signatures, "--emulator", ledger.port)
-    refused = desk.offline(*words, typed=_YES)
-    assert (refused.code, "PLAN-PEOPLE" in refused.err, signatures.exists()) == (3, True, False), refused.err
-    alone = _ceremony(desk.offline, "begin", *PEOPLE[:4], "--role", "witness=", plan=plan)
+def test_a_plan_that_requires_a_witness_is_signed_in_its_open_ceremony_alone(desk: BothMachines, day: Day) -> None:
+    day.plan.write_text(day.plan.read_text().replace("roles = [", 'witness = "required"\nroles = ['))
+    assert desk.online("prepare", day.plan, "-o", day.requests).code == 0
+    refused = day.sign()
+    assert (refused.code, "PLAN-PEOPLE" in refused.err, day.signatures.exists()) == (3, True, False), refused.err
+    alone = day.ceremony(desk.offline, "begin", *PEOPLE[:4], "--role", "witness=")
     assert (alone.code, "ROLE-TEXT" in alone.err) == (3, True), alone.err
-    assert _ceremony(desk.offline, "begin", *PEOPLE, plan=plan).code == 0
-    signed = desk.offline(*words, typed=_YES)
-    assert (signed.code, signatures.exists(), "compared this plan with" in signed.err) == (0, True, True), signed.err
+    assert day.ceremony(desk.offline, "begin", *PEOPLE).code == 0
+    signed = day.sign()
+    assert (signed.code, day.signatures.exists(), "compared this plan with" in signed.err) == (0, True, True), (
+        signed.err
+    )
 
 
-def _ceremony(run: Run, *words: object, plan: Path, typed: str = "Yes\n" * 3) -> FinishedCommand:
-    return run("ceremony", *words, "--plan", plan, typed=typed)
-
-
-def _begin(desk: BothMachines, plan: Path) -> None:
-    for run in (desk.online, desk.offline):
-        assert _ceremony(run, "begin", *PEOPLE, plan=plan).code == 0
-
-
-def test_a_no_at_the_pin_the_address_and_the_seal_is_on_record(desk: BothMachines, ledger: Ledger) -> None:
-    plan, again, urls = _write_plan(desk), desk.path("again.json"), desk.services
+def test_a_no_at_the_pin_the_address_and_the_seal_is_on_record(desk: BothMachines, ledger: Ledger, day: Day) -> None:
+    again, urls = desk.path("again.json"), desk.services
     refusing = start_ledger("--fault", "refuse")
-    _begin(desk, plan)
+    day.begin()
     words = ("--builder", urls.builder_url, "--batched-market", urls.batched_url)  # fewer services: another deployment
     assert desk.online("deployment", "fetch", "--name", "rehearsal", *words, "-o", again).code == 0
-    assert desk.offline("trust", again, "--plan", plan, typed="n\n").code == 6
-    assert desk.offline("address", "--plan", plan, "--confirm", "--emulator", refusing.port).code == 6
+    assert desk.offline("trust", again, "--plan", day.plan, typed="n\n").code == 6
+    assert desk.offline("address", "--plan", day.plan, "--confirm", "--emulator", refusing.port).code == 6
     stop_ledger(refusing)
-    assert desk.offline("transcript", "seal", "--plan", plan, "--emulator", ledger.port, typed="n\n").code == 6
-    shown = _ceremony(desk.offline, "show", plan=plan).out
+    assert desk.offline("transcript", "seal", "--plan", day.plan, "--emulator", ledger.port, typed="n\n").code == 6
+    shown = day.ceremony(desk.offline, "show").out
     assert re.findall(r"checkpoint (\w+), by signer", shown) == ["deployment", "address", "seal"]
 
 
-def _work(desk: BothMachines, ledger: Ledger) -> Path:
-    """Do a whole ceremony, begun on both machines, and return its plan; nothing is confirmed."""
-    plan, requests, signatures = _write_plan(desk), desk.path("requests.json"), desk.path("signatures.json")
-    _begin(desk, plan)
-    assert desk.online("prepare", plan, "-o", requests).code == 0
-    emulator = ("--emulator", ledger.port)
-    desk.state_time()
-    assert desk.offline("address", "--plan", plan, "--confirm", *emulator).code == 0
-    assert desk.offline("sign", requests, "--plan", plan, "-o", signatures, *emulator, typed=_YES).code == 0
-    assert desk.online("submit", signatures).code == 0
-    assert desk.offline("transcript", "seal", "--plan", plan, *emulator, typed=_YES).code == 0
-    return plan
-
-
-def test_what_is_agreed_to_on_another_day_is_shown_from_the_record(desk: BothMachines, ledger: Ledger) -> None:
-    plan = _work(desk, ledger)
-    assert desk.offline("preflight", "--emulator", ledger.port).code == 0
-    outcome = _ceremony(desk.online, "compare", "outcome", plan=plan, typed=_YES)
+def test_what_is_agreed_to_on_another_day_is_shown_from_the_record(desk: BothMachines, day: Day) -> None:
+    day.work()
+    outcome = day.ceremony(desk.online, "compare", "outcome")
     assert outcome.code == 0, outcome.err
     above, question, _ = outcome.err.partition("I compared it myself")
     assert question
     for line in ("step referral-code: CONFIRMED", "      promised ", "      found ", "      kept      yes"):
         assert f"\n{line}" in above
-    page = _ceremony(desk.offline, "compare", "preflight", plan=plan, typed=_YES)
+    page = day.ceremony(desk.offline, "compare", "preflight")
     assert page.code == 0, page.err
     above = page.err.partition("I compared it myself")[0]
-    assert "\npreflight of airlock-offline " in above
-    assert "\nNo check is refused.\n" in above
-    assert "\nLOOK: " in above
-    head = _ceremony(desk.offline, "compare", "seal", plan=plan, typed=_YES)
+    for line in ("preflight of airlock-offline ", "No check is refused.\n", "LOOK: "):
+        assert f"\n{line}" in above
+    head = day.ceremony(desk.offline, "compare", "seal")
     assert head.err.index("on record") < head.err.index("I compared it myself")
 
 
-def test_a_day_without_its_witness_is_incomplete_whatever_the_exception_says(
-    desk: BothMachines, ledger: Ledger
-) -> None:
-    plan = _work(desk, ledger)
+def test_a_day_without_its_witness_is_incomplete_whatever_the_exception_says(desk: BothMachines, day: Day) -> None:
+    day.work()
     for run in (desk.online, desk.offline):
-        for row in _ceremony(run, "show", "--json", plan=plan).json()["checkpoints"]:
-            assert _ceremony(run, "compare", row["checkpoint"], *WITHOUT_WITNESS, plan=plan).code == 0
+        for row in day.ceremony(run, "show", "--json").json()["checkpoints"]:
+            assert day.ceremony(run, "compare", row["checkpoint"], *WITHOUT_WITNESS).code == 0
         words = ("exception", "--by", "facilitator", "--reason", "The witness missed the train.")
-        assert _ceremony(run, *words, plan=plan).code == 0
-        ended = _ceremony(run, "end", plan=plan)
+        assert day.ceremony(run, *words).code == 0
+        ended = day.ceremony(run, "end")
         assert ended.code == 3
         assert "\nINCOMPLETE\n" in ended.out
         assert "ROLE-INCOMPLETE" in ended.err
         assert "The witness missed the train." in ended.out
-        assert all("witness" in line for line in _ceremony(run, "show", "--json", plan=plan).json()["missing"])
+        assert all("witness" in line for line in day.ceremony(run, "show", "--json").json()["missing"])
 
 
 # ---- snapshots and clocks through the installed commands: a machine set back, and a clock that was set, are noticed -
@@ -148,18 +112,13 @@ def sign(desk: BothMachines, ledger: Ledger, plan: Path, requests: Path, name: s
     return desk.offline(*words, typed="Yes\n" * 4)
 
 
-def signed(desk: BothMachines, ledger: Ledger, ceremony: str) -> Path:
-    """Prepare and sign a ceremony; return its signatures."""
-    plan, requests = desk.prepare(ceremony)
-    ended = sign(desk, ledger, plan, requests, ceremony)
+def submitted(desk: BothMachines, ledger: Ledger) -> Path:
+    """Prepare, sign and submit the first ceremony; return its signatures."""
+    plan, requests = desk.prepare(FIRST)
+    ended = sign(desk, ledger, plan, requests, FIRST)
     assert ended.code == 0, ended.err
-    return desk.path(f"{ceremony}.json")
-
-
-def submitted(desk: BothMachines, ledger: Ledger, ceremony: str) -> Path:
-    signatures = signed(desk, ledger, ceremony)
-    assert desk.online("submit", signatures).code == 0
-    return signatures
+    assert desk.online("submit", desk.path(f"{FIRST}.json")).code == 0
+    return desk.path(f"{FIRST}.json")
 
 
 def entries(desk: BothMachines) -> list[dict[str, Any]]:
@@ -174,7 +133,7 @@ def require_refused(desk: BothMachines, ended: FinishedCommand, name: str) -> No
 
 
 def test_a_head_that_was_seen_goes_into_the_next_requests_and_is_known(desk: BothMachines, ledger: Ledger) -> None:
-    signatures = submitted(desk, ledger, FIRST)
+    signatures = submitted(desk, ledger)
     header = json.loads(signatures.read_text())["header"]
     assert header["machine"] == entries(desk)[0]["hash"]
     plan, requests = desk.prepare(SECOND)
@@ -187,7 +146,7 @@ def test_a_signing_machine_that_was_set_back_is_refused_until_it_is_as_it_was(
     desk: BothMachines, ledger: Ledger
 ) -> None:
     set_back = snapshot(desk, "offline-home")
-    submitted(desk, ledger, FIRST)
+    submitted(desk, ledger)
     as_it_was = Path(shutil.copytree(desk.path("offline-home"), desk.path("as-it-was")))
     plan, requests = desk.prepare(SECOND)
     set_back()
@@ -205,7 +164,7 @@ def test_an_online_machine_that_was_set_back_is_refused_until_it_has_the_signatu
     desk: BothMachines, ledger: Ledger
 ) -> None:
     set_back = snapshot(desk, "online-home")
-    signatures = submitted(desk, ledger, FIRST)
+    signatures = submitted(desk, ledger)
     answered = desk.path(f"{FIRST}.requests.json")
     set_back()
     plan, requests = desk.prepare(SECOND)
@@ -219,7 +178,7 @@ def test_an_online_machine_that_was_set_back_is_refused_until_it_has_the_signatu
 
 
 def test_heads_that_were_taken_out_on_the_way_are_missed(desk: BothMachines, ledger: Ledger) -> None:
-    submitted(desk, ledger, FIRST)
+    submitted(desk, ledger)
     plan, requests = desk.prepare(SECOND)
     document = json.loads(requests.read_text())
     del document["header"]["signing_heads"]

@@ -18,15 +18,14 @@ from commands import FinishedCommand, run_command
 from draws import every_nth
 from e2e.conftest import OFFLINE, ONLINE, Ledger, ledger_fixture
 from second_venue.intents import USUAL
-from second_venue.other_meta import META, OtherMeta
 from second_venue.other_speech import CLOSE_IN_COINS, SERVICES, TYPES, OtherSpeech
 from second_venue.other_types import OTHER, PROFILE
-from second_venue.venue import PAIRS, REFERRAL, ROUTER, STORAGE, USDC, SecondVenue, second_venue
+from second_venue.venue import STORAGE, SecondVenue, second_venue
 
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"  # the software Ledger's first account
 DELEGATE = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2"
-OPENING = 'format = "airlock/venue-services@1"\n'
-META_OF_IT = """\
+CONFIG = """\
+format = "airlock/venue-services@1"
 [replies.meta]
 trading_domain = "domains.trading"
 referral_domain = "domains.referral"
@@ -37,8 +36,7 @@ simulator = "testnet"
 id = "pairIndex"
 name = "pair"
 pnl = "pnlPair"
-"""
-REQUESTS = """\
+
 [requests.all]
 expiry = "$expirySeconds"
 
@@ -59,7 +57,6 @@ sig = "$signature"
 userIntent = "$encoded_intent"
 userSignature = "$signature"
 """
-CONFIG = OPENING + META_OF_IT + REQUESTS
 PLAN = """\
 format = "airlock/plan@1"
 
@@ -213,34 +210,6 @@ def test_a_position_is_closed_at_the_market(desk: Desk, ledger: Ledger) -> None:
     assert desk.venue.closed == {0}
     followed = desk.online("follow", "--json")
     assert followed.code == 0, followed.err
-
-
-META_CONFIG = OPENING + META + REQUESTS
-
-
-def test_a_venue_that_describes_itself_otherwise_is_pinned_and_used(tmp_path: Path, ledger: Ledger) -> None:
-    with second_venue(TRADER, speaking=OtherMeta) as running:
-        desk = Desk(tmp_path, running, META_CONFIG)
-        desk.pin()
-        pinned = json.loads(desk.path("deployment.json").read_text())
-        assert pinned["contracts"] == {
-            "tradingStorage": STORAGE,
-            "usdc": USDC,
-            "tradingRouter": ROUTER,
-            "referral": REFERRAL,
-        }
-        assert pinned["enums"] == {
-            "triggerType": {"fixed": 0, "percentage": 1},
-            "openOrderType": {"market": 0, "stop_limit": 1, "limit": 2, "market_pnl": 3},
-            "tradeSide": {"sell": 0, "buy": 1}, "status": {"open": 0, "closed": 1},
-        }  # fmt: skip
-        assert pinned["units"] == {"usdc": "1e6", "price": "1e10", "leverage": "1e10"}
-        assert pinned["defaults"] == {"intentDeadlineMs": 90_000, "slippagePercent": "0.4"}
-        assert [(pair["index"], pair["name"], pair["pnl"]) for pair in pinned["pairs"]] == [
-            (number, name, pnl) for number, (name, pnl) in enumerate(PAIRS)
-        ]
-        ended = desk.whole_way(ledger, "increase-coin", INCREASE)  # by the venue's own slippage
-        assert (ended.code, outcome(ended)["state"]) == (0, "FILLED"), ended.out + ended.err
 
 
 INCREASE = (

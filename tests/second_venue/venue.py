@@ -66,7 +66,6 @@ KEY_HEADER = "X-Venue-Key"
 _BUILDERS = {
     "/v2/intents/close": "CloseTradeReq",
     "/v2/intents/tpsl-partial": "TpSlReq",
-    "/v2/intents/increase-coin": "IncreasePositionSizeWithCoinExposureReq",
     "/v2/intents/referral-set-code": "SetTraderReferralCodeByUserReq",
     "/v2/intents/twap-cancel": "TwapCancelReq",
     "/v2/intents/delegate": "DelegateReq",
@@ -75,8 +74,6 @@ _BUILDERS = {
 _MAY_ASK = {
     "CloseTradeReq": "trader tradeIndex collateralToCloseUsdc pairIndex pair nonce deadlineMs openTimestamp expectedPrice",
     "TpSlReq": "trader tradeIndex kind coinExposure side pairIndex pair nonce triggerType price percentage openTimestamp",
-    "IncreasePositionSizeWithCoinExposureReq": "trader tradeIndex additionalCollateralUsdc leverage coinExposure "
-    "minLeverage maxLeverage pairIndex pair nonce deadlineMs openPrice slippagePercent",
     "SetTraderReferralCodeByUserReq": "referee code nonce deadlineMs",
     "TwapCancelReq": "trader twapId nonce deadlineMs",
     "DelegateReq": "trader delegate expiry nonce deadlineMs",
@@ -123,8 +120,6 @@ class SecondVenue:
     """The services whose replies have no envelope."""
     taken_orders: Mapping[int, str] = {
         1: "CloseTradeReq",
-        7: "CloseTradeReq",
-        14: "IncreasePositionSizeWithCoinExposureReq",
     }
 
     def __init__(self, trader: str, key: str = "", types: Types = USUAL) -> None:
@@ -263,20 +258,6 @@ class SecondVenue:
                 "timestamp": int(fields.get("openTimestamp", OPENED_S)), "signTimestamp": _now_ms() - 50,
                 "orderType": {"take_profit": 4, "stop_loss": 5}[fields["kind"]], "nonce": nonce,
             }, meta  # fmt: skip
-        if struct == "IncreasePositionSizeWithCoinExposureReq":
-            price = fields.get("openPrice", PRICES[pair])
-            if "slippagePercent" not in fields:
-                raise Refused(400, "BAD_REQUEST", "slippagePercent is needed: this venue has no default")
-            update = {
-                "trader": fields["trader"], "pairIndex": pair, "index": int(fields["tradeIndex"]),
-                "openPrice": _raw(price, 10), "initialPosToken": _raw(fields["additionalCollateralUsdc"], 6),
-                "leverage": _raw(fields["leverage"], 10),
-            }  # fmt: skip
-            return {
-                "_updateInfo": update, "_coinExposure": _raw(fields["coinExposure"], 10),
-                "_minLeverage": _raw(fields["minLeverage"], 10), "_maxLeverage": _raw(fields["maxLeverage"], 10),
-                "_slippageP": _raw(fields["slippagePercent"], 10), "_deadline": deadline, "_nonce": nonce,
-            }, meta | {"openPrice": float(price)}  # fmt: skip
         if struct == "SetTraderReferralCodeByUserReq":
             code = fields["code"].encode().ljust(32, b"\0")
             return {"_code": code, "_referee": fields["referee"], "_deadline": deadline, "_nonce": nonce}, {}
@@ -413,29 +394,18 @@ class SecondVenue:
             smart[account] = each["address"]
 
     def _life(self, name: str, order_type: int, message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-        tx, pnl = {"transactionHash": "0x" + keccak(text=name).hex()}, order_type == 7
+        tx = {"transactionHash": "0x" + keccak(text=name).hex()}
         yield "MarketOrderAccepted", {"trackingId": name}
         yield "PriceSelected", {"source": "feed", "note": "informational"}
         yield "AttemptFailed", {"attempt": 1, "code": "NO_PRICE", "message": "no price yet", "willRetry": True}
-        trade = message.get("_updateInfo", message)
-        pair = int(trade.get("pairIndex", trade.get("_pairIndex")))
+        pair = int(message["_pairIndex"])
         place = {"orderId": 77, "trader": self.trader, "pairIndex": pair}
-        if order_type == 14:
-            coins = str(message["_coinExposure"])
-            yield "IncreasePositionRequested", place | tx | {
-                "index": 0, "isBuy": True, "isPnl": False, "addedCollateral": str(trade["initialPosToken"]),
-                "coinExposure": coins, "isCoinExposureFixed": True,
-            }  # fmt: skip
-            self.collateral[pair] += trade["initialPosToken"]
-            added = {"orderId": 77, "isPnl": False, "coinExposureAdded": coins, "isCoinExposureFixed": True}
-            yield "PositionSizeIncreased", added | {"t": self._tuple(pair, self.collateral[pair])} | tx
-            return
         self.collateral[pair] -= message["_amount"]
         self.closed |= set() if self.collateral[pair] else {pair}
-        yield "MarketOrderInitiated", place | tx | {"open": False, "isBuy": True, "isPnl": pnl}
+        yield "MarketOrderInitiated", place | tx | {"open": False, "isBuy": True, "isPnl": False}
         yield "MarketOrderExecuted", tx | {
             "orderId": 77, "open": False, "price": str(message["_wantedPrice"]), "positionSizeUSDC": "1000000000",
-            "percentProfit": "0", "usdcSentToTrader": str(message["_amount"]), "isPnl": pnl, "coinExposure": "0",
+            "percentProfit": "0", "usdcSentToTrader": str(message["_amount"]), "isPnl": False, "coinExposure": "0",
             "isCoinExposureFixed": False, "t": self._tuple(pair, self.collateral[pair]),
         }  # fmt: skip
 
