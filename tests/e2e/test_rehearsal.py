@@ -33,7 +33,17 @@ SHOWN_SOMEWHERE = ("100 USDC", "raw 100000000", '"TAKEN"', "2027-", "MarketOrder
 
 
 def test_six_ceremonies_by_codes_end_as_they_should_and_people_saw_what_was_signed(tmp_path: Path) -> None:
-    words = [ONLINE, "rehearse", "--yes", "--channel", "qr", "--folder", tmp_path / "r", "--offline-command", OFFLINE]
+    words: list[str | Path] = [
+        ONLINE,
+        "rehearse",
+        "--yes",
+        "--channel",
+        "qr",
+        "--folder",
+        tmp_path / "r",
+        "--offline-command",
+        OFFLINE,
+    ]
     ended = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600, stdin=subprocess.DEVNULL)
     screen = f"{ended.stdout}\n{ended.stderr}"
     assert ended.returncode == 0, screen

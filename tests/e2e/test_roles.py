@@ -13,9 +13,10 @@ import pytest
 
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
+from airlock_rehearsal.scenarios import DELEGATE
 from airlock_shared.checks.times import STATED
 from commands import FinishedCommand
-from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import BothMachines, Ledger, key_at, start_ledger, stop_ledger
 from e2e.test_report import PEOPLE, Day
 from shared.make_payloads import seal
 
@@ -203,6 +204,33 @@ def test_a_clock_that_went_another_way_than_the_machine_ran_is_asked_for_again(
 # ---- nonces and the time --------------------------------------------------------------------------------------------
 
 
+def _change(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    """Write a copy of a requests document with changed items, sealed again as a builder would."""
+    document = json.loads(path.read_text())
+    for item in document["requests"]:
+        change(item["payload"]["message"])
+        seal(item["payload"])
+    changed = path.with_name(f"changed-{path.name}")
+    changed.write_text(json.dumps(document))
+    return changed
+
+
+def _two_steps(desk: BothMachines) -> tuple[Path, Path]:
+    """Prepare a plan with two steps, which the builder gives different nonces."""
+    plan = desk.write_plan("delegate-key")
+    text = plan.read_text()
+    step = text[text.index("[[steps]]") :]
+    second = step.replace('id = "delegate-key"', 'id = "second-key"')
+    other = "m/44'/60'/2'/0/0"
+    plan.write_text(f"{text}\n{second.replace(DELEGATE, key_at(other).address)}")
+    desk.prove(plan, "delegate-key")
+    desk.prove(plan, "second-key", other)
+    requests = desk.path("two.json")
+    ended = desk.online("prepare", plan, "-o", requests)
+    assert ended.code == 0, ended.err
+    return plan, requests
+
+
 def require_no_time(desk: BothMachines, ended: FinishedCommand) -> None:
     assert ended.code == 7, ended.err
     assert "TIME-CLOCK" in ended.err
@@ -215,11 +243,7 @@ def test_a_replacement_is_refused_by_sign_and_verify_while_the_first_may_execute
 ) -> None:
     plan, requests = desk.prepare(FIRST)
     assert sign(desk, ledger, plan, requests, FIRST).code == 0
-    document = json.loads(requests.read_text())
-    payload = document["requests"][0]["payload"]
-    payload["message"]["nonce"] = "12345"
-    seal(payload)  # as a builder would
-    requests.write_text(json.dumps(document))
+    requests = _change(requests, lambda message: message.update(nonce="12345"))
     ended = sign(desk, ledger, plan, requests, "second")
     assert (ended.code, "NONCE-PENDING" in ended.err, desk.path("second.json").exists()) == (3, True, False), ended.err
     told = desk.offline("verify", requests, "--plan", plan, "--json")

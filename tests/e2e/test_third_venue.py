@@ -7,7 +7,7 @@ node proves what it says. ``tests/online/test_third_venue.py`` has each answer o
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -61,11 +61,20 @@ def sent(desk: ThirdDesk) -> list[Any]:
     return [each.fields for each in desk.venue.asked if (each.method, each.path) == ("POST", "/relays")]
 
 
+def until(so: Callable[[], bool]) -> None:
+    """Wait until something is so, which takes the venue a few seconds."""
+    for _ in range(60):
+        if so():
+            return
+        time.sleep(0.5)
+    pytest.fail("it is not so after half a minute")
+
+
 def test_busy_in_its_own_words_has_taken_nothing_and_it_is_sent_again_once(desk: ThirdDesk) -> None:
-    desk.venue.set(busy=True)
+    desk.venue.tell(busy=True)
     ended = desk.submit("--json")
     assert outcome(ended)["state"] == "REJECTED", ended.out + ended.err
-    desk.venue.set(busy=False)
+    desk.venue.tell(busy=False)
     ended = desk.submit("--json")
     assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
     first, second = sent(desk)
@@ -75,14 +84,12 @@ def test_busy_in_its_own_words_has_taken_nothing_and_it_is_sent_again_once(desk:
 
 def test_a_busy_word_that_is_a_lie_cannot_have_it_executed_twice(desk: ThirdDesk) -> None:
     """It was taken, and executed; before it is sent again the nonce is read, and it is not."""
-    desk.venue.set(busy=True, lies=True)
+    desk.venue.tell(busy=True, lies=True)
     assert outcome(desk.submit("--json"))["state"] in ("REJECTED", "CONFIRMED")
-    while desk.venue.delegates != {DELEGATE}:
-        time.sleep(0.1)
+    until(lambda: desk.venue.delegates == {DELEGATE})
     assert outcome(desk.submit("--json"))["state"] in ("UNKNOWN", "CONFIRMED")
+    until(lambda: outcome(desk.online("follow", "--json"))["state"] == "CONFIRMED")  # its block is final
     assert len(sent(desk)) == 1
-    ended = desk.online("follow", "--json")
-    assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
 
 
 def test_an_own_struct_without_a_body_is_refused_before_anybody_signs(tmp_path: Path, venue: ThirdVenue) -> None:

@@ -111,17 +111,10 @@ def test_a_transcript_that_was_changed_removes_nothing(desk: BothMachines, ledge
     assert (ended.code, len(copies(desk))) == (4, 1), ended.err
 
 
-def add_core_api(desk: BothMachines) -> None:
-    """Fetch the deployment again, with the address of the core API, and pin that."""
-    urls, file = desk.services, desk.path("with-core.json")
-    words = ("--builder", urls.builder_url, "--batched-market", urls.batched_url, "--relayer", urls.relayer_url)
-    fetched = desk.online("deployment", "fetch", "--name", "rehearsal", *words, "--core-api", urls.core_url, "-o", file)
-    assert fetched.code == 0, fetched.err
-    assert desk.offline("trust", file, typed="Yes\n").code == 0
-
-
 def test_a_stored_trigger_may_execute_at_any_time_whatever_its_outcome_says(desk: BothMachines, ledger: Ledger) -> None:
-    add_core_api(desk)
+    file = desk.path("with-core.json")
+    assert desk.fetch(file, "--core-api", desk.services.core_url).code == 0
+    assert desk.offline("trust", file, typed="Yes\n").code == 0
     plan, requests = desk.prepare("price-trigger")
     signed = sign(desk, ledger, plan, requests, "trigger")
     assert desk.online("submit", desk.path("trigger.json")).code == 0

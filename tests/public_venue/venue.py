@@ -205,10 +205,6 @@ class Ctx:
         self.s, self.sender, self.ts, self.result = state, sender, ts, {}
 
 
-def may_sign(s, trader, signer, ts):
-    return signer == trader or s.delegations.get((trader, signer), 0) > ts
-
-
 def use_intent(ctx, struct, sig, intent):
     """The signature first, then the intent. Verify, spend the nonce, give the struct and its signer."""
     v = decode_intent(struct, intent)
@@ -218,11 +214,8 @@ def use_intent(ctx, struct, sig, intent):
     if deadline is not None and ctx.ts * 1000 > deadline:
         raise Revert("Expired")
     signer = recover(digest_of(struct, v), sig)
-    if struct == "DelegateReq":
-        if signer != owner:
-            raise Revert("NotTrader", signer)
-    elif not may_sign(ctx.s, owner, signer, ctx.ts):
-        raise Revert("NotAuthorised", signer)
+    if signer != owner:
+        raise Revert("NotTrader", signer)
     nonce = flat.get("nonce", flat.get("_nonce"))
     key = (REFERRAL if struct in REFERRAL_STRUCTS else ROUTER, signer, nonce)   # OPEN (reading 11): kept under the signer here
     if key in ctx.s.nonces:
@@ -243,10 +236,6 @@ def set_delegate(ctx, trader, delegate, expiry):
     if expiry <= ctx.ts or expiry > ctx.ts + 100 * 365 * 86400:
         raise Revert("InvalidExpiry")
     ctx.s.delegations[(trader, to_checksum_address(delegate))] = expiry
-
-
-def c_set_delegate(ctx, delegate, expiry):
-    set_delegate(ctx, ctx.sender, delegate, expiry)
 
 
 def c_remove_delegate(ctx, delegate):
@@ -271,11 +260,6 @@ def c_register_sig(ctx, sig, intent):
     ctx.s.codes[v["_code"]] = owner
 
 
-def need_operator(ctx):
-    if ctx.sender != OPERATOR.address:
-        raise Revert("OnlyOperator")
-
-
 def new_order(ctx, **o):
     oid = ctx.s.next_order
     ctx.s.next_order += 1
@@ -284,7 +268,6 @@ def new_order(ctx, **o):
 
 
 def c_open_sig(ctx, sig, intent):
-    need_operator(ctx)
     v, owner = use_intent(ctx, "OpenTradeReq", sig, intent)
     t = v["_t"]
     if t["initialPosToken"] or t["index"] or t["timestamp"]:
@@ -293,7 +276,6 @@ def c_open_sig(ctx, sig, intent):
 
 
 def c_close_sig(ctx, sig, intent):
-    need_operator(ctx)
     v, owner = use_intent(ctx, "CloseTradeReq", sig, intent)
     p = ctx.s.positions.get((owner, v["_pairIndex"], v["_index"]))
     if not p or p["timestamp"] != v["_openTimestamp"] or v["_amount"] > p["initialPosToken"] or not v["_amount"]:
@@ -302,7 +284,6 @@ def c_close_sig(ctx, sig, intent):
 
 
 def c_execute(ctx, oid, price):
-    need_operator(ctx)
     o = ctx.s.orders.pop(oid)
     v, owner, r = o["v"], o["owner"], ctx.result
     if o["kind"] == "open":
@@ -324,7 +305,6 @@ def c_execute(ctx, oid, price):
 
 
 def c_twap_cancel(ctx, sig, intent):
-    need_operator(ctx)
     v, owner = use_intent(ctx, "TwapCancelReq", sig, intent)
     tw = ctx.s.twaps.get(v["twapId"])
     if not tw or tw["trader"] != owner or tw["state"] != "active":
@@ -333,7 +313,6 @@ def c_twap_cancel(ctx, sig, intent):
 
 
 def c_twap_open(ctx, sig, intent):
-    need_operator(ctx)
     v, owner = use_intent(ctx, "TwapOpenOrder", sig, intent)
     if v["__reserved1"] != 0:
         raise Revert("Reserved")
@@ -344,7 +323,6 @@ def c_twap_open(ctx, sig, intent):
 
 
 def c_update_tpsl(ctx, sig, intent):
-    need_operator(ctx)
     v, owner = use_intent(ctx, "UpdateTpSlReq", sig, intent)
     p = ctx.s.positions.get((owner, v["pairIndex"], v["index"]))
     if not p or p["timestamp"] != v["timestamp"]:
@@ -365,10 +343,10 @@ CALLS = {}
 
 def call(contract, sig, fn):
     args = sig[sig.index("(") + 1:-1]
-    CALLS[(contract, sel(sig))] = (args.split(","), fn, sig)
+    CALLS[(contract, sel(sig))] = (args.split(","), fn)
 
 
-for _sig, _fn in (("setDelegateWithSig(bytes,bytes)", c_set_delegate_sig), ("setDelegate(address,uint256)", c_set_delegate),
+for _sig, _fn in (("setDelegateWithSig(bytes,bytes)", c_set_delegate_sig), ("setDelegate(address,uint256)", lambda x, d, e: set_delegate(x, x.sender, d, e)),
                   ("removeDelegate(address)", c_remove_delegate),
                   # OPEN: names of the operator's own entry points
                   ("openTradeWithSig(bytes,bytes)", c_open_sig), ("closeTradeMarketWithSig(bytes,bytes)", c_close_sig),
@@ -390,8 +368,7 @@ def run_call(ctx, to, data):
     entry = CALLS.get((to, data[:4]))
     if entry is None:
         raise Revert("", "no such function")
-    args, fn, sig = entry
-    ctx.result["call"] = sig
+    args, fn = entry
     return fn(ctx, *eth_abi.decode(args, data[4:])) or b""
 
 
@@ -406,7 +383,7 @@ class Chain:
     def _seal(self, txs, ts=None):
         n = len(self.blocks)
         ts = max(ts or int(time.time()), (self.blocks[-1]["ts"] + 1) if n else 0)
-        self.blocks.append({"n": n, "ts": ts, "hash": "0x" + keccak(f"block {n} {ts} {secrets.token_hex(8)}".encode()).hex(), "txs": txs})
+        self.blocks.append({"n": n, "ts": ts, "txs": txs})
         self.states.append(self.state)
         return n
 
@@ -435,19 +412,16 @@ class Chain:
             data = bytes(HexBytes(tx["data"]))
             n, ts = len(self.blocks), max(int(time.time()), self.blocks[-1]["ts"] + 1)
             new = copy.deepcopy(self.state)
-            ctx, ok, why = Ctx(new, sender, ts), True, None
+            ctx, ok = Ctx(new, sender, ts), True
             try:
                 run_call(ctx, to, data)
-            except Revert as e:
-                ok, why, new = False, e, copy.deepcopy(self.state)
+            except Revert:
+                ok, new = False, copy.deepcopy(self.state)
             new.counts[sender] = want + 1
             self.state = new
-            self.txs[h] = {"from": sender, "to": to, "input": "0x" + data.hex(), "nonce": tx["nonce"], "gas": tx["gas"], "value": tx["value"],
-                           "maxFeePerGas": tx["maxFeePerGas"], "maxPriorityFeePerGas": tx["maxPriorityFeePerGas"], "block": n,
-                           "v": tx["v"], "r": tx["r"], "s": tx["s"]}
+            self.txs[h] = {"from": sender, "to": to, "input": "0x" + data.hex(), "nonce": tx["nonce"]}
             self._seal([h], ts)
-            self.receipts[h] = {"ok": ok, "why": why.name if why else None, "block": n, "result": ctx.result}
-            log(f"tx {h[:10]} block {n} {ctx.result.get('call')} {'ok' if ok else 'REVERT ' + str(why)}")
+            self.receipts[h] = {"ok": ok, "block": n, "result": ctx.result}
             return h
 
     def operate(self, to, data):
@@ -475,11 +449,7 @@ def log(line):
 
 
 def rpc_tx(h, t):
-    b = CHAIN.blocks[t["block"]]
-    return {"hash": h, "from": t["from"].lower(), "to": t["to"].lower(), "input": t["input"], "nonce": hex(t["nonce"]), "gas": hex(t["gas"]),
-            "value": hex(t["value"]), "maxFeePerGas": hex(t["maxFeePerGas"]), "maxPriorityFeePerGas": hex(t["maxPriorityFeePerGas"]),
-            "gasPrice": hex(t["maxFeePerGas"]), "type": "0x2", "chainId": hex(CHAIN_ID), "blockNumber": hex(t["block"]),
-            "blockHash": b["hash"], "transactionIndex": "0x0", "accessList": [], "v": hex(t["v"]), "r": hex(t["r"]), "s": hex(t["s"])}
+    return {"hash": h, "from": t["from"].lower(), "to": t["to"].lower(), "input": t["input"], "nonce": hex(t["nonce"])}
 
 
 def rpc(method, params):
@@ -512,19 +482,14 @@ def rpc(method, params):
             r = c.receipts.get(h)
             if not r:
                 return None
-            t, b = c.txs[h], c.blocks[r["block"]]
-            return {"transactionHash": h, "transactionIndex": "0x0", "blockNumber": hex(r["block"]), "blockHash": b["hash"], "from": t["from"].lower(),
-                    "to": t["to"].lower(), "cumulativeGasUsed": hex(60000), "gasUsed": hex(60000), "effectiveGasPrice": hex(2 * 10 ** 8),
-                    "contractAddress": None, "logs": [{"address": t["to"].lower(), "topics": [], "data": "0x"}], "logsBloom": "0x" + "00" * 256, "type": "0x2", "status": "0x1" if r["ok"] else "0x0"}
+            logs = [{"address": c.txs[h]["to"].lower(), "topics": [], "data": "0x"}]
+            return {"transactionHash": h, "blockNumber": hex(r["block"]), "logs": logs, "status": "0x1" if r["ok"] else "0x0"}
         if method == "eth_getBlockByNumber":
             if c.number(params[0]) >= len(c.blocks):
                 return None
             b = c.blocks[c.number(params[0])]
-            full = len(params) > 1 and params[1]
-            parent = c.blocks[b["n"] - 1]["hash"] if b["n"] else "0x" + "00" * 32
-            return {"number": hex(b["n"]), "hash": b["hash"], "parentHash": parent, "timestamp": hex(b["ts"]), "baseFeePerGas": hex(10 ** 8),
-                    "gasLimit": hex(30_000_000), "gasUsed": hex(60000 * len(b["txs"])), "miner": "0x" + "00" * 20, "extraData": "0x",
-                    "transactions": [rpc_tx(h, c.txs[h]) if full else h for h in b["txs"]]}
+            return {"number": hex(b["n"]), "timestamp": hex(b["ts"]), "baseFeePerGas": hex(10 ** 8),
+                    "transactions": [rpc_tx(h, c.txs[h]) if params[1] else h for h in b["txs"]]}
     raise LookupError(method)
 
 
@@ -620,10 +585,7 @@ def intent(struct, value, rule="trader-or-delegate", meta=None):
 
 
 def unsigned(to, sender, sig, args, meta, description):
-    return unsigned_t(to, sender, sig, sig[sig.index("(") + 1:-1].split(","), args, meta, description)
-
-
-def unsigned_t(to, sender, sig, types, args, meta, description):
+    types = sig[sig.index("(") + 1:-1].split(",")
     return {"to": to, "from": sender, "data": "0x" + (sel(sig) + eth_abi.encode(types, args)).hex(), "value": "0x0", "chainId": CHAIN_ID,
             "description": description, "meta": meta}
 
@@ -922,10 +884,10 @@ def trigger_check(b):
         raise Bad(400, "Bad Request", bad)
     v = {"trader": address(b["trader"], "trader"), "buy": b["buy"], **{k: b[k] for k in NUM}, **{k: int(b[k]) for k in STR}}
     signer = recover(digest_of("TpSlReq", v), hexbytes(b["signedMessage"], "signedMessage"))
-    s, now = CHAIN.state, time.time()
-    if not may_sign(s, v["trader"], signer, now):
+    now = time.time()
+    if signer != v["trader"]:
         raise Bad(401, "Unauthorized", f"signed by {signer}")
-    p = s.positions.get((v["trader"], v["pairIndex"], v["index"]))
+    p = CHAIN.state.positions.get((v["trader"], v["pairIndex"], v["index"]))
     if not p or p["timestamp"] != v["timestamp"] or p["buy"] != v["buy"]:
         raise Bad(400, "Bad Request", "PositionMismatch")
     if v["signTimestamp"] > now * 1000 or v["signTimestamp"] < now * 1000 - 1800_000:
@@ -1045,7 +1007,6 @@ class Handler(BaseHTTPRequestHandler):
     def route(self, method, service, path, b):
         if service == "rpc":
             return self.rpc(b)
-        log(f"{method} {self.path[:110]}")
         if service != "_venue":
             ASKED.append([method, service, path, b])
         if service == "builder":
@@ -1131,11 +1092,6 @@ def main():
     print(json.dumps({"url": base, "builder": base + "/builder", "market": base + "/market", "relayer": base + "/relayer", "twap": base + "/twap",
                       "core": base + "/core", "rpc": base + "/rpc", "trader": TRADER, "router": ROUTER, "referral": REFERRAL}), flush=True)
 
-    def beat():
-        while True:
-            time.sleep(2)
-            CHAIN.tick()
-    threading.Thread(target=beat, daemon=True).start()
     s.serve_forever()
 
 

@@ -36,7 +36,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from http.server import ThreadingHTTPServer
@@ -57,7 +57,7 @@ CHAIN_ID = 1337
 ROUTER, STORAGE, USDC, REFERRAL = (to_checksum_address(bytes([0xC0 + n]) * 20) for n in range(4))
 TRADING = {"verifyingContract": ROUTER, "chainId": CHAIN_ID, "version": "1", "name": "ExchangeTrading"}
 REFERRING = {"verifyingContract": REFERRAL, "chainId": CHAIN_ID, "version": "1", "name": "ExchangeReferral"}
-_CONTRACTS = {"router": ROUTER, "storage": STORAGE, "usdc": USDC, "referral": REFERRAL}
+_CONTRACTS = {"router": ROUTER, "storage": STORAGE, "usdc": USDC}
 PAIRS = [("BTC/USD", False), ("ETH/USD", False), ("XAU/USD", False), ("BTC_PNL/USD", True)]
 PRICES = {0: "64000", 1: "2500.5", 2: "2650", 3: "64000"}
 OPENED_S = 1_750_000_123
@@ -118,9 +118,6 @@ class SecondVenue:
 
     bare = frozenset({"market", "core"})
     """The services whose replies have no envelope."""
-    taken_orders: Mapping[int, str] = {
-        1: "CloseTradeReq",
-    }
 
     def __init__(self, trader: str, key: str = "", types: Types = USUAL) -> None:
         self.trader, self.key, self.types = trader, key, types
@@ -214,7 +211,7 @@ class SecondVenue:
         }
 
     def _intent(self, struct: str, fields: dict[str, Any]) -> Any:
-        if unknown := sorted(set(fields) - set(self._may_ask(struct).split())):
+        if unknown := sorted(set(fields) - set(_MAY_ASK[struct].split())):
             raise Refused(400, "BAD_REQUEST", f"unknown fields {unknown}")
         usual, meta = self._message(struct, fields)
         message = self.types.spoken(struct, usual)
@@ -232,9 +229,6 @@ class SecondVenue:
             "encodedIntent": "0x" + encoded(self.types, struct, message).hex(),
         }
         return payload | ({"meta": meta} if meta else {})
-
-    def _may_ask(self, struct: str) -> str:
-        return _MAY_ASK[struct]
 
     def _message(self, struct: str, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         nonce = int(fields.get("nonce", secrets.randbelow(2**256)))
@@ -297,8 +291,8 @@ class SecondVenue:
         if int.from_bytes(sent[6], "big") != self.fee(sent[7]):
             raise Refused(400, "SIMULATION_FAILED", "not the fee of this call")
         function, asked = self.promised["0x" + sent[7].hex()]
-        if function.startswith(("setDelegate", "removeDelegate")):
-            self.delegates[to_checksum_address(asked["delegate"])] = int(asked.get("expiry", 0))
+        if function.startswith("setDelegate"):
+            self.delegates[to_checksum_address(asked["delegate"])] = int(asked["expiry"])
         self.sent[told] = {"transactionHash": told, "status": self.relay_says, "blockNumber": hex(4_711)}
         return {"transactionHash": told}
 
@@ -364,16 +358,16 @@ class SecondVenue:
                 raise Refused(404, "NOT_FOUND", "unknown trackingId")
             after = int(asked.fields.get("afterSeq", -1))
             return {"events": [event for event in self.orders[name] if event["seq"] > after]}
-        structs, order_type, erc712 = self.taken_orders, asked.fields["orderType"], asked.fields["erc712"]
-        if order_type not in structs:
+        erc712 = asked.fields["erc712"]
+        if asked.fields["orderType"] != 1:
             raise Refused(400, "BAD_ORDER_TYPE", "unsupported orderType")
         if self.smart is not None:
             self._give(asked.fields.get("eip7702"), self.smart)
-        message = self._take(structs[order_type], erc712["userIntent"], erc712["userSignature"])
+        message = self._take("CloseTradeReq", erc712["userIntent"], erc712["userSignature"])
         name = secrets.token_hex(10)
         self.orders[name] = [
             {"seq": seq, "type": kind, "payload": payload, "at": _now_ms()}
-            for seq, (kind, payload) in enumerate(self._life(name, order_type, message))
+            for seq, (kind, payload) in enumerate(self._life(name, message))
         ]
         return self.orders[name]
 
@@ -393,7 +387,7 @@ class SecondVenue:
                 raise Refused(400, "EIP7702", f"an authorization of {account}")
             smart[account] = each["address"]
 
-    def _life(self, name: str, order_type: int, message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _life(self, name: str, message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         tx = {"transactionHash": "0x" + keccak(text=name).hex()}
         yield "MarketOrderAccepted", {"trackingId": name}
         yield "PriceSelected", {"source": "feed", "note": "informational"}

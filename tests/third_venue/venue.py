@@ -46,7 +46,7 @@ class ThirdVenue:
         """Return the address of a service, or of the node."""
         return self.told[service.replace("node", "rpc")]
 
-    def set(self, **said: bool) -> list[Asked]:
+    def tell(self, **said: bool) -> list[Asked]:
         """Have the relayer say that it is ``busy``, and what ``lies`` so; return what was asked until now."""
         told = httpx.post(f"{self.url}/_venue/set", json=said, timeout=30).json()
         return [Asked(*each) for each in told["asked"]]
@@ -54,7 +54,7 @@ class ThirdVenue:
     @property
     def asked(self) -> list[Asked]:
         """What the services were asked."""
-        return self.set()
+        return self.tell()
 
     def read(self, path: str, **asked: str) -> Any:
         """Return what the builder says in a read."""
