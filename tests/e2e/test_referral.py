@@ -159,14 +159,6 @@ def kept(ended: FinishedCommand) -> list[bool | None]:
     return [promise["kept"] for line in lines for promise in line.get("read_back", [])]
 
 
-def test_a_wrong_code_is_warned_of_and_never_written(table: Table) -> None:
-    table.plan.write_text(PLAN.replace('code = "HOUSE"', 'code = "HOUSE1"'))
-    ended = table.prepare("owner")
-    said = " ".join(ended.err.split())
-    assert (ended.code, "character 6 is 1, the digit one" in said, "does not exist" in said) == (8, True, True), said
-    assert not table.requests("owner").exists()
-
-
 @pytest.mark.parametrize("signer", [None, "heir", "stranger"])
 def test_a_part_that_says_it_is_something_else_is_refused_before_anything_is_shown(
     table: Table, signer: str | None

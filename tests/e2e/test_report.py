@@ -21,7 +21,6 @@ from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.cli.report import read_folder
 from airlock_shared.errors import Refusal
-from airlock_shared.host.print_pdf import browser
 from airlock_shared.report.evidence.timeline import parse_timeline
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import report_of_artefacts, verify_report
@@ -386,18 +385,3 @@ def test_what_people_noted_and_ids_that_cannot_be_used_are_in_the_timeline_and_e
     assert not any(raw in html for raw in ("<img", noted, name, "\u202e"))
     for run in (desk.online, desk.offline):
         assert run("report", "verify", desk.path("evidence")).code == 0
-
-
-def test_the_signing_machine_starts_a_browser_only_when_it_is_asked(desk: BothMachines) -> None:
-    plan = desk.write_plan("delegate-key")
-    made = desk.offline("report", "make", "--plan", plan, "-o", desk.path("plain"), "--json")
-    assert (made.code, made.json()["pdf"], "PDF" in made.err) == (0, False, False), made.err
-    assert not desk.path("plain/report.pdf").exists()
-    printed = desk.offline("report", "make", "--plan", plan, "-o", desk.path("printed"), "--pdf", "--json")
-    assert printed.code == 0, printed.err
-    if browser() is None:
-        assert "no browser that can print it is installed here" in printed.err
-        return
-    assert printed.json()["pdf"], printed.err
-    assert desk.path("printed/report.pdf").read_bytes().startswith(b"%PDF-")
-    assert desk.path("plain/report.html").read_bytes() == desk.path("printed/report.html").read_bytes()

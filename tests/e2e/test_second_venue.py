@@ -106,16 +106,9 @@ class Desk:
         return self.folder / name
 
     def fetch(self) -> FinishedCommand:
-        named = {
-            "builder": "builder",
-            "batched-market": "market",
-            "relayer": "relayer",
-            "twap": "twap",
-            "core-api": "core",
-        }
-        words: list[object] = [
-            word for option, name in named.items() for word in (f"--{option}", self.venue.address(name))
-        ]
+        options = ("--builder", "--batched-market", "--relayer", "--twap", "--core-api")
+        addresses = map(self.venue.address, ("builder", "market", "relayer", "twap", "core"))
+        words: list[object] = [word for each in zip(options, addresses, strict=True) for word in each]
         if self.profile is not None:
             self.path("profile.json").write_text(json.dumps(self.profile))
             words += ["--venue-profile", self.path("profile.json")]

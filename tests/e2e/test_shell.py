@@ -202,27 +202,25 @@ def test_a_wrong_command_line_is_explained_in_80_columns(program: Path, words: l
 # ---- waits ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_service_that_does_not_answer_is_told_while_it_is_waited_for() -> None:
+def _waited_for(told: str, *words: object) -> int:
+    """Start a command that waits for a silent address, until it is told; return how it ends."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        url = f"http://127.0.0.1:{silent.getsockname()[1]}/builder"
-        terminal = Terminal(ONLINE, "ready", "--builder", url)
+        port = str(silent.getsockname()[1])
+        terminal = Terminal(*(str(word).replace("PORT", port) for word in words))
         asked, _ = silent.accept()
-        while "Waiting for 127.0.0.1 ... (1 s)" not in terminal.shown:
+        while told not in terminal.shown:
             assert terminal.more(), terminal.shown
         asked.close()
-    assert terminal.end() == 8
+    return terminal.end()
+
+
+def test_a_service_that_does_not_answer_is_told_while_it_is_waited_for() -> None:
+    assert _waited_for("Waiting for 127.0.0.1 ... (1 s)", ONLINE, "ready", "--builder", "http://127.0.0.1:PORT/b") == 8
 
 
 def test_a_person_is_told_that_the_ledger_waits_for_them(tmp_path: Path) -> None:
-    """A Ledger that is silent: the command waits for it, says so, and goes on saying nothing to a pipe."""
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
-        terminal = Terminal(OFFLINE, "--home", tmp_path / "home", "address", "--emulator", port)
-        asked, _ = silent.accept()
-        while "Waiting for the Ledger ... (1 s)" not in terminal.shown:
-            assert terminal.more(), terminal.shown
-        asked.close()
-    assert terminal.end() == 5
+    words = (OFFLINE, "--home", tmp_path / "home", "address", "--emulator", "PORT")
+    assert _waited_for("Waiting for the Ledger ... (1 s)", *words) == 5
 
 
 # ---- configuration ----------------------------------------------------------------------------------------------------

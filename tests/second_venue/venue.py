@@ -203,12 +203,8 @@ class SecondVenue:
 
     def _delegation(self, fields: dict[str, Any]) -> Any:
         until = self.delegates.get(to_checksum_address(fields["delegate"]), 0)
-        return {
-            "trader": fields["trader"],
-            "delegate": fields["delegate"],
-            "isEnabled": bool(until),
-            "expiry": str(until),
-        }
+        named = {"trader": fields["trader"], "delegate": fields["delegate"]}
+        return {**named, "isEnabled": bool(until), "expiry": str(until)}
 
     def _intent(self, struct: str, fields: dict[str, Any]) -> Any:
         if unknown := sorted(set(fields) - set(_MAY_ASK[struct].split())):
