@@ -88,7 +88,13 @@ def test_a_busy_word_that_is_a_lie_cannot_have_it_executed_twice(desk: ThirdDesk
     assert outcome(desk.submit("--json"))["state"] in ("REJECTED", "CONFIRMED")
     until(lambda: desk.venue.delegates == {DELEGATE})
     assert outcome(desk.submit("--json"))["state"] in ("UNKNOWN", "CONFIRMED")
-    until(lambda: outcome(desk.online("follow", "--json"))["state"] == "CONFIRMED")  # its block is final
+
+    def is_confirmed() -> bool:
+        desk.online("follow")
+        [order] = desk.online("status", "--json").json()
+        return bool(order["state"] == "CONFIRMED")
+
+    until(is_confirmed)  # once its block is final
     assert len(sent(desk)) == 1
 
 
