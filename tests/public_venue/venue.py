@@ -7,7 +7,7 @@ Choices that what is public leaves open are marked OPEN.
 
     python venue.py [--chain 31337] [--strict-nonce]
 """
-import argparse, copy, json, sys, threading, time, traceback, uuid, secrets
+import argparse, copy, json, threading, time, traceback, uuid, secrets
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit, unquote
@@ -164,7 +164,6 @@ def recover(digest, sig):
 class Revert(Exception):
     def __init__(self, name, detail=""):
         super().__init__(name + (": " + detail if detail else ""))
-        self.name = name
 
 
 # ------------------------------------------------------------------------------------------------------------- contracts
@@ -444,10 +443,6 @@ class Chain:
 CHAIN = None
 
 
-def log(line):
-    print(time.strftime("%H:%M:%S ") + line, file=sys.stderr, flush=True)
-
-
 def rpc_tx(h, t):
     return {"hash": h, "from": t["from"].lower(), "to": t["to"].lower(), "input": t["input"], "nonce": hex(t["nonce"])}
 
@@ -494,7 +489,7 @@ def rpc(method, params):
 class Bad(Exception):
     def __init__(self, status, code, message):
         super().__init__(message)
-        self.status, self.code, self.message = status, code, message
+        self.status, self.code = status, code
 
 
 TNC = ("By registering this delegate I agree to the venue's terms of delegation, version 2026-09. The delegate may open, change and close "
@@ -975,12 +970,10 @@ class Handler(BaseHTTPRequestHandler):
                 body = dict(parse_qsl(u.query))
             self.route(method, service, path, body)
         except (Bad, Revert) as e:
-            if isinstance(e, Revert):
-                e = Bad(400, "Bad Request" if not envelope else "BAD_REQUEST", str(e))
-            log(f"{method} {self.path} -> {e.status} {e.message} body {raw[:300]!r}")
+            status, code = getattr(e, "status", 400), getattr(e, "code", "BAD_REQUEST" if envelope else "Bad Request")
             if envelope:
-                return self.answer(e.status, {"ok": False, "error": {"code": e.code, "message": e.message}})
-            self.answer(e.status, {"statusCode": e.status, "message": e.message, "error": e.code})
+                return self.answer(status, {"ok": False, "error": {"code": code, "message": str(e)}})
+            self.answer(status, {"statusCode": status, "message": str(e), "error": code})
         except Exception:
             traceback.print_exc()
             self.answer(500, {"statusCode": 500, "message": "Internal server error"})
@@ -1056,7 +1049,7 @@ class Handler(BaseHTTPRequestHandler):
         except Revert:
             out["error"] = {"code": 3, "message": "execution reverted", "data": "0x"}
         except Exception as e:
-            log(f"rpc {b.get('method')}: {type(e).__name__} {e}")
+            traceback.print_exc()
             out["error"] = {"code": -32000, "message": str(e)}
         self.answer(200, out)
 
