@@ -12,8 +12,7 @@ import pytest
 
 from commands import FinishedCommand, other_screen, run_command
 from e2e.conftest import OFFLINE, ONLINE, ROOT, start_ledger, stop_ledger
-from e2e.test_test_network import venue as venue  # the fixture: a fork of the main network
-from third_venue.venue import ThirdVenue
+from third_venue.venue import ThirdVenue, third_venue
 
 PAGE = ROOT / "docs/guides/new-venue.md"
 PROGRAMS = {"airlock-online": ONLINE, "airlock-offline": OFFLINE}
@@ -33,6 +32,13 @@ def typed(command: str, folder: Path, env: dict[str, str]) -> FinishedCommand:
     words = listed.stdout.split("\n")[1:-1]
     screen = other_screen((*words[:1], folder / words[1]))
     return run_command(PROGRAMS[program], *words, typed="Yes\n" * 6, env=env, cwd=folder, screen=screen)
+
+
+@pytest.fixture
+def venue() -> Iterator[ThirdVenue]:
+    """Yield a public test network: it has the chain id of the main one."""
+    with third_venue("--chain", "8453") as running:
+        yield running
 
 
 @pytest.fixture

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import pty
 import re
-import signal
-import struct
-import subprocess
-import termios
 from pathlib import Path
-from typing import Any
 
 import pytest
-from PIL import Image
 
 from airlock_rehearsal.camera import photograph
-from airlock_shared.qr.scan import texts_in
-from airlock_shared.ur.decode import Decoder
-from airlock_shared.ur.envelope import unwrap
 from airlock_shared.wire.strict_json import fingerprint
 from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger
+from e2e.terminal import Terminal
 from shared.world import good, to_bytes
 
-LINE = re.compile(r"\x1b\[38;5;16;48;5;231m([ ▀▄█]+)\x1b\[0m")
+CODE_LINE = re.compile(r"\x1b\[38;5;16;48;5;231m[ ▀▄█]+\x1b\[0m")
 
 
 # ---- every command with --qr ------------------------------------------------------------------------------------------
@@ -99,71 +88,20 @@ def test_the_wrong_document_is_refused_by_each_command(desk: BothMachines) -> No
 # ---- in a terminal ----------------------------------------------------------------------------------------------------
 
 
-class Screen:
-    """An installed command in a terminal of its own; what it draws is read by the decoders."""
+class TallTerminal(Terminal):
+    """A terminal with room for a code."""
 
-    def __init__(self, rows: int, columns: int, *words: object) -> None:
-        self.outside, inside = pty.openpty()
-        fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.process = subprocess.Popen(
-            [str(word) for word in words], stdin=subprocess.DEVNULL, stdout=inside, stderr=subprocess.PIPE, text=True
-        )
-        os.close(inside)
-        self.drawn = b""
-
-    def more(self) -> bool:
-        """Take what was drawn since; False at the end."""
-        try:
-            data = os.read(self.outside, 1 << 16)
-        except OSError:  # the other end is closed
-            return False
-        self.drawn += data
-        return bool(data)
-
-    def texts(self) -> list[str]:
-        """Return the texts of the codes that were drawn whole."""
-        lines = LINE.findall(self.drawn.decode(errors="ignore"))
-        side = len(lines[0]) if lines else 1
-        height = (side + 1) // 2
-        whole_codes = [lines[at : at + height] for at in range(0, len(lines) - height + 1, height)]
-        return [text for code in whole_codes for text in texts_in(picture_of(code))]
-
-    def end(self) -> str:
-        """Close everything and return what was said."""
-        assert self.process.stderr is not None
-        said = self.process.stderr.read()
-        self.process.stderr.close()
-        os.close(self.outside)
-        return said
-
-
-def picture_of(lines: list[str]) -> Image.Image:
-    """Return half blocks as a picture, four pixels a module."""
-    upper = {" ": 255, "▀": 0, "▄": 255, "█": 0}
-    lower = {" ": 255, "▀": 255, "▄": 0, "█": 0}
-    rows = [bytes(half[character] for character in line) for line in lines for half in (upper, lower)]
-    code = Image.frombytes("L", (len(rows[0]), len(rows)), b"".join(rows))
-    return code.resize((4 * code.width, 4 * code.height), Image.Resampling.NEAREST)
-
-
-def write(path: Path, document: Any) -> Path:
-    path.write_bytes(to_bytes(document))
-    return path
+    ROWS = 40
 
 
 @pytest.mark.parametrize("program", [ONLINE, OFFLINE], ids=["online", "offline"])
 def test_a_terminal_plays_until_ctrl_c_which_is_its_normal_end(program: Path, tmp_path: Path) -> None:
-    file = write(tmp_path / "requests.json", good("desk-key"))
-    screen = Screen(40, 100, program, "--home", tmp_path / "home", "show", file)
-    decoder = Decoder()
-    while decoder.result is None:
-        assert screen.more()
-        for text in screen.texts():
-            decoder.receive(text)
-    screen.process.send_signal(signal.SIGINT)
-    while screen.more():
-        pass
-    assert screen.process.wait(30) == 0
-    assert "Ctrl-C when the other machine has them all" in screen.end()
-    assert unwrap(decoder.result.cbor).fingerprint == fingerprint(good("desk-key"))
+    file = tmp_path / "requests.json"
+    file.write_bytes(to_bytes(good("desk-key")))
+    terminal = TallTerminal(program, "--home", tmp_path / "home", "show", file)
+    while len(CODE_LINE.findall(terminal.shown)) < TallTerminal.ROWS:
+        assert terminal.more(), terminal.shown
+    terminal.press("\x03")
+    assert terminal.end() == 0
+    assert "Ctrl-C when the other machine has them all" in terminal.shown
     assert list((tmp_path / "home").glob("*")) == []

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
+from draws import ALL
 from e2e.conftest import OFFLINE, ONLINE
+from e2e.led import Asked, Screen, lead
 
 CEREMONIES = {
     "delegate-key": "CONFIRMED",
@@ -23,95 +27,45 @@ CEREMONIES = {
 CROSSINGS = 1 + 3 * len(CEREMONIES)  # the deployment, and of each ceremony the plan, the requests and the signatures
 
 
-@pytest.fixture(scope="module")
-def screen(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("rehearsal") / "artefacts"
-    ended = subprocess.run(
-        [
-            str(ONLINE),
-            "rehearse",
-            "--yes",
-            "--channel",
-            "qr",
-            "--folder",
-            str(folder),
-            "--offline-command",
-            str(OFFLINE),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-        stdin=subprocess.DEVNULL,
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return ended.stdout + "\n" + ended.stderr
+SHOWN_OF_EACH = (
+    "DECIDED BY THE PLAN", "THE LEDGER WILL SHOW", "recovered           0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D",
+    "outcome: ",
+)  # fmt: skip
+SHOWN_OF_INTENTS = ("domain hash", "struct hash", "digest", "CHOSEN BY THE BUILDER, within the plan's limits")
+SHOWN_OF_THE_TRANSACTION = ("transaction hash", "approve", "2500 USDC", "Blind signing")
+SHOWN_SOMEWHERE = ("100 USDC", "raw 100000000", '"TAKEN"', "2027-", "MarketOrderExecuted")
 
 
-def test_each_ceremony_shows_an_equal_fingerprint_on_both_sides(screen: str) -> None:
+def test_six_ceremonies_by_codes_end_as_they_should_and_people_saw_what_was_signed(tmp_path: Path) -> None:
+    words: list[str | Path] = [ONLINE, "rehearse", "--yes", "--channel", "qr", "--offline-command", OFFLINE]
+    words += ["--folder", tmp_path / "r"]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600, stdin=subprocess.DEVNULL)
+    screen = f"{ended.stdout}\n{ended.stderr}"
+    assert ended.returncode == 0, screen
     assert screen.count("the requests fingerprint is EQUAL on both screens") == len(CEREMONIES)
     assert "NOT EQUAL" not in screen
-
-
-def test_every_document_crosses_by_pictures_of_codes_of_which_some_are_lost(screen: str) -> None:
+    summary = screen[screen.rindex("# Summary") :]
+    ends = {name: re.search(rf"{name}[\s\S]*?outcome\s+(\w+)", summary) for name in CEREMONIES}
+    assert {name: found and found[1] for name, found in ends.items()} == CEREMONIES
+    # every document crosses by pictures of codes, of which some are lost
     assert screen.count("crosses the gap by QR codes") == CROSSINGS
     assert screen.count("the document's fingerprint is EQUAL on both screens") == CROSSINGS
     counts = re.findall(r"(\d+) frames played, (\d+) seen", screen.replace("\n", " "))
     assert sum(int(seen) for _, seen in counts) < 0.8 * sum(int(played) for played, _ in counts)
-
-
-@pytest.mark.parametrize(("ceremony", "outcome"), CEREMONIES.items())
-def test_each_ceremony_ends_with_its_outcome(screen: str, ceremony: str, outcome: str) -> None:
-    summary = screen[screen.rindex("# Summary") :]
-    part = summary[summary.index(ceremony) :]
-    assert re.search(r"outcome\s+(\w+)", part)[1] == outcome  # type: ignore[index]
-
-
-@pytest.mark.parametrize(
-    "shown",
-    [
-        "DECIDED BY THE PLAN",
-        "THE LEDGER WILL SHOW",
-        "recovered           0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D",
-        "outcome: ",
-    ],
-)
-def test_each_ceremony_shows_every_part_of_the_review(screen: str, shown: str) -> None:
-    assert screen.count(shown) >= len(CEREMONIES)
-
-
-@pytest.mark.parametrize(
-    "shown", ["domain hash", "struct hash", "digest", "CHOSEN BY THE BUILDER, within the plan's limits"]
-)
-def test_each_intent_shows_its_hashes_and_what_was_left_open(screen: str, shown: str) -> None:
-    assert screen.count(shown) >= len(CEREMONIES) - 1  # one ceremony is a transaction's
-
-
-@pytest.mark.parametrize("shown", ["transaction hash", "approve", "2500 USDC", "Blind signing"])
-def test_the_transactions_review_shows_what_the_device_does_not(screen: str, shown: str) -> None:
-    part = screen[screen.index("# Let the trading storage take USDC") :]
-    assert shown in part
-
-
-@pytest.mark.parametrize("shown", ["100 USDC", "raw 100000000", '"TAKEN"', "2027-", "MarketOrderExecuted"])
-def test_fields_are_shown_in_human_units_beside_raw_texts(screen: str, shown: str) -> None:
-    assert shown in screen
-
-
-def test_the_review_fits_eighty_columns(screen: str) -> None:
+    # what people saw
+    assert [shown for shown in SHOWN_OF_EACH if screen.count(shown) < len(CEREMONIES)] == []
+    assert [shown for shown in SHOWN_OF_INTENTS if screen.count(shown) < len(CEREMONIES) - 1] == []
+    assert [shown for shown in SHOWN_SOMEWHERE if shown not in screen] == []
+    transaction = screen[screen.index("# Let the trading storage take USDC") :]
+    assert [shown for shown in SHOWN_OF_THE_TRANSACTION if shown not in transaction] == []
     review = screen[screen.index("STEP 1 of 1") : screen.index("Wrote ")]
     assert [line for line in review.splitlines() if len(line) > 80] == []
 
 
 def test_an_interrupted_rehearsal_leaves_no_process_behind(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [str(ONLINE), "rehearse", "--yes", "--folder", str(tmp_path / "r"), "--offline-command", str(OFFLINE)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-        stdin=subprocess.DEVNULL,
-    )
+    words = [str(ONLINE), "rehearse", "--yes", "--folder", str(tmp_path / "r"), "--offline-command", str(OFFLINE)]
+    null, pipe, same = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
+    process = subprocess.Popen(words, stdin=null, stdout=pipe, stderr=same, text=True, start_new_session=True)
     assert process.stdout is not None
     with process.stdout as out:
         for line in out:
@@ -122,3 +76,102 @@ def test_an_interrupted_rehearsal_leaves_no_process_behind(tmp_path: Path) -> No
     assert process.wait(60) == 130, rest
     with pytest.raises(ProcessLookupError):  # the whole group is gone: services, Ledger, commands
         os.killpg(process.pid, 0)
+
+
+# ---- a ceremony's day rehearsed by people: one terminal for each machine, the questions and pages of the real day -----
+
+_APPROVE = "approve on the software Ledger?"
+_GOES_ON = "Enter goes on with the same command"
+
+
+class RehearsedDay:
+    """Both terminals of a rehearsal: the second runs the script that the first one names."""
+
+    def __init__(self, folder: Path, ceremony: str, channel: str = "file") -> None:
+        words = (ONLINE, "rehearse", "--folder", folder, "--ceremony", ceremony, "--offline-command", OFFLINE)
+        online = Screen(*words, "--channel", channel)
+        while "both papers are written: " not in online.shown:
+            assert online.more(), online.shown
+        online.answer("")
+        while "It is the online machine." not in online.shown:
+            assert online.more(), online.shown
+        named = re.search(r"\n  sh (\S+)", online.shown)
+        assert named is not None
+        offline = Screen("/bin/sh", named[1])
+        online.papers = offline.papers = {name: self._paper(online, name) for name in ("plan", "deployment")}
+        self.screens = {"online": online, "offline": offline}
+        self.approved = 0
+        self.stopped: list[str] = []
+
+    @staticmethod
+    def _paper(screen: Screen, name: str) -> str:
+        found = re.search(rf"{name} fingerprint\n.*\n.*\n((?: +\d+ [a-z]{{4}}|\n){{24,}})", screen.plain())
+        assert found is not None
+        return " ".join(found[1].split()[1::2])
+
+    def approve(self, _screens: dict[str, Screen], _asked: list[Asked]) -> bool:
+        """Approve what the Ledger shows, on the terminal that shows it."""
+        if (count := self.screens["offline"].shown.count(_APPROVE)) > self.approved:
+            self.approved = count
+            time.sleep(1)  # as people do: it forgot what was typed before it asked, and the list stands below
+            for key in ("\n", "Yes", "\n"):
+                self.screens["offline"].press(key)
+        return False
+
+    def interrupt(self, screens: dict[str, Screen], asked: list[Asked]) -> bool:
+        """Stop each machine once, by Ctrl-C at its fourth question, and go on by Enter."""
+        for half, screen in screens.items():
+            if half not in self.stopped and sum(each.machine == half for each in asked) == 3 and screen.question():
+                self.stopped.append(half)
+                screen.press("\x03")
+                while _GOES_ON not in screen.shown[screen.answered :]:
+                    assert screen.more(), screen.shown[-800:]
+                screen.answer("")
+        return self.approve(screens, asked)
+
+
+@pytest.mark.parametrize(
+    ("ceremony", "channel"),
+    [("market-close", "qr"), *[(each, "file") for each in ("market-close", "delegate-key") if ALL]],
+)
+def test_people_rehearse_the_day_in_two_terminals(tmp_path: Path, ceremony: str, channel: str) -> None:
+    day = RehearsedDay(tmp_path / "day", ceremony, channel)
+    lead(day.screens, until=day.interrupt if ceremony == "market-close" else day.approve)
+    shown = {half: screen.shown[-2000:] for half, screen in day.screens.items()}
+    assert {half: screen.code for half, screen in day.screens.items()} == {"online": 0, "offline": 0}, shown
+    evidence = tmp_path / "day" / "online" / f"{ceremony}.plan.ceremony" / "evidence"
+    report = json.loads((evidence / "report.json").read_text())
+    assert report["complete"], report["missing"]
+    assert day.approved
+    assert ceremony != "market-close" or sorted(day.stopped) == ["offline", "online"]
+    rows = re.split("[\r\n]+", re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", day.screens["online"].shown))
+    assert [row for row in rows if len(row) > 80 and str(tmp_path) not in row] == []
+
+
+def test_a_first_terminal_that_is_closed_is_told_on_the_second_and_how_to_begin_again(tmp_path: Path) -> None:
+    day = RehearsedDay(tmp_path / "day", "referral-code")
+    online, offline = day.screens["online"], day.screens["offline"]
+    lead(day.screens, until=lambda _screens, asked: len(asked) > 4)
+    assert "this rehearsal is lost" in re.sub(r"\s+", " ", online.plain())
+    os.killpg(online.pid, signal.SIGHUP)  # as the kernel does where a window is closed
+    online.end()
+    stopped = [path.name for path in (tmp_path / "day/stick").glob("*/online-at-*-stopped-*")]
+    assert len(stopped) == 1
+    offline.press("\x03")
+    while _GOES_ON not in offline.shown:
+        assert offline.more(), offline.shown[-800:]
+    offline.press("\n")
+    assert offline.end() != 0
+    assert "begin another one there: make rehearse" in offline.shown
+    again = Screen(ONLINE, "rehearse", "--folder", tmp_path / "day", "--offline-command", OFFLINE)
+    assert again.end() == 2
+    assert "cannot be resumed" in re.sub(r"\s+", " ", again.plain())
+
+
+def test_a_second_terminal_without_the_first_says_so(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [ONLINE, "rehearse", "air-gapped", tmp_path, "--offline-command", OFFLINE],
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert "Traceback" not in ended.stderr

@@ -6,14 +6,12 @@ import json
 import os
 import subprocess
 
-from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
+import pytest
+
+from e2e.conftest import OFFLINE, BothMachines, Ledger
 from e2e.transaction_requests import write_transaction
 
-OURS = {
-    "airlock-offline",
-    "airlock-shared",
-    "setuptools",
-}  # the last by a site file of Python 3.11's venv; a kit has none
+OURS = {"airlock-offline", "airlock-shared", "setuptools"}  # the last by Python 3.11's venv; a kit has none
 SIGNING = {"click", "coincurve", "hidapi", "ledgerblue", "safe-pysha3"}
 """The whole list. A new name here is a decision, not a detail."""
 
@@ -76,22 +74,16 @@ def require_small(found: set[str], mapped: list[str]) -> None:
     assert [path for path in mapped if not any(name in path for name in allowed)] == []
 
 
+@pytest.mark.parametrize("kind", ["intent", "transaction"])
 def test_after_a_whole_signing_five_packages_of_others_are_loaded_and_no_more(
-    desk: BothMachines, ledger: Ledger
+    desk: BothMachines, blind: Ledger, kind: str
 ) -> None:
-    plan, requests = desk.prepare("delegate-key")
-    words = ("sign", requests, "--plan", plan, "-o", desk.path("signatures.json"), "--emulator", ledger.port)
-    found, mapped = after(desk, words, "Yes\n" * 9)
-    require_small(found, mapped)
-
-
-def test_a_transaction_is_signed_with_no_more_of_them(desk: BothMachines) -> None:
-    blind = start_ledger("--blind-signing")
-    plan, requests, _ = write_transaction(desk.folder, desk.path("deployment.json"))
+    if kind == "intent":
+        plan, requests = desk.prepare("delegate-key")
+    else:
+        plan, requests, _ = write_transaction(desk.folder, desk.path("deployment.json"))
     words = ("sign", requests, "--plan", plan, "-o", desk.path("signatures.json"), "--emulator", blind.port)
-    found, mapped = after(desk, words, "Yes\n" * 9)
-    stop_ledger(blind)
-    require_small(found, mapped)
+    require_small(*after(desk, words, "Yes\n" * 9))
 
 
 def test_what_comes_by_qr_is_read_elsewhere_and_shown_as_a_page_here(desk: BothMachines, ledger: Ledger) -> None:
@@ -101,8 +93,7 @@ def test_what_comes_by_qr_is_read_elsewhere_and_shown_as_a_page_here(desk: BothM
     codes = desk.path("codes")
     assert desk.online("show", shown["file"], "--as", "png", "-o", codes).code == 0
     words = ("sign", codes, "--qr", "--plan", plan, "--emulator", ledger.port, "--json")
-    found, mapped = after(desk, words, "Yes\nYes\n")
-    require_small(found, mapped)
+    require_small(*after(desk, words, "Yes\nYes\n"))
 
 
 WITHOUT_LANDLOCK = """

@@ -1,4 +1,4 @@
-"""Requests that grow too old at the table: both machines say so, and go on with requests that are prepared again."""
+"""What grows too old at the table: both machines say so, and go on with requests that are prepared again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -60,46 +59,6 @@ class ShortDay(Day):
             plan.write_text(text)
         self.papers["plan"] = spoken(parse_plan(text.encode()).fingerprint)
 
-    def end(self, screens: dict[str, Screen]) -> Any:
-        """Return the online machine's report, after both runs came to their end."""
-        shown = {half: screen.plain()[-3000:] for half, screen in screens.items()}
-        assert [screen.code for screen in screens.values()] == [0, 0], "\n".join(shown.values())
-        assert "The ceremony stops here" not in shown["offline"] + shown["online"]
-        assert (self.folder("offline") / "requests-2.json").exists()
-        report = json.loads((self.folder("online") / "evidence" / "report.json").read_text())
-        assert report["complete"], report["missing"]
-        return report
-
-
-def test_requests_that_grew_too_old_are_prepared_again_and_signed_and_neither_run_ends(
-    unpinned: BothMachines, ledger: Ledger, clock: Clock
-) -> None:
-    day = ShortDay(unpinned, ledger)
-    offered: list[str] = []
-
-    def slowly(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
-        if "signer), requests" in question and not offered:
-            offered.append("slow")
-            clock.go_on(200)
-        return careful(machine, question, screens)
-
-    def press_enter(screens: dict[str, Screen], _asked: list[Asked]) -> bool:
-        """Press Enter on the online machine when both machines say that it is too late."""
-        says = {
-            "offline": "waiting: press Enter on the online machine: it prepares them again",
-            "online": "waiting: too late to sign; signed ones still count; Enter prepares them again",
-        }
-        if offered == ["slow"] and all(line in screens[half].shown for half, line in says.items()):
-            offered.append("enter")
-            time.sleep(0.5)
-            screens["online"].press("\n")
-        return False
-
-    screens = {half: day.start(half) for half in ("online", "offline")}
-    lead(screens, slowly, until=press_enter)
-    day.end(screens)
-    assert offered == ["slow", "enter"]
-
 
 def test_signatures_that_came_too_late_to_be_submitted_are_made_again_and_sent(
     unpinned: BothMachines, ledger: Ledger, clock: Clock
@@ -134,14 +93,18 @@ def test_signatures_that_came_too_late_to_be_submitted_are_made_again_and_sent(
     passed: list[str] = []
     screens = {half: day.start(half) for half in ("online", "offline")}
     lead(screens, late, until=wait)
-    report = day.end(screens)
+    shown = {half: screen.plain() for half, screen in screens.items()}
+    assert [screen.code for screen in screens.values()] == [0, 0], shown
+    assert "The ceremony stops here" not in shown["offline"] + shown["online"]
+    assert (day.folder("offline") / "requests-2.json").exists()
+    report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
+    assert report["complete"], report["missing"]
     assert (slips, passed) == (["an hour", "Enter", "waiti"], ["a minute"])
     assert (day.folder("online") / "signatures-2.json").exists()
     told = [line for line in report["notes"] if "on a watch" in line]
     assert [" DIFFERS from the air-gapped" in line for line in told] == [True]
     assert '"too_late":true' in (day.desk.path("online-home") / "transcript.jsonl").read_text().replace(" ", "")
-    shown = screens["offline"].plain()
-    found = re.search(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC \(in (\d) min (\d+) s\)", shown)
+    found = re.search(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC \(in (\d) min (\d+) s\)", shown["offline"])
     assert found
     drawn_s = datetime.fromisoformat(f"{found[1]}Z").timestamp() - 60 * int(found[2]) - int(found[3])
     assert -2 < drawn_s - opened_s[0] < 30  # computed after the key, not before it

@@ -1,6 +1,7 @@
 """The installed commands beside each other on one home: two `sign`, a `seal`, a `compare`, a `preflight`, and one signature.
 
-Each is started and answered at moments that its number decides.
+Each is started and answered at moments that its number decides. A seal is over the transcript as it is: what was recorded
+meanwhile makes it void, and never the transcript.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
+from airlock_shared.ceremony.seals import SEALED, VOID
+from commands import FinishedCommand, run_command
 from draws import draws
 from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
 from shared.make_payloads import seal
@@ -26,19 +29,13 @@ DELAY_S = 2.5  # within which commands are started and answered: about as long a
 ROLES = ("signer=Ada Lovelace", "facilitator=Grace Hopper", "witness=Mary Somerville")
 
 
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
 class Command:
     """A command that is started after a delay and answered Yes after others, as by a person at a terminal."""
 
     def __init__(self, home: Path, words: tuple[object, ...], delays_s: list[float]) -> None:
         self._words = [str(OFFLINE), "--home", str(home), *map(str, words)]
         self._delays_s = delays_s
-        self.done = Done(-1, "", "")
+        self.done = FinishedCommand(-1, "", "")
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
@@ -57,9 +54,9 @@ class Command:
                 except BrokenPipeError:
                     break
             out, err = process.communicate(timeout=120)
-        self.done = Done(process.returncode, out, err)
+        self.done = FinishedCommand(process.returncode, out, err)
 
-    def wait(self) -> Done:
+    def wait(self) -> FinishedCommand:
         self._thread.join()
         return self.done
 
@@ -95,7 +92,7 @@ def two_documents(desk: BothMachines) -> tuple[Path, Path, Path]:
 
 
 def beside_each_other(desk: BothMachines, home: Path, plan: Path, documents: tuple[Path, Path], ledgers: list[Ledger],
-                      seed: int) -> dict[str, Done]:  # fmt: skip
+                      seed: int) -> dict[str, FinishedCommand]:  # fmt: skip
     """Run the five commands, and return how each ended."""
     drawn = random.Random(seed)
     watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -126,7 +123,7 @@ def test_two_terminals_sign_a_step_once(desk: BothMachines, ledgers: list[Ledger
         entries = [json.loads(line) for line in (home / "transcript.jsonl").read_text().splitlines()]
         for event in ("signing", "signed"):
             assert len({entry["data"]["digest"] for entry in entries if entry["event"] == event}) == 1, (seed, told)
-        results = [json.loads(ended[name].out)["steps"][0] for name in ("one", "two")]
+        results = [ended[name].json()["steps"][0] for name in ("one", "two")]
         assert [(home / f"{name}.json").exists() for name in ("one", "two")] == [
             r["result"] == "signed" for r in results
         ]
@@ -134,8 +131,47 @@ def test_two_terminals_sign_a_step_once(desk: BothMachines, ledgers: list[Ledger
         assert {result.get("why") for result in results} == {"", "NONCE-PENDING"}
         assert {ended[name].code for name in ("one", "two")} == {0, 3}, (seed, told)
         assert ended["compare"].code == ended["preflight"].code == ended["seal"].code == 0, (seed, told)
-        verified = subprocess.run(
-            [str(OFFLINE), "--home", str(home), "transcript", "verify", "--plan", str(plan)],
-            capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
-        assert verified.returncode == 0, (seed, verified.stderr, told)
+        verified = run_command(OFFLINE, "--home", home, "transcript", "verify", "--plan", plan)
+        assert verified.code == 0, (seed, verified.err, told)
+
+
+# ---- a seal, and what is recorded while it is made -----------------------------------------------------------------
+
+
+def _until_asked(process: subprocess.Popen[str]) -> str:
+    """Read what a command says until it asks."""
+    assert process.stderr is not None
+    said = ""
+    while not said.endswith("Type Yes to go on, no to stop: "):
+        read = process.stderr.read(1)
+        assert read, f"it ended without a question: {said}"
+        said += read
+    return said
+
+
+def _answer(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("Yes\n")
+    process.stdin.flush()
+
+
+def test_a_command_that_records_while_the_seal_is_made_makes_it_void_and_it_is_asked_again(
+    desk: BothMachines, ledger: Ledger
+) -> None:
+    plan, home = desk.write_plan("referral-code"), desk.path("offline-home")
+    words = ("--home", home, "transcript", "seal", "--plan", plan, "--emulator", ledger.port)
+    pipe = subprocess.PIPE
+    with subprocess.Popen([str(OFFLINE), *map(str, words)], stdin=pipe, stdout=pipe, stderr=pipe, text=True) as sealing:
+        _until_asked(sealing)
+        desk.state_time()  # recorded beside it, without waiting for the seal
+        _answer(sealing)
+        assert "This seal is void" in _until_asked(sealing)
+        _answer(sealing)
+        _, err = sealing.communicate(timeout=60)
+        assert sealing.returncode == 0, err
+    assert "Sealed." in err
+    entries = [json.loads(line) for line in (home / "transcript.jsonl").read_text().splitlines()]
+    assert [entry["event"] for entry in entries][-2:] == [VOID, SEALED]
+    verified = desk.offline("transcript", "verify", "--plan", plan, "--json")
+    assert verified.code == 0, verified.err
+    assert [seal["entries"] for seal in verified.json()["seals"]] == [len(entries) - 1]

@@ -28,10 +28,6 @@ def raw(human: Any, decimals: int) -> int:
     return int(Decimal(str(human)).scaleb(decimals))
 
 
-def _code(fields: Fields) -> bytes:
-    return str(fields["code"]).encode().ljust(32, b"\0")
-
-
 def _added(fields: Fields) -> tuple[Any, ...]:
     prices = [raw(fields["openPrice"], 10), raw(fields["additionalCollateralUsdc"], 6), raw(fields["leverage"], 10)]
     return (fields["trader"], int(fields["pairIndex"]), int(fields["tradeIndex"]), *prices)
@@ -46,15 +42,11 @@ def _limit(fields: Fields) -> list[Any]:
     return [int(fields["pairIndex"]), int(fields["orderIndex"]), *prices]
 
 
-_INCREASED = ("tradeIndex", "additionalCollateralUsdc", "leverage")
 BUILT = {
-    "/v2/position/increase": Built(
-        "trader", "router", f"increasePositionSize({_UPDATE},uint256)",
-        lambda f: [_added(f), raw(f["slippagePercent"], 10)], _INCREASED,
-    ),
     "/v2/position/increase-coin": Built(
         "trader", "router", f"increasePositionSizeWithCoinExposure({_UPDATE},uint256,uint256,uint256,uint256)",
-        lambda f: [_added(f), *_coins(f)], (*_INCREASED, "coinExposure", "minLeverage", "maxLeverage"),
+        lambda f: [_added(f), *_coins(f)],
+        ("tradeIndex", "additionalCollateralUsdc", "leverage", "coinExposure", "minLeverage", "maxLeverage"),
     ),
     "/v2/limit/update": Built(
         "trader", "router", "updateOpenLimitOrder(uint256,uint256,uint256,uint256,uint256,uint256)", _limit, ("price",)
@@ -62,21 +54,10 @@ BUILT = {
     "/v2/delegate/set": Built(
         "trader", "router", "setDelegate(address,uint256)", lambda f: [f["delegate"], int(f["expiry"])]
     ),
-    "/v2/delegate/remove": Built("trader", "router", "removeDelegate(address)", lambda f: [f["delegate"]]),
     "/v2/misc/claim-keeper-rewards": Built("caller", "router", "claimTokens()", lambda _: []),
     "/v2/token/approve": Built(
         "trader", "usdc", "approve(address,uint256)", lambda f: [f["spender"], raw(f["amountUsdc"], 6)]
     ),
-    "/v2/referral/transfer-ownership": Built(
-        "caller", "referral", "setPendingCodeOwnershipTransfer(bytes32,address)", lambda f: [_code(f), f["newOwner"]]
-    ),
-    "/v2/referral/accept-ownership": Built(
-        "caller", "referral", "acceptCodeOwnership(bytes32)", lambda f: [_code(f)]
-    ),
-    "/v2/referral/set-code": Built(
-        "caller", "referral", "setTraderReferralCodeByUser(bytes32)", lambda f: [_code(f)]
-    ),
-    "/v2/referral/cancel-request": Built("caller", "referral", "cancelRequest()", lambda _: []),
     "/v2/lp/deposit": Built(
         "trader", "storage", "depositLp(uint128,address)", lambda f: [raw(f["usdc"], 6), f["trader"]]
     ),

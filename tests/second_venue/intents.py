@@ -18,10 +18,6 @@ STRUCTS = {
     "CloseTradeReq": f"{_TRADER_AND_SLOT}uint256 _amount,uint256 _wantedPrice,uint256 _deadline,uint256 _nonce",
     "TpSlReq": "address trader,uint256 pairIndex,uint256 index,uint8 triggerType,uint256 coinSize,bool buy,uint256 price,"
     "int256 percentage,uint256 timestamp,uint256 signTimestamp,uint8 orderType,uint256 nonce",
-    "IncreasePositionSizeWithCoinExposureReq": "UpdatePositionSize _updateInfo,uint256 _coinExposure,uint256 _minLeverage,"
-    "uint256 _maxLeverage,uint256 _slippageP,uint256 _deadline,uint256 _nonce",
-    "UpdatePositionSize": "address trader,uint256 pairIndex,uint256 index,uint256 openPrice,uint256 initialPosToken,"
-    "uint256 leverage",
     "SetTraderReferralCodeByUserReq": "bytes32 _code,address _referee,uint256 _deadline,uint256 _nonce",
     "TwapCancelReq": "address trader,uint256 twapId,uint256 nonce,uint256 deadline",
     "DelegateReq": "address trader,address delegate,uint256 expiry,uint256 deadline,string tnc,uint256 nonce",

@@ -10,7 +10,6 @@ TWAP service           202 ``{"queued": true}``; ``GET /twaps/{id}`` says so onc
 core API               ids are numbers: ``trigger.id``; of a replacement ``trigger.id`` and ``trigger.replacedId``
 nonce read             ``/v2/reads/nonce``; ``state.isAvailable`` and no flag that says used
 delegation read        ``active`` and ``activeUntil``, an ISO time
-builder                closing in coins at ``/v2/trade/close-in-coins``; ``quoteId`` beside each payload
 limit of rate          a question of the builder within 80 ms of the one before it is answered by 429
 ====================== ==============================================================================================
 """
@@ -19,26 +18,15 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 from eth_account import Account
 from eth_utils.crypto import keccak
 
-from second_venue.intents import USUAL
+from second_venue.intents import USUAL, Types
 from second_venue.venue import Asked, Refused, SecondVenue, Told
 
-IN_COINS = "CloseTradeCoinExposureReq"
-TYPES = USUAL._replace(
-    structs=USUAL.structs
-    | {
-        IN_COINS: "address _trader,uint256 _pairIndex,uint256 _index,uint256 _openTimestamp,uint256 _coinExposure,"
-        "uint256 _wantedPrice,uint256 _deadline,uint256 _nonce"
-    }
-)
-CLOSE_IN_COINS = "/v2/trade/close-in-coins"
 APART_S = 0.08
 
 SERVICES = """\
@@ -124,9 +112,8 @@ class OtherSpeech(SecondVenue):
     """The same services in other words."""
 
     bare = frozenset({"market", "core", "relayer", "twap"})
-    taken_orders: Mapping[int, str] = {**SecondVenue.taken_orders, 15: IN_COINS}
 
-    def __init__(self, trader: str, key: str = "", types: Any = TYPES) -> None:
+    def __init__(self, trader: str, key: str = "", types: Types = USUAL) -> None:
         super().__init__(trader, key, types)
         self.relay_says = "success"
         self.relayer_says = "success"
@@ -147,21 +134,7 @@ class OtherSpeech(SecondVenue):
             raise Refused(404, "NOT_FOUND", "nonces are read elsewhere")
         if asked.path == "/v2/reads/nonce":
             return self._nonce(asked.fields)
-        if asked.path == CLOSE_IN_COINS:
-            return {"quoteId": "q-1", **self._intent(IN_COINS, asked.fields)}
         return super().builder(asked)
-
-    def _may_ask(self, struct: str) -> str:
-        in_coins = "trader tradeIndex coinExposure pairIndex pair nonce deadlineMs openTimestamp expectedPrice"
-        return in_coins if struct == IN_COINS else super()._may_ask(struct)
-
-    def _message(self, struct: str, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        if struct != IN_COINS:
-            return super()._message(struct, fields)
-        closing = {name: value for name, value in fields.items() if name != "coinExposure"}
-        usual, meta = super()._message("CloseTradeReq", closing | {"collateralToCloseUsdc": "0"})
-        del usual["_amount"]
-        return usual | {"_coinExposure": int(Decimal(str(fields["coinExposure"])).scaleb(10))}, meta
 
     def _nonce(self, fields: dict[str, Any]) -> Any:
         told = super()._nonce(fields)
@@ -213,20 +186,3 @@ class OtherSpeech(SecondVenue):
         self.triggers[str(number)] = self.triggers.pop(name)
         told: dict[str, Any] = {"id": number}
         return {"trigger": told | ({"replacedId": int(replaced)} if asked.method == "PUT" else {})}
-
-    def _life(self, name: str, order_type: int, message: dict[str, Any]) -> Any:
-        if order_type != 15:
-            yield from super()._life(name, order_type, message)
-            return
-        pair, coins = message["_pairIndex"], message["_coinExposure"]
-        told = {"transactionHash": "0x" + keccak(text=name).hex(), "orderId": 78}
-        yield "MarketOrderAccepted", {"trackingId": name}
-        yield "MarketOrderInitiated", told | {
-            "trader": self.trader, "pairIndex": pair, "open": False, "isBuy": True, "isPnl": False,
-        }  # fmt: skip
-        self.closed |= {pair}
-        yield "MarketOrderExecuted", told | {
-            "open": False, "price": str(message["_wantedPrice"]), "positionSizeUSDC": "1000000000", "percentProfit": "0",
-            "usdcSentToTrader": "100000000", "isPnl": False, "coinExposure": str(coins), "isCoinExposureFixed": True,
-            "t": self._tuple(pair, 0),
-        }  # fmt: skip

@@ -35,7 +35,6 @@ OTHER = Types(
     | {
         "CloseTradeReq": _CLOSE[0], "Position": _CLOSE[1],
         "TpSlReq": _TRIGGER,
-        "IncreasePositionSizeWithCoinExposureReq": _INCREASE[0], "Added": _INCREASE[1],
         "SetTraderReferralCodeByUserReq": "address referee,bytes32 code,uint64 until,uint256 salt",
         "TwapCancelReq": "uint64 id,address owner,uint64 until,uint256 salt",
         "DelegateReq": "address trader,address delegate,uint64 expiry,uint64 deadline,uint256 nonce",
@@ -52,12 +51,6 @@ OTHER = Types(
             "owner": "trader", "pair": "pairIndex", "slot": "index", "how": "triggerType", "size": "coinSize",
             "isLong": "buy", "openedAt": "timestamp", "madeAt": "signTimestamp", "kind": "orderType", "salt": "nonce",
         },
-        "IncreasePositionSizeWithCoinExposureReq": {
-            "add.owner": "_updateInfo.trader", "add.pair": "_updateInfo.pairIndex", "add.slot": "_updateInfo.index",
-            "add.collateral": "_updateInfo.initialPosToken", "add.price": "_updateInfo.openPrice",
-            "add.leverage": "_updateInfo.leverage", "coins": "_coinExposure", "least": "_minLeverage",
-            "most": "_maxLeverage", "slippage": "_slippageP", "until": "_deadline", "salt": "_nonce",
-        },
         "SetTraderReferralCodeByUserReq": {"referee": "_referee", "code": "_code", "until": "_deadline", "salt": "_nonce"},
         "TwapCancelReq": {"id": "twapId", "owner": "trader", "until": "deadline", "salt": "nonce"},
     },
@@ -67,16 +60,10 @@ OTHER = Types(
         "updateOpenLimitOrder(uint256,uint256,uint256,uint256,uint256,uint256)": (
             "changeLimit(uint256,uint16,uint32,uint256,uint256,uint256)", (2, 1, 0, 5, 4, 3),
         ),
-        f"increasePositionSize({_USUAL_UPDATE},uint256)": (f"addMargin(uint64,{_ADDED_ABI})", (1, 0)),
         f"increasePositionSizeWithCoinExposure({_USUAL_UPDATE},uint256,uint256,uint256,uint256)": (
             f"addCoins(uint64,{_ADDED_ABI},uint128,uint64,uint64)", (4, 0, 1, 2, 3),
         ),
         "setDelegate(address,uint256)": ("allow(uint64,address)", (1, 0)),
-        "removeDelegate(address)": ("disallow(address)", (0,)),
-        "setPendingCodeOwnershipTransfer(bytes32,address)": ("nominate(address,bytes32)", (1, 0)),
-        "acceptCodeOwnership(bytes32)": ("takeCode(bytes32)", (0,)),
-        "setTraderReferralCodeByUser(bytes32)": ("adopt(bytes32)", (0,)),
-        "cancelRequest()": ("withdrawRequest()", ()),
     },
 )  # fmt: skip
 

@@ -36,7 +36,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from http.server import ThreadingHTTPServer
@@ -57,7 +57,7 @@ CHAIN_ID = 1337
 ROUTER, STORAGE, USDC, REFERRAL = (to_checksum_address(bytes([0xC0 + n]) * 20) for n in range(4))
 TRADING = {"verifyingContract": ROUTER, "chainId": CHAIN_ID, "version": "1", "name": "ExchangeTrading"}
 REFERRING = {"verifyingContract": REFERRAL, "chainId": CHAIN_ID, "version": "1", "name": "ExchangeReferral"}
-_CONTRACTS = {"router": ROUTER, "storage": STORAGE, "usdc": USDC, "referral": REFERRAL}
+_CONTRACTS = {"router": ROUTER, "storage": STORAGE, "usdc": USDC}
 PAIRS = [("BTC/USD", False), ("ETH/USD", False), ("XAU/USD", False), ("BTC_PNL/USD", True)]
 PRICES = {0: "64000", 1: "2500.5", 2: "2650", 3: "64000"}
 OPENED_S = 1_750_000_123
@@ -66,7 +66,6 @@ KEY_HEADER = "X-Venue-Key"
 _BUILDERS = {
     "/v2/intents/close": "CloseTradeReq",
     "/v2/intents/tpsl-partial": "TpSlReq",
-    "/v2/intents/increase-coin": "IncreasePositionSizeWithCoinExposureReq",
     "/v2/intents/referral-set-code": "SetTraderReferralCodeByUserReq",
     "/v2/intents/twap-cancel": "TwapCancelReq",
     "/v2/intents/delegate": "DelegateReq",
@@ -75,8 +74,6 @@ _BUILDERS = {
 _MAY_ASK = {
     "CloseTradeReq": "trader tradeIndex collateralToCloseUsdc pairIndex pair nonce deadlineMs openTimestamp expectedPrice",
     "TpSlReq": "trader tradeIndex kind coinExposure side pairIndex pair nonce triggerType price percentage openTimestamp",
-    "IncreasePositionSizeWithCoinExposureReq": "trader tradeIndex additionalCollateralUsdc leverage coinExposure "
-    "minLeverage maxLeverage pairIndex pair nonce deadlineMs openPrice slippagePercent",
     "SetTraderReferralCodeByUserReq": "referee code nonce deadlineMs",
     "TwapCancelReq": "trader twapId nonce deadlineMs",
     "DelegateReq": "trader delegate expiry nonce deadlineMs",
@@ -121,11 +118,6 @@ class SecondVenue:
 
     bare = frozenset({"market", "core"})
     """The services whose replies have no envelope."""
-    taken_orders: Mapping[int, str] = {
-        1: "CloseTradeReq",
-        7: "CloseTradeReq",
-        14: "IncreasePositionSizeWithCoinExposureReq",
-    }
 
     def __init__(self, trader: str, key: str = "", types: Types = USUAL) -> None:
         self.trader, self.key, self.types = trader, key, types
@@ -211,15 +203,11 @@ class SecondVenue:
 
     def _delegation(self, fields: dict[str, Any]) -> Any:
         until = self.delegates.get(to_checksum_address(fields["delegate"]), 0)
-        return {
-            "trader": fields["trader"],
-            "delegate": fields["delegate"],
-            "isEnabled": bool(until),
-            "expiry": str(until),
-        }
+        named = {"trader": fields["trader"], "delegate": fields["delegate"]}
+        return {**named, "isEnabled": bool(until), "expiry": str(until)}
 
     def _intent(self, struct: str, fields: dict[str, Any]) -> Any:
-        if unknown := sorted(set(fields) - set(self._may_ask(struct).split())):
+        if unknown := sorted(set(fields) - set(_MAY_ASK[struct].split())):
             raise Refused(400, "BAD_REQUEST", f"unknown fields {unknown}")
         usual, meta = self._message(struct, fields)
         message = self.types.spoken(struct, usual)
@@ -237,9 +225,6 @@ class SecondVenue:
             "encodedIntent": "0x" + encoded(self.types, struct, message).hex(),
         }
         return payload | ({"meta": meta} if meta else {})
-
-    def _may_ask(self, struct: str) -> str:
-        return _MAY_ASK[struct]
 
     def _message(self, struct: str, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         nonce = int(fields.get("nonce", secrets.randbelow(2**256)))
@@ -263,20 +248,6 @@ class SecondVenue:
                 "timestamp": int(fields.get("openTimestamp", OPENED_S)), "signTimestamp": _now_ms() - 50,
                 "orderType": {"take_profit": 4, "stop_loss": 5}[fields["kind"]], "nonce": nonce,
             }, meta  # fmt: skip
-        if struct == "IncreasePositionSizeWithCoinExposureReq":
-            price = fields.get("openPrice", PRICES[pair])
-            if "slippagePercent" not in fields:
-                raise Refused(400, "BAD_REQUEST", "slippagePercent is needed: this venue has no default")
-            update = {
-                "trader": fields["trader"], "pairIndex": pair, "index": int(fields["tradeIndex"]),
-                "openPrice": _raw(price, 10), "initialPosToken": _raw(fields["additionalCollateralUsdc"], 6),
-                "leverage": _raw(fields["leverage"], 10),
-            }  # fmt: skip
-            return {
-                "_updateInfo": update, "_coinExposure": _raw(fields["coinExposure"], 10),
-                "_minLeverage": _raw(fields["minLeverage"], 10), "_maxLeverage": _raw(fields["maxLeverage"], 10),
-                "_slippageP": _raw(fields["slippagePercent"], 10), "_deadline": deadline, "_nonce": nonce,
-            }, meta | {"openPrice": float(price)}  # fmt: skip
         if struct == "SetTraderReferralCodeByUserReq":
             code = fields["code"].encode().ljust(32, b"\0")
             return {"_code": code, "_referee": fields["referee"], "_deadline": deadline, "_nonce": nonce}, {}
@@ -316,8 +287,8 @@ class SecondVenue:
         if int.from_bytes(sent[6], "big") != self.fee(sent[7]):
             raise Refused(400, "SIMULATION_FAILED", "not the fee of this call")
         function, asked = self.promised["0x" + sent[7].hex()]
-        if function.startswith(("setDelegate", "removeDelegate")):
-            self.delegates[to_checksum_address(asked["delegate"])] = int(asked.get("expiry", 0))
+        if function.startswith("setDelegate"):
+            self.delegates[to_checksum_address(asked["delegate"])] = int(asked["expiry"])
         self.sent[told] = {"transactionHash": told, "status": self.relay_says, "blockNumber": hex(4_711)}
         return {"transactionHash": told}
 
@@ -383,16 +354,16 @@ class SecondVenue:
                 raise Refused(404, "NOT_FOUND", "unknown trackingId")
             after = int(asked.fields.get("afterSeq", -1))
             return {"events": [event for event in self.orders[name] if event["seq"] > after]}
-        structs, order_type, erc712 = self.taken_orders, asked.fields["orderType"], asked.fields["erc712"]
-        if order_type not in structs:
+        erc712 = asked.fields["erc712"]
+        if asked.fields["orderType"] != 1:
             raise Refused(400, "BAD_ORDER_TYPE", "unsupported orderType")
         if self.smart is not None:
             self._give(asked.fields.get("eip7702"), self.smart)
-        message = self._take(structs[order_type], erc712["userIntent"], erc712["userSignature"])
+        message = self._take("CloseTradeReq", erc712["userIntent"], erc712["userSignature"])
         name = secrets.token_hex(10)
         self.orders[name] = [
             {"seq": seq, "type": kind, "payload": payload, "at": _now_ms()}
-            for seq, (kind, payload) in enumerate(self._life(name, order_type, message))
+            for seq, (kind, payload) in enumerate(self._life(name, message))
         ]
         return self.orders[name]
 
@@ -412,30 +383,19 @@ class SecondVenue:
                 raise Refused(400, "EIP7702", f"an authorization of {account}")
             smart[account] = each["address"]
 
-    def _life(self, name: str, order_type: int, message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-        tx, pnl = {"transactionHash": "0x" + keccak(text=name).hex()}, order_type == 7
+    def _life(self, name: str, message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+        tx = {"transactionHash": "0x" + keccak(text=name).hex()}
         yield "MarketOrderAccepted", {"trackingId": name}
         yield "PriceSelected", {"source": "feed", "note": "informational"}
         yield "AttemptFailed", {"attempt": 1, "code": "NO_PRICE", "message": "no price yet", "willRetry": True}
-        trade = message.get("_updateInfo", message)
-        pair = int(trade.get("pairIndex", trade.get("_pairIndex")))
+        pair = int(message["_pairIndex"])
         place = {"orderId": 77, "trader": self.trader, "pairIndex": pair}
-        if order_type == 14:
-            coins = str(message["_coinExposure"])
-            yield "IncreasePositionRequested", place | tx | {
-                "index": 0, "isBuy": True, "isPnl": False, "addedCollateral": str(trade["initialPosToken"]),
-                "coinExposure": coins, "isCoinExposureFixed": True,
-            }  # fmt: skip
-            self.collateral[pair] += trade["initialPosToken"]
-            added = {"orderId": 77, "isPnl": False, "coinExposureAdded": coins, "isCoinExposureFixed": True}
-            yield "PositionSizeIncreased", added | {"t": self._tuple(pair, self.collateral[pair])} | tx
-            return
         self.collateral[pair] -= message["_amount"]
         self.closed |= set() if self.collateral[pair] else {pair}
-        yield "MarketOrderInitiated", place | tx | {"open": False, "isBuy": True, "isPnl": pnl}
+        yield "MarketOrderInitiated", place | tx | {"open": False, "isBuy": True, "isPnl": False}
         yield "MarketOrderExecuted", tx | {
             "orderId": 77, "open": False, "price": str(message["_wantedPrice"]), "positionSizeUSDC": "1000000000",
-            "percentProfit": "0", "usdcSentToTrader": str(message["_amount"]), "isPnl": pnl, "coinExposure": "0",
+            "percentProfit": "0", "usdcSentToTrader": str(message["_amount"]), "isPnl": False, "coinExposure": "0",
             "isCoinExposureFixed": False, "t": self._tuple(pair, self.collateral[pair]),
         }  # fmt: skip
 

@@ -1,601 +1,80 @@
-"""A third venue in the shapes of the public services: its relayer takes transactions, and its chain is there to be asked.
-
-Standard library, eth-account and eth-abi; it shares no line with the product, the rehearsal or the second venue. It executes
-an intent by the contract's own call alone (``setDelegateWithSig(bytes signature, bytes intent)`` and the like), when the
-signature recovers to the account that the encoding names. ``SERVICES`` is the whole of what it needs to be said.
-
-====================== ==============================================================================================
-relayer                ``POST /relays`` takes ``{txParams {to, data, value, gasLimit, chainId, transactionType}, wallet}``
-                       and gives ``{requestId}``; ``GET /relays/{id}``: ``{requestId, status, receipt {transactionHash,
-                       status}}``, ``Inflight``, ``Finalised``, ``Failed``, and no block; 503 ``{"code": "RELAYER_BUSY"}``
-builder                a delegate's intent at ``/v2/intents/delegate-set``; registering a code at
-                       ``/v2/intents/referral-register-code``; every build takes ``trader``
-delegation read        ``/v2/delegation``, which names nobody
-pairs                  the flag is ``isPnlTypeAllowed``, 0 or 1
-TWAP service           ``/twaps/open`` takes a struct of its own, ``__reserved1`` sent as ``reserved1``
-core API               ``PUT /price-triggers/global-tp-{trader}-{pairIndex}-{index}`` takes ``UpdateTpSlReq``
-node                   JSON-RPC: blocks with their transactions, receipts, the contracts' nonce bitmaps
-====================== ==============================================================================================
-"""
+"""The venue by another hand (``public_venue``), for a test that looks at what it was asked, and at what its relayer says."""
 
 from __future__ import annotations
 
 import json
-import secrets
-import time
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from decimal import Decimal
-from http.server import ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
 
-from eth_abi.abi import decode, encode
-from eth_account import Account
-from eth_account.messages import encode_typed_data
-from eth_utils.address import to_checksum_address
-from eth_utils.crypto import keccak
+import httpx
 
-from serving import QuietHandler, serving
-
-SERVICES = """\
-format = "airlock/venue-services@1"
-
-[paths]
-delegate = "/v2/intents/delegate-set"
-referral-register = "/v2/intents/referral-register-code"
-delegation = "/v2/delegation"
-relayer = "/relays"
-relayer-status = "/relays/{id}"
-twap-TwapOpenOrder = "/twaps/open"
-TwapOpenOrder = "/v2/intents/twap-open"
-core-api-UpdateTpSlReq = "PUT /price-triggers/global-tp-{trader}-{pairIndex}-{index}"
-UpdateTpSlReq = "/v2/intents/tpsl-update"
-
-[requests.referral-set-code]
-trader = "$referee"
-
-[requests.referral-register]
-trader = "$referrer"
-
-[requests.TwapOpenOrder]
-trader = "$account"
-pairIndex = "$pairIndex"
-collateralUsdc = "$collateral with 6 decimals"
-deadlineMs = "$deadline"
-
-[requests.UpdateTpSlReq]
-trader = "$trader"
-pairIndex = "$pairIndex"
-takeProfit = "$tp with 10 decimals"
-deadlineMs = "$deadline"
-
-[bodies.relayer]
-wallet = "$signer"
-
-[bodies.relayer.txParams]
-to = "$executing.to"
-data = "$executing.data"
-value = "$executing.value"
-gasLimit = "600000"
-chainId = "$chain_id"
-transactionType = 2
-
-[bodies.twap-TwapOpenOrder]
-trader = "$message.trader"
-pairIndex = "$message.pairIndex as number"
-collateral = "$message.collateral"
-reserved1 = "$message.__reserved1"
-deadline = "$message.deadline"
-nonce = "$message.nonce"
-signature = "$signature"
-
-[bodies.core-api-UpdateTpSlReq]
-userIntent = "$encoded_intent"
-signedMessage = "$signature"
-
-[replies.core-api-UpdateTpSlReq]
-id = "result.newEntityId"
-
-[words]
-Inflight = "pending"
-Finalised = "confirmed"
-Failed = "failed"
-
-[replies.pairs]
-pnl = "isPnlTypeAllowed"
-
-[replies.relayer]
-id = "requestId"
-transaction = "receipt.transactionHash"
-busy = "RELAYER_BUSY"
-"""
-PROFILE = {
-    "format": "airlock/venue-signed@1",
-    "structs": {
-        "TwapOpenOrder": {
-            "encode_type": "TwapOpenOrder(address trader,uint256 pairIndex,uint256 collateral,uint256 __reserved1,"
-            "uint256 deadline,uint256 nonce)",
-            "leaves": {
-                "trader": "trader", "pairIndex": "raw", "collateral": "raw", "__reserved1": "zero", "deadline": "deadlineMs",
-                "nonce": "nonce",
-            },
-            "domain": "trading", "signer_rule": "trader-only", "route": "twap",
-        },
-        "UpdateTpSlReq": {
-            "encode_type": "UpdateTpSlReq(address trader,uint256 pairIndex,uint256 index,uint256 tp,uint256 deadline,"
-            "uint256 nonce)",
-            "leaves": {
-                "trader": "trader", "pairIndex": "raw", "index": "raw", "tp": "raw", "deadline": "deadlineMs",
-                "nonce": "nonce",
-            },
-            "domain": "trading", "signer_rule": "trader-only", "route": "core-api",
-        },
-    },
-    "calls": {},
-}  # fmt: skip
-
-CHAIN_ID = 1337
+FILES = Path(__file__).parents[1] / "public_venue"
+SERVICES = (FILES / "services.toml").read_text()
+PROFILE: dict[str, Any] = json.loads((FILES / "profile.json").read_text())
 BUSY_WORD = "RELAYER_BUSY"
-ROUTER, STORAGE, USDC, REFERRAL, RELAYER = (to_checksum_address(bytes([0xA0 + n]) * 20) for n in range(5))
-TRADING = {"name": "ThirdRouter", "version": "1", "chainId": CHAIN_ID, "verifyingContract": ROUTER}
-REFERRING = {"name": "ThirdReferral", "version": "1", "chainId": CHAIN_ID, "verifyingContract": REFERRAL}
-OPENED_S = 1_750_000_123
-TERMS = "The terms of the third venue."
-_SLOT = "address _trader,uint256 _pairIndex,uint256 _index,uint256 _openTimestamp,"
-STRUCTS = {
-    "DelegateReq": "address trader,address delegate,uint256 expiry,uint256 deadline,string tnc,uint256 nonce",
-    "SetTraderReferralCodeByUserReq": "bytes32 _code,address _referee,uint256 _deadline,uint256 _nonce",
-    "RegisterCodeReq": "bytes32 _code,address _referrer,uint256 _deadline,uint256 _nonce",
-    "CloseTradeReq": f"{_SLOT}uint256 _amount,uint256 _wantedPrice,uint256 _deadline,uint256 _nonce",
-    "TwapOpenOrder": "address trader,uint256 pairIndex,uint256 collateral,uint256 __reserved1,uint256 deadline,"
-    "uint256 nonce",
-    "UpdateTpSlReq": "address trader,uint256 pairIndex,uint256 index,uint256 tp,uint256 deadline,uint256 nonce",
-}
-ENCODED = {"DelegateReq": ("trader", "delegate", "expiry", "tnc", "deadline", "nonce")}
-WITH_SIG = {
-    "setDelegateWithSig(bytes,bytes)": ("DelegateReq", ROUTER),
-    "setTraderReferralCodeByUserWithSig(bytes,bytes)": ("SetTraderReferralCodeByUserReq", REFERRAL),
-    "registerCodeWithSig(bytes,bytes)": ("RegisterCodeReq", REFERRAL),
-}
-
-
-class Refused(Exception):
-    """What a service does not do: its status, its code."""
-
-    def __init__(self, status: int, code: str) -> None:
-        super().__init__(code)
-        self.status, self.code = status, code
 
 
 class Asked(NamedTuple):
-    """A request as it came."""
+    """A request as it came to a service."""
 
     method: str
+    service: str
     path: str
     fields: Any
 
 
-class Mined(NamedTuple):
-    """A transaction in a block."""
-
-    tx_hash: str
-    block: int
-    to: str
-    data: str
-
-
-def _members(struct: str) -> list[tuple[str, str]]:
-    return [(each.split(" ")[1], each.split(" ")[0]) for each in STRUCTS[struct].split(",")]
-
-
-def _signable(struct: str, message: dict[str, Any], domain: dict[str, Any]) -> Any:
-    listed = {struct: [{"name": name, "type": kind} for name, kind in _members(struct)]}
-    kinds = [("name", "string"), ("version", "string"), ("chainId", "uint256"), ("verifyingContract", "address")]
-    listed["EIP712Domain"] = [{"name": name, "type": kind} for name, kind in kinds]
-    return encode_typed_data(
-        full_message={"types": listed, "primaryType": struct, "domain": domain, "message": message}
-    )
-
-
-def _kind(struct: str) -> tuple[list[str], str]:
-    kinds = dict(_members(struct))
-    names = list(ENCODED.get(struct, kinds))
-    return names, f"({','.join(kinds[name] for name in names)})"
-
-
-def _told(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return "0x" + value.hex()
-    return value if isinstance(value, str | bool) else str(value)
-
-
 class ThirdVenue:
-    """Builder, market, relayer, TWAP service, core API and node under one port. What was taken is kept for a test."""
+    """The venue's process, and what it says of itself: the address of each service and of its node."""
 
     types = None
     """It has no second form: what it signs is what ships."""
 
-    def __init__(self, trader: str) -> None:
-        self.trader, self.url = trader, ""
-        self.asked: list[Asked] = []
-        self.used: dict[tuple[str, int], int] = {}
-        self.blocks: list[list[Mined]] = [[] for _ in range(8)]
-        self.relayed: dict[str, dict[str, Any]] = {}
-        self.delegates: dict[str, int] = {}
-        self.codes: dict[str, bytes] = {}
-        self.owners: dict[bytes, str] = {}
-        self.twaps: dict[str, dict[str, Any]] = {}
-        self.triggers: dict[str, dict[str, Any]] = {}
-        self.orders: dict[str, list[dict[str, Any]]] = {}
-        self.sent: dict[str, str] = {}
-        self.on_relay: Callable[[dict[str, Any]], Any] | None = None
-        self.on_read: Callable[[dict[str, Any]], Any] | None = None
+    def __init__(self, *words: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, FILES / "venue.py", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        assert self.process.stdout is not None
+        with self.process.stdout as told:
+            self.told: dict[str, str] = json.loads(told.readline())
+        self.url = self.told["url"]
 
     def address(self, service: str) -> str:
-        """Return the address of a service."""
-        return f"{self.url}/{service}"
+        """Return the address of a service, or of the node."""
+        return self.told[service.replace("node", "rpc")]
 
-    def posted(self, path: str) -> list[Any]:
-        """Return the bodies that were posted to a path."""
-        return [each.fields for each in self.asked if each.method in ("POST", "PUT") and each.path == path]
+    def tell(self, **said: bool) -> list[Asked]:
+        """Have the relayer say that it is ``busy``, and what ``lies`` so; return what was asked until now."""
+        told = httpx.post(f"{self.url}/_venue/set", json=said, timeout=30).json()
+        return [Asked(*each) for each in told["asked"]]
 
-    # ---- the chain -------------------------------------------------------------------------------------------------
+    @property
+    def asked(self) -> list[Asked]:
+        """What the services were asked."""
+        return self.tell()
 
-    def mine(self, to: str, data: str) -> Mined:
-        """Put a transaction into a block of its own."""
-        made = Mined("0x" + keccak(text=f"{len(self.blocks)}{to}{data}").hex(), len(self.blocks), to, data)
-        self.blocks.append([made])
-        return made
+    def read(self, path: str, **asked: str) -> Any:
+        """Return what the builder says in a read."""
+        return httpx.get(f"{self.url}/builder{path}", params=asked, timeout=30).json()["data"]
 
-    def execute(self, to: str, data: str) -> Mined:
-        """Execute a contract's call with a signature. Raises ``Refused``."""
-        known = {"0x" + keccak(text=name)[:4].hex(): found for name, found in WITH_SIG.items()}
-        struct, contract = known.get(data[:10], ("", ""))
-        if not struct or contract != to_checksum_address(to):
-            raise Refused(400, "NO_SUCH_CALL")
-        signature, intent = decode(["bytes", "bytes"], bytes.fromhex(data[10:]))
-        if len(signature) != 65:
-            raise Refused(400, "BAD_SIGNATURE")
-        message = self.take(struct, "0x" + intent.hex(), "0x" + signature.hex())
-        if struct == "DelegateReq":
-            self.delegates[message["delegate"]] = message["expiry"]
-        elif struct == "RegisterCodeReq":
-            self.owners[message["_code"]] = message["_referrer"]
-        else:
-            self.codes[message["_referee"]] = message["_code"]
-        return self.mine(to, data)
-
-    def take(self, struct: str, data: str, signature: str) -> dict[str, Any]:
-        """Return the message of a good signature, whose nonce is used from the next block on. Raises ``Refused``."""
-        names, kind = _kind(struct)
-        (values,) = decode([kind], bytes.fromhex(data[2:]))
-        kinds = dict(_members(struct))
-        message = {
-            name: to_checksum_address(value) if kinds[name] == "address" else value
-            for name, value in zip(names, values, strict=True)
+    @property
+    def delegates(self) -> set[str]:
+        """The delegates that are registered, of those for whom an intent was built."""
+        built = [each.fields for each in self.asked if each.path == "/v2/intents/delegate-set"]
+        told = {
+            each["delegate"]: self.read("/v2/delegation", **{n: each[n] for n in ("trader", "delegate")})
+            for each in built
         }
-        domain = REFERRING if "_code" in message else TRADING
-        signer = Account.recover_message(_signable(struct, message, domain), signature=bytes.fromhex(signature[2:]))
-        account = next(message[name] for name in ("trader", "_trader", "_referee", "_referrer") if name in message)
-        nonce = message["nonce" if "nonce" in message else "_nonce"]
-        place = (str(domain["verifyingContract"]), int(nonce))
-        if signer != account or account != self.trader:
-            raise Refused(400, "BAD_SIGNER")
-        if place in self.used:
-            raise Refused(400, "NONCE_USED")
-        self.used[place] = len(self.blocks)
-        return message
-
-    def node(self, asked: Asked) -> Any:
-        method, params = asked.fields["method"], asked.fields["params"]
-        newest = len(self.blocks) - 1
-        if method == "eth_chainId":
-            return hex(CHAIN_ID)
-        if method == "eth_blockNumber":
-            return hex(newest)
-        if method == "eth_getTransactionCount":
-            return hex(4)
-        if method == "eth_getBlockByNumber":
-            number = newest if params[0] in ("finalized", "latest") else int(params[0], 16)
-            if number > newest:
-                return None
-            mined = [
-                {"hash": each.tx_hash, "from": RELAYER, "nonce": hex(number), "input": each.data}
-                for each in self.blocks[number]
-            ]
-            return {
-                "number": hex(number),
-                "timestamp": hex(int(time.time())),
-                "transactions": mined if params[1] else [],
-            }
-        if method == "eth_getTransactionReceipt":
-            found = next((each for block in self.blocks for each in block if each.tx_hash == params[0]), None)
-            if found is None:
-                return None
-            logs = [{"address": found.to, "topics": [], "data": "0x"}]
-            return {"transactionHash": params[0], "blockNumber": hex(found.block), "status": "0x1", "logs": logs}
-        to, data = to_checksum_address(params[0]["to"]), params[0]["data"]
-        if method != "eth_call" or data[:10] != "0x4fe02b44":
-            raise Refused(400, "NO_SUCH_METHOD")
-        at = newest if params[1] == "latest" else int(params[1], 16)
-        word = sum(
-            1 << (nonce & 255)
-            for (contract, nonce), block in self.used.items()
-            if contract == to and nonce >> 8 == int(data[74:], 16) and block <= at
-        )
-        return f"0x{word if data[34:74].lower() == self.trader[2:].lower() else 0:064x}"
-
-    # ---- the builder -----------------------------------------------------------------------------------------------
-
-    def builder(self, asked: Asked) -> Any:
-        fields: dict[str, Any] = asked.fields
-        builds = {
-            "/v2/intents/delegate-set": "DelegateReq", "/v2/intents/referral-set-code": "SetTraderReferralCodeByUserReq",
-            "/v2/intents/referral-register-code": "RegisterCodeReq", "/v2/intents/close": "CloseTradeReq",
-            "/v2/intents/twap-open": "TwapOpenOrder", "/v2/intents/tpsl-update": "UpdateTpSlReq",
-        }  # fmt: skip
-        if asked.path in builds:
-            return self._intent(builds[asked.path], fields)
-        if asked.path == "/v2/token/approve" and fields["trader"] == self.trader:
-            data = keccak(text="approve(address,uint256)")[:4] + encode(
-                ["address", "uint256"], [fields["spender"], int(Decimal(fields["amountUsdc"]).scaleb(6))]
-            )
-            meta = {"spender": fields["spender"], "amountUsdc": fields["amountUsdc"]}
-            return {
-                "to": USDC, "from": self.trader, "data": "0x" + data.hex(), "value": "0x0", "chainId": CHAIN_ID,
-                "description": "approve", "meta": meta,
-            }  # fmt: skip
-        if asked.path == "/v2/relay":
-            told = "0x" + keccak(hexstr=fields["rawTransaction"]).hex()
-            self.sent[told] = fields["rawTransaction"]
-            self.blocks.append([Mined(told, len(self.blocks), ROUTER, fields["rawTransaction"])])
-            return {"hash": told}
-        if asked.path.startswith("/v2/relay/"):
-            told = asked.path.rpartition("/")[2]
-            return {"hash": told, "status": "confirmed" if told in self.sent else "pending", "blockNumber": 9}
-        reads: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "/ready": lambda _: {"ready": True}, "/v2/meta": self._meta, "/v2/pairs": self._pairs,
-            "/v2/positions": self._positions,
-            "/v2/delegation": self._delegation, "/v2/nonce": self._nonce, "/v2/reads/referral": self._referral,
-        }  # fmt: skip
-        if asked.path not in reads:
-            raise Refused(404, "NOT_FOUND")
-        return reads[asked.path](fields)
-
-    def _meta(self, _: dict[str, Any]) -> Any:
-        return {
-            "chainId": CHAIN_ID,
-            "simulator": True,
-            "addresses": {
-                "tradingRouter": ROUTER, "tradingStorage": STORAGE, "usdc": USDC, "referral": REFERRAL,
-                **{f"other{n}": to_checksum_address(bytes([0xB0 + n]) * 20) for n in range(8)},
-            },
-            "eip712": {"trading": TRADING, "referral": REFERRING, "signatureFormat": "eth_signTypedData_v4"},
-            "enums": {
-                "openOrderType": {"market": 0, "stop_limit": 1, "limit": 2, "market_pnl": 3},
-                "triggerType": {"fixed": 0, "percentage": 1},
-            },
-            "units": {"price": "1e10", "leverage": "1e10", "usdc": "1e6"},
-            "defaults": {"executionFeeWei": "0", "intentDeadlineMs": 120_000, "slippagePercent": "1"},
-        }  # fmt: skip
-
-    def _pairs(self, _: dict[str, Any]) -> Any:
-        more = {"isPairListed": True, "closeOnly": False, "pairMinLevPosUSDC": "1500"}
-        pairs = [("BTC/USD", 0), ("ETH/USD", 0), ("BTC_PNL/USD", 1)]
-        return [{"index": n, "symbol": name, "isPnlTypeAllowed": pnl, **more} for n, (name, pnl) in enumerate(pairs)]
-
-    def _positions(self, fields: dict[str, Any]) -> Any:
-        trade = {
-            "trader": fields["trader"], "pairIndex": "0", "index": "0", "initialPosToken": "100000000", "buy": True,
-            "openPrice": "640000000000000", "leverage": "100000000000", "timestamp": str(OPENED_S),
-        }  # fmt: skip
-        return {"trades": [] if self.orders else [{"trade": trade}], "orders": []}
-
-    def _delegation(self, fields: dict[str, Any]) -> Any:
-        until = self.delegates.get(to_checksum_address(fields["delegate"]), 0)
-        return {
-            "isEnabled": bool(until),
-            "expiry": until,
-            "canDelegatedAction": bool(until),
-            "canSignIntents": bool(until),
-        }
-
-    def _nonce(self, fields: dict[str, Any]) -> Any:
-        contract = REFERRAL if fields.get("space") == "referral" else ROUTER
-        used = (contract, int(fields["check"])) in self.used
-        space = {"space": fields["space"]} if "space" in fields else {}
-        return {"trader": fields["trader"], "nonce": fields["check"], **space, "used": used}
-
-    def _referral(self, fields: dict[str, Any]) -> Any:
-        if "code" in fields:
-            owner = self.owners.get(fields["code"].encode().ljust(32, b"\0"), "0x" + "00" * 20)
-            return {"code": fields["code"], "owner": owner, "isPrivate": False}
-        code = self.codes.get(to_checksum_address(fields["trader"]), b"")
-        return {"trader": fields["trader"], "code": "0x" + code.rjust(32, b"\0").hex()}
-
-    def _intent(self, struct: str, fields: dict[str, Any]) -> Any:
-        nonce = int(fields.get("nonce", secrets.randbelow(2**250)))
-        deadline = int(fields.get("deadlineMs", time.time_ns() // 1_000_000 + 120_000))
-        trader = fields["trader"]
-        code = str(fields.get("code", "")).encode().ljust(32, b"\0")
-        message: dict[str, Any]
-        if struct == "DelegateReq":
-            message = {
-                "trader": trader, "delegate": fields["delegate"], "expiry": int(fields["expirySeconds"]),
-                "deadline": deadline, "tnc": TERMS, "nonce": nonce,
-            }  # fmt: skip
-        elif struct == "CloseTradeReq":
-            message = {
-                "_trader": trader, "_pairIndex": int(fields["pairIndex"]), "_index": int(fields["tradeIndex"]),
-                "_openTimestamp": OPENED_S, "_amount": int(Decimal(fields["collateralToCloseUsdc"]).scaleb(6)),
-                "_wantedPrice": 640_000_000_000_000, "_deadline": deadline, "_nonce": nonce,
-            }  # fmt: skip
-        elif struct == "TwapOpenOrder":
-            message = {
-                "trader": trader, "pairIndex": int(fields["pairIndex"]),
-                "collateral": int(Decimal(fields["collateralUsdc"]).scaleb(6)), "__reserved1": 0, "deadline": deadline,
-                "nonce": nonce,
-            }  # fmt: skip
-        elif struct == "UpdateTpSlReq":
-            message = {
-                "trader": trader, "pairIndex": int(fields["pairIndex"]), "index": 0,
-                "tp": int(Decimal(fields["takeProfit"]).scaleb(10)), "deadline": deadline, "nonce": nonce,
-            }  # fmt: skip
-        else:
-            account = "_referee" if struct.startswith("Set") else "_referrer"
-            message = {"_code": code, account: trader, "_deadline": deadline, "_nonce": nonce}
-        domain = REFERRING if "_code" in message else TRADING
-        signable = _signable(struct, message, domain)
-        names, kind = _kind(struct)
-        rule = "trader-or-delegate" if message.keys() & {"_trader", "_code"} else "trader-only"
-        meta = {"pair": "BTC/USD", "pairIndex": 0} if struct == "CloseTradeReq" else {}
-        return {
-            "intent": struct, "signerRule": rule, "domain": domain, "primaryType": struct,
-            "types": {struct: [{"name": name, "type": kind} for name, kind in _members(struct)]},
-            "message": {name: _told(value) for name, value in message.items()},
-            "digest": "0x" + keccak(b"\x19" + signable.version + signable.header + signable.body).hex(),
-            "encodedIntent": "0x" + encode([kind], [tuple(message[name] for name in names)]).hex(),
-            **({"meta": meta} if meta else {}),
-        }  # fmt: skip
-
-    # ---- what executes ---------------------------------------------------------------------------------------------
-
-    def relayer(self, asked: Asked) -> Any:
-        if asked.method == "GET":
-            told = self.relayed.get(asked.path.rpartition("/")[2])
-            if told is None:
-                raise Refused(404, "NOT_FOUND")
-            if self.on_read is not None:
-                return self.on_read(told)
-            looked, told["looked"] = told.get("looked", 0), told.get("looked", 0) + 1
-            shown = {name: told[name] for name in ("requestId", "status", "receipt") if name in told}
-            return shown if looked else {"requestId": told["requestId"], "status": "Inflight"}
-        if asked.path != "/relays":
-            raise Refused(404, "NOT_FOUND")
-        if self.on_relay is not None:
-            return self.on_relay(asked.fields)
-        return self.relay(asked.fields)
-
-    def relay(self, fields: dict[str, Any]) -> Any:
-        """Execute what came at once, and give the id of it."""
-        call = fields["txParams"]
-        right = {"to", "data", "value", "gasLimit", "chainId", "transactionType"}
-        if set(call) != right or (call["value"], call["chainId"], call["transactionType"]) != ("0", CHAIN_ID, 2):
-            raise Refused(400, "VALIDATION_ERROR")
-        if fields["wallet"] != self.trader:
-            raise Refused(400, "NOT_YOURS")
-        mined = self.execute(call["to"], call["data"])
-        name = secrets.token_hex(12)
-        receipt = {"transactionHash": mined.tx_hash, "status": 1}
-        self.relayed[name] = {"requestId": name, "status": "Finalised", "receipt": receipt}
-        return {"requestId": name}
-
-    def twap(self, asked: Asked) -> Any:
-        if (asked.method, asked.path) != ("POST", "/twaps/open"):
-            raise Refused(404, "NOT_FOUND")
-        sent = asked.fields
-        message = {
-            "trader": sent["trader"], "pairIndex": sent["pairIndex"], "collateral": int(sent["collateral"]),
-            "__reserved1": int(sent["reserved1"]), "deadline": int(sent["deadline"]), "nonce": int(sent["nonce"]),
-        }  # fmt: skip
-        names, kind = _kind("TwapOpenOrder")
-        data = encode([kind], [tuple(message[name] for name in names)])
-        self.take("TwapOpenOrder", "0x" + data.hex(), sent["signature"])
-        mined = self.mine(ROUTER, "0x" + data.hex())
-        self.twaps["7"] = message
-        return {"twapId": 7, "transactionHash": mined.tx_hash, "blockNumber": mined.block}
-
-    def core(self, asked: Asked) -> Any:
-        if asked.method != "PUT" or asked.path != f"/price-triggers/global-tp-{self.trader}-0-0":
-            raise Refused(404, "NOT_FOUND")
-        message = self.take("UpdateTpSlReq", asked.fields["userIntent"], asked.fields["signedMessage"])
-        self.triggers["e-2"] = message
-        return {"success": True, "result": {"oldEntityId": "e-1", "newEntityId": "e-2"}}
-
-    def market(self, asked: Asked) -> Any:
-        if asked.method == "GET":
-            return {"events": self.orders[asked.path.split("/")[2]]}
-        erc712 = asked.fields["erc712"]
-        message = self.take("CloseTradeReq", erc712["userIntent"], erc712["userSignature"])
-        self.blocks.append([])  # of the operator's transaction, in which the nonce is used
-        name, tx = secrets.token_hex(10), {"transactionHash": "0x" + "ab" * 32}
-        flags = {"open": False, "isPnl": False}
-        self.orders[name] = [
-            {"seq": seq, "type": kind, "payload": payload, "at": time.time_ns() // 1_000_000}
-            for seq, (kind, payload) in enumerate(
-                [
-                    ("MarketOrderAccepted", {"trackingId": name}),
-                    (
-                        "MarketOrderInitiated",
-                        {"orderId": 7, "trader": self.trader, "pairIndex": 0, "isBuy": True, **flags, **tx},
-                    ),
-                    (
-                        "MarketOrderExecuted",
-                        {
-                            "orderId": 7,
-                            "price": str(message["_wantedPrice"]),
-                            "positionSizeUSDC": "1000000000",
-                            "percentProfit": "0",
-                            "usdcSentToTrader": str(message["_amount"]),
-                            **flags,
-                            **tx,
-                        },
-                    ),
-                ]
-            )
-        ]
-        return self.orders[name]
-
-
-class _Handler(QuietHandler):
-    venue: ThirdVenue
-
-    def answer(self) -> None:
-        parts = urlsplit(self.path)
-        _, service, *rest = parts.path.split("/")
-        body = self.body()
-        asked = Asked(self.command, "/" + "/".join(rest), json.loads(body) if body else dict(parse_qsl(parts.query)))
-        if service != "node":
-            self.venue.asked.append(asked)
-        try:
-            told = getattr(self.venue, service)(asked)
-        except Refused as error:
-            if service == "node":
-                self._send(
-                    200, {"jsonrpc": "2.0", "id": asked.fields["id"], "error": {"code": 3, "message": error.code}}
-                )
-                return
-            document: Any = {"ok": False, "error": {"code": error.code, "message": error.code}}
-            self._send(error.status, {"code": error.code} if service == "relayer" else document)
-            return
-        except Exception as error:  # noqa: BLE001 (a test looks at what a venue says, and not at a broken connection)
-            self._send(500, {"ok": False, "error": {"code": "INTERNAL", "message": repr(error)}})
-            return
-        if isinstance(told, tuple):
-            self._send(*told)
-        elif service == "market" and self.command == "POST":
-            lines = [f"event: {e['type']}\nid: {e['seq']}\ndata: {json.dumps(e['payload'])}\n\n" for e in told]
-            self.reply(200, "text/event-stream", "".join(lines).encode())
-        elif service == "builder":
-            self._send(200, {"ok": True, "data": told})
-        elif service == "node":
-            self._send(200, {"jsonrpc": "2.0", "id": asked.fields["id"], "result": told})
-        else:
-            self._send(200, told)
-
-    def _send(self, status: int, document: Any, location: str = "") -> None:
-        page = isinstance(document, str)
-        data = document.encode() if isinstance(document, str) else json.dumps(document).encode()
-        headers = {"location": location} if location else {}
-        self.reply(status, "text/html" if page else "application/json", data, headers)
+        return {delegate for delegate, found in told.items() if found["isEnabled"]}
 
 
 @contextmanager
-def third_venue(trader: str) -> Iterator[ThirdVenue]:
+def third_venue(*words: str) -> Iterator[ThirdVenue]:
     """Yield the venue, listening on loopback until the end."""
-    venue = ThirdVenue(trader)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"venue": venue}))
-    server.daemon_threads = True
-    with serving(server) as venue.url:
-        yield venue
+    venue = ThirdVenue(*words)
+    yield venue
+    venue.process.terminate()
+    venue.process.wait(20)
