@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterable
+import random
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from hypothesis import strategies as st
@@ -299,3 +300,26 @@ def _change_leaf(types: dict[str, Any], struct: str, message: dict[str, Any], da
         _change_leaf(types, member["type"], message[member["name"]], data)
     else:
         message[member["name"]] = data.draw(values_of(types, member["type"]))
+
+
+def changed_leaf(value: Any, pick: random.Random) -> Iterator[Any]:
+    """Yield other values for a leaf of a payload: flipped, rescaled, spelled otherwise, retyped."""
+    if isinstance(value, bool):
+        yield from (not value, str(value).lower(), int(value))
+    elif isinstance(value, str) and value.startswith("0x"):
+        place = pick.randrange(2, len(value))
+        yield value[:place] + f"{int(value[place], 16) ^ 1 << pick.randrange(4):x}" + value[place + 1 :]
+        yield from (value[:-2], value + "00", value[2:], value.upper(), value + "\n", " " + value, int(value, 16), "")
+    elif isinstance(value, int) or value.removeprefix("-").isdigit():
+        number = int(value)
+        others = [number ^ 1 << pick.randrange(8), number + 1, number - 1, -number - 1, number * 10 + 7]
+        others += [number * 10**10 + 1, number * 1000 + 1, number // 1000 + 1_000_003, 2**256 + number]
+        yield from map(str, others)
+        yield from (f"0{number}", f"+{number}", f"{number}.0", f"{number}e0", hex(number), f" {number}", f"{number}\n")
+        yield from (number + 1, float(number % 2**40), {"value": value}, True, "")
+    else:
+        place = pick.randrange(len(value) + 1)
+        yield from (value[:place] + "x" + value[place:], value + " ", value + "\u200b", 5)
+        if value:
+            yield from (value[:-1], value.swapcase())
+    yield from (None, [value])

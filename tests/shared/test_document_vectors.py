@@ -109,35 +109,25 @@ def test_of_a_signature_that_is_refused_nothing_else_is_said_to_pass(changed: st
     assert set(results.values()) == {"not-reached"}
 
 
-def test_the_good_plan_has_the_fingerprint_that_other_code_computes() -> None:
+def test_another_value_gives_a_plan_another_fingerprint() -> None:
     assert plan().fingerprint == plan_fingerprint(PLAN_TEXT)
-
-
-def test_the_good_deployment_has_the_fingerprint_that_other_code_computes() -> None:
     assert deployment().fingerprint == fingerprint(json.loads(DEPLOYMENT_TEXT))
-
-
-def test_comments_and_white_space_do_not_change_a_plans_fingerprint() -> None:
     assert parse_plan(PLAN_TEXT.replace("\n", " # said\n\n").encode()).fingerprint == plan().fingerprint
+    for other in (
+        ('"64000"', '"64001"'),
+        ('"TREASURY"', '"treasury"'),
+        ("twapId = 41", "twapId = 42"),
+        ('"3m"', '"4m"'),
+    ):
+        assert parse_plan(replaced(PLAN_TEXT, [other]).encode()).fingerprint != plan().fingerprint
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [('"64000"', '"64001"'), ('"TREASURY"', '"treasury"'), ("twapId = 41", "twapId = 42"), ('"3m"', '"4m"')],
+    "data", [b"#" * (5 << 20), PLAN_TEXT.encode().replace(b"Every", b"\xff")], ids=["large", "bytes"]
 )
-def test_another_value_gives_a_plan_another_fingerprint(old: str, new: str) -> None:
-    assert parse_plan(replaced(PLAN_TEXT, [(old, new)]).encode()).fingerprint != plan().fingerprint
-
-
-def test_a_plan_that_is_too_large_is_refused() -> None:
+def test_a_plan_that_is_too_large_or_not_utf_8_is_refused(data: bytes) -> None:
     with pytest.raises(PlanError) as caught:
-        parse_plan(b"#" * (5 << 20))
-    assert caught.value.check == "PLAN-FORM"
-
-
-def test_a_plan_that_is_not_utf_8_is_refused() -> None:
-    with pytest.raises(PlanError) as caught:
-        parse_plan(PLAN_TEXT.encode().replace(b"Every", b"\xff"))
+        parse_plan(data)
     assert caught.value.check == "PLAN-FORM"
 
 
@@ -149,14 +139,9 @@ def test_a_request_field_of_the_wrong_type_is_the_one_that_is_named() -> None:
     assert caught.value.where == "item.fields.leverage"
 
 
-@pytest.mark.parametrize("name", ["btc/usd", "BTC-USD", "Btc_Usd", "BTC_UPSIDE-usd"])
-def test_a_pair_is_found_whatever_its_case_and_separator(name: str) -> None:
-    pair = deployment().pair_named(name)
-    assert pair is not None
-    assert pair.number == (7 if "UPSIDE" in name else 0)
-
-
-def test_a_pair_name_that_could_mean_two_pairs_means_none() -> None:
+def test_a_pair_is_found_whatever_its_case_and_separator_unless_it_could_be_two() -> None:
+    found = [deployment().pair_named(name) for name in ("btc/usd", "BTC-USD", "Btc_Usd", "BTC_UPSIDE-usd")]
+    assert [pair and pair.number for pair in found] == [0, 0, 0, 7]
     twin = {"index": 9, "name": "btc_usd", "pnl": True}
     document = patched(json.loads(DEPLOYMENT_TEXT), [{"at": "pairs.3", "insert": twin}])
     assert parse_deployment(to_bytes(document)).pair_named("BTC/USD") is None

@@ -22,17 +22,12 @@ GOOD = {"format": HAND_OVER_FORMAT, "ceremony": "demo", "files": {"requests.json
 @pytest.mark.parametrize(
     "changes",
     [
-        {"format": "airlock/people@1"},
         {"ceremony": "../demo"},
-        {"ceremony": 1},
         {"files": {}},
-        {"files": []},
         {"files": {"requests.json": 1}},
-        {"files": {"../requests.json": "{}"}},
         {"files": {"requests.json": "\ud800"}},
         {"files": {"a/requests.json": "{}"}},
         {"files": {"config.toml": "{}"}},
-        {"files": {".json": "{}"}},
         {"files": {"requests.json\n": "{}"}},
         {"files": {f"requests-{number}.json": "" for number in range(FILES_AT_MOST + 1)}},
         {"more": 1},
@@ -79,7 +74,6 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 @pytest.mark.parametrize(
     ("names", "came"),
     [
-        (("requests.json",), ("requests.json",)),
         (("requests.json",), ("requests-2.json",)),
         (("signatures-2.json",), ("signatures-3.json",)),
         (("deployment.json", "people.json"), ("deployment.json", "people.json", "proofs.json")),
@@ -96,10 +90,8 @@ def test_what_is_waited_for_is_written(desk: Desk, names: tuple[str, ...], came:
     [
         ("signatures.json",),
         ("requests.json", "signatures.json"),
-        ("requests.json", "people.json"),
         ("requests.json", "proofs.json"),
         ("requests-200.json",),
-        ("requests-of-others.json",),
         ("offline-transcript.jsonl",),
     ],
 )

@@ -55,11 +55,12 @@ def test_a_request_to_sign_is_the_published_one(case: dict[str, Any]) -> None:
     assert SignRequest.from_cbor(parse_part(case["ur"]).payload) == request
 
 
-@pytest.mark.parametrize("case", PUBLISHED["signatures"], ids=["signature"])
-def test_a_signature_is_the_published_one(case: dict[str, Any]) -> None:
-    signature = Signature(bytes.fromhex(case["signature"]), uuid.UUID(case["request_id"]))
+def test_a_signature_is_the_published_one_and_is_not_printed() -> None:
+    (case,) = PUBLISHED["signatures"]
+    signature = Signature(bytes.fromhex(case["signature"]), REQUEST_ID)
     assert ur(SIGNATURE_TYPE, signature.to_cbor()) == case["ur"]
     assert Signature.from_cbor(parse_part(case["ur"]).payload) == signature
+    assert repr(signature) == f"Signature(request_id={REQUEST_ID!r})" == str(signature)
 
 
 @pytest.mark.parametrize("case", PUBLISHED["hdkeys"], ids=lambda case: case["origin"])
@@ -101,16 +102,11 @@ BAD_PATHS: dict[str, Any] = {
     "eleven steps": {1: [1, False] * 11},
     "hardened by a number": {1: [44, 1]},
     "a step of 2^31": {1: [1 << 31, False]},
-    "a negative step": {1: [-1, False]},
-    "a step that is true": {1: [True, False]},
     "a range": {1: [[0, 9], False]},
-    "an empty map as step": {1: [{}, False]},
     "a fingerprint of 33 bits": {1: [44, True], 2: 1 << 32},
-    "a negative fingerprint": {1: [44, True], 2: -1},
     "a fingerprint of bytes": {1: [44, True], 2: bytes(4)},
     "a depth of 256": {1: [44, True], 3: 256},
     "an unknown member": {1: [44, True], 4: 0},
-    "a member named by a text": {1: [44, True], "5": 0},
     "another tag": Tagged(305, {1: [44, True]}),
 }
 
@@ -126,28 +122,18 @@ def test_a_path_that_is_not_right_is_refused_wherever_it_stands(value: Any) -> N
 REQUEST: dict[Any, Any] = {2: b"{}", 3: 2, 5: Tagged(304, PATH.to_map())}
 BAD_REQUESTS: dict[str, dict[Any, Any]] = {
     "no data": {2: b""},
-    "data as text": {2: "{}"},
-    "no type": {3: None},
-    "type 0": {3: 0},
     "type 5": {3: 5},
     "a type that is true": {3: True},
-    "a type under a tag": {3: Tagged(401, 2)},
-    "a path without its tag": {5: PATH.to_map()},
     "a path under another tag": {5: Tagged(303, PATH.to_map())},
     "a chain id that is negative": {4: -1},
     "a chain id of 2^53": {4: 1 << 53},
-    "a chain id that is a text": {4: "1"},
-    "a chain id with a fraction": {4: 1.5},
     "an address of 19 bytes": {6: bytes(19)},
-    "an address of 21 bytes": {6: bytes(21)},
     "an address as text": {6: "0x" + "00" * 20},
     "an origin as bytes": {7: b"x"},
-    "an id without its tag": {1: bytes(16)},
     "an id under another tag": {1: Tagged(38, bytes(16))},
-    "an id of 15 bytes": {1: Tagged(37, bytes(15))},
     "an id as text": {1: Tagged(37, "x" * 16)},
+    "an id of 15 bytes": {1: Tagged(37, bytes(15))},
     "an unknown member": {8: 0},
-    "a member named by a text": {"8": 0},
 }
 
 
@@ -158,7 +144,7 @@ def test_a_request_to_sign_that_is_not_right_is_refused(change: dict[Any, Any]) 
         SignRequest.from_cbor(write(REQUEST | change))
 
 
-@pytest.mark.parametrize("missing", [2, 3, 5])
+@pytest.mark.parametrize("missing", REQUEST)
 def test_a_request_to_sign_that_lacks_something_is_refused(missing: int) -> None:
     with pytest.raises(DocumentError, match="QR-FIELD: a request to sign lacks members"):
         SignRequest.from_cbor(write({name: member for name, member in REQUEST.items() if name != missing}))
@@ -167,11 +153,9 @@ def test_a_request_to_sign_that_lacks_something_is_refused(missing: int) -> None
 BAD_SIGNATURES: dict[str, Any] = {
     "bytes alone": bytes(65),
     "64 bytes": {2: bytes(64)},
-    "66 bytes": {2: bytes(66)},
     "a text": {2: "x" * 65},
     "no signature": {1: Tagged(37, bytes(16))},
     "an id that is none": {1: Tagged(37, bytes(17)), 2: bytes(65)},
-    "an origin that is a number": {2: bytes(65), 3: 1},
     "an unknown member": {2: bytes(65), 4: 1},
 }
 
@@ -180,8 +164,3 @@ BAD_SIGNATURES: dict[str, Any] = {
 def test_a_signature_that_is_not_right_is_refused(value: Any) -> None:
     with pytest.raises(DocumentError, match="QR-FIELD"):
         Signature.from_cbor(write(value))
-
-
-def test_a_signature_is_not_printed() -> None:
-    signature = Signature(bytes(range(65)), REQUEST_ID)
-    assert repr(signature) == f"Signature(request_id={REQUEST_ID!r})" == str(signature)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.decode import Decoder, Message, Taken
+from airlock_shared.ur.decode import Decoder, Taken
 from airlock_shared.ur.envelope import unwrap
 from airlock_shared.ur.fountain import (
     MAX_TEXT,
@@ -44,18 +44,11 @@ def test_the_parts_of_a_message_are_the_published_ones() -> None:
     made = list(islice(parts(whole, fragment_length(len(whole), 10, case["at_most"])), len(case["parts"])))
     assert [{**part._asdict(), "data": part.data.hex()} for part in made] == case["parts"]
     assert [part.to_cbor().hex() for part in made] == case["cbor"]
-
-
-@pytest.mark.parametrize("text", FOUNTAIN["multi"]["urs"])
-def test_a_published_frame_is_read_in_either_case_and_written_again(text: str) -> None:
-    part = parse_part(text.upper())
-    assert part == parse_part(text)
-    assert part_text(part) == text
+    assert [FountainPart.from_cbor(bytes.fromhex(cbor)) for cbor in case["cbor"]] == made
 
 
 BAD_TEXTS = {
     "nothing": "",
-    "another scheme": "http://example.org/",
     "a scheme alone": "ur:",
     "no payload": "ur:bytes/",
     "no type": "ur:/aeadaolazmjendeoti",
@@ -64,26 +57,15 @@ BAD_TEXTS = {
     "number zero": "ur:bytes/0-9/aeadaolazmjendeoti",
     "length zero": "ur:bytes/1-0/aeadaolazmjendeoti",
     "a leading zero": "ur:bytes/01-9/aeadaolazmjendeoti",
-    "a sign": "ur:bytes/+1-9/aeadaolazmjendeoti",
-    "no length": "ur:bytes/1/aeadaolazmjendeoti",
-    "three numbers": "ur:bytes/1-2-3/aeadaolazmjendeoti",
     "four components": "ur:bytes/1-9/aeadaolazmjendeoti/aeadaolazmjendeoti",
     "digits of another script": "ur:bytes/١-9/aeadaolazmjendeoti",
     "a letter that becomes ASCII in lower case": part_text(Part("bytes", None, None, bytes([128, 130]))).replace(
         "k", "\u212a"
     ),
     "a line break at its end": "ur:bytes/aeadaolazmjendeoti\n",
-    "a space in front": " ur:bytes/aeadaolazmjendeoti",
-    "a query": "ur:bytes/aeadaolazmjendeoti?x=1",
     "words that are none": "ur:bytes/aeadaolazmjendeotq",
     "an odd letter": "ur:bytes/aeadaolazmjendeot",
 }
-
-
-def test_a_kelvin_sign_would_be_a_k_in_lower_case() -> None:
-    text = BAD_TEXTS["a letter that becomes ASCII in lower case"]
-    assert not text.isascii()
-    assert parse_part(text.lower()).type == "bytes"
 
 
 @pytest.mark.parametrize("text", BAD_TEXTS.values(), ids=BAD_TEXTS.keys())
@@ -93,32 +75,23 @@ def test_a_text_that_is_no_frame_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "ur:bytes/" + "ae" * MAX_TEXT,
-        "ur:bytes/4294967296-9/aeadaolazmjendeoti",
-        "ur:bytes/1-4294967296/aeadaolazmjendeoti",
-    ],
-    ids=["a text longer than a QR code", "a number of 33 bits", "a length of 33 bits"],
+    "rest", ["ae" * MAX_TEXT, "4294967296-9/aeadaolazmjendeoti", "1-4294967296/aeadaolazmjendeoti"]
 )
-def test_a_frame_beyond_all_measure_is_refused(text: str) -> None:
+def test_a_frame_beyond_all_measure_is_refused(rest: str) -> None:
     with pytest.raises(DocumentError, match="QR-LIMIT"):
-        parse_part(text)
+        parse_part(f"ur:bytes/{rest}")
 
 
 BAD_PARTS: dict[str, Any] = {
     "a number alone": 7,
     "four members": [1, 9, 256, 1],
-    "six members": [1, 9, 256, 1, bytes(29), 0],
     "a text as data": [1, 9, 256, 1, "x" * 29],
     "data that is missing": [1, 9, 256, 1, 2],
     "no data": [1, 9, 256, 1, b""],
     "part zero": [0, 9, 256, 1, bytes(29)],
-    "a negative part": [-1, 9, 256, 1, bytes(29)],
     "a number that is true": [True, 9, 256, 1, bytes(29)],
     "a checksum of 33 bits": [1, 9, 256, 1 << 32, bytes(29)],
     "too many fragments for the message": [1, 10, 256, 1, bytes(29)],
-    "too few fragments for the message": [1, 8, 256, 1, bytes(29)],
     "no fragments": [1, 0, 0, 1, bytes(29)],
     "a message of nothing": [1, 1, 0, 1, bytes(29)],
     "a milliard fragments": [1, 10**9, 256, 1, bytes(29)],
@@ -137,19 +110,6 @@ def test_fragments_smaller_than_their_own_numbers_are_refused(fragment_bytes: in
         next(frames("bytes", bytes_payload(256), fragment_bytes=fragment_bytes))
 
 
-def test_a_part_is_written_and_read_as_published() -> None:
-    case = FOUNTAIN["part_cbor"]
-    part = FountainPart(case["seq_num"], case["seq_len"], case["message_len"], case["checksum"], b"\1\5\3\3\5")
-    assert part.to_cbor().hex() == case["cbor"]
-    with pytest.raises(DocumentError, match="QR-PART"):  # its own lengths disagree: 8 fragments of 5 bytes are not 100
-        FountainPart.from_cbor(part.to_cbor())
-
-
-@pytest.mark.parametrize("cbor", FOUNTAIN["parts"]["cbor"])
-def test_every_published_part_is_read_back(cbor: str) -> None:
-    assert FountainPart.from_cbor(bytes.fromhex(cbor)).to_cbor().hex() == cbor
-
-
 @pytest.mark.parametrize("case", FOUNTAIN["single"], ids=lambda case: case["type"])
 def test_a_still_code_is_the_published_one(case: dict[str, Any]) -> None:
     cbor = bytes.fromhex(case["cbor"]) if "cbor" in case else bytes_payload(case["message"], case["seed"])
@@ -163,29 +123,11 @@ def test_the_frames_of_a_message_are_the_published_ones() -> None:
     cbor = bytes_payload(case["message"], case["seed"])
     made = frames(case["type"], cbor, fragment_bytes=case["at_most"])
     assert list(islice(made, len(case["urs"]))) == case["urs"]
+    assert [part_text(parse_part(text.upper())) for text in case["urs"]] == case["urs"]
     assert frame_count(cbor, case["at_most"]) == 9
 
 
-def test_a_long_message_is_received_from_mixed_parts_alone() -> None:
-    case = FOUNTAIN["decoder"]
-    cbor = bytes_payload(case["message"], case["seed"])
-    decoder, sent = Decoder(), frames("bytes", cbor, fragment_bytes=case["at_most"], first=case["first_part"])
-    while decoder.result is None:
-        decoder.receive(next(sent))
-    assert decoder.result == Message("bytes", cbor)
-    assert decoder.progress.percent == 100
-
-
-@pytest.mark.parametrize("text", FOUNTAIN["multi"]["urs"][:3])
-def test_a_frame_with_one_wrong_word_is_refused(text: str) -> None:
-    wrong = "ae" if text[-10:-8] != "ae" else "ad"
-    with pytest.raises(DocumentError, match="QR-CRC"):
-        parse_part(text[:-10] + wrong + text[-8:])
-
-
-@pytest.mark.parametrize(
-    "cbor", ["", "85", "850109", "85010919010001581d00", "8501091901000141", "9f01ff", "ff", "5b7fffffffffffffff"]
-)
+@pytest.mark.parametrize("cbor", ["", "850109", "8501091901000141", "9f01ff", "5b7fffffffffffffff"])
 def test_a_part_that_is_not_cbor_is_refused(cbor: str) -> None:
     with pytest.raises(DocumentError, match="QR-CBOR"):
         FountainPart.from_cbor(bytes.fromhex(cbor))
@@ -246,19 +188,14 @@ def stored(amount: str, filler: str) -> bytes:
     return write(write([1, bytes.fromhex(fingerprint(document)), stream]))
 
 
-def blend(first: bytes, second: bytes, at: int) -> bytes:
-    """The head of one message and the tail of another."""
-    return first[:at] + second[at:]
-
-
 def neutral_filler(first: bytes, at: int) -> str:
     """Letters for the second document that make the blend's CRC-32 the first message's: CRC-32 is linear."""
-    plain = blend(first, stored("9000000", "a" * FREE), at)
+    plain = first[:at] + stored("9000000", "a" * FREE)[at:]
     assert len(plain) == len(first)
     basis: list[tuple[int, int]] = []  # an effect on the checksum, and the letters that have it
     for letter in range(FREE):
         text = "".join("c" if place == letter else "a" for place in range(FREE))
-        changed = blend(first, stored("9000000", text), at)
+        changed = first[:at] + stored("9000000", text)[at:]
         effect, letters = zlib.crc32(changed) ^ zlib.crc32(plain), 1 << letter
         for known, others in basis:
             if effect ^ known < effect:
@@ -292,13 +229,10 @@ def two_messages() -> tuple[bytes, bytes, int]:
     return first, second, start
 
 
-def test_both_messages_are_true_ones_by_themselves(two_messages: tuple[bytes, bytes, int]) -> None:
-    amounts = [parse_json(unwrap(message).document_json)["requests"][0]["amount"] for message in two_messages[:2]]
-    assert amounts == ["1000000", "9000000"]
-
-
 def test_a_blend_that_no_checksum_notices_is_refused_by_its_fingerprint(two_messages: tuple[bytes, bytes, int]) -> None:
     first, second, start = two_messages
+    amounts = [parse_json(unwrap(each).document_json)["requests"][0]["amount"] for each in (first, second)]
+    assert amounts == ["1000000", "9000000"]  # both are true ones by themselves
     count = -(-len(first) // FRAGMENT)
     ours, theirs = frames("bytes", first, fragment_bytes=FRAGMENT), frames("bytes", second, fragment_bytes=FRAGMENT)
     decoder = Decoder()
@@ -321,21 +255,3 @@ def test_frames_that_contradict_each_other_are_named(two_messages: tuple[bytes, 
         other = relabelled(next(theirs), zlib.crc32(first))
     assert decoder.receive(other) is Taken.MIXED
     assert decoder.reason.startswith("QR-MIXED: a frame that contradicts those before it")
-
-
-def test_a_blend_whose_checksum_is_wrong_is_forgotten_and_can_be_received_anew() -> None:
-    first, second = stored("1000000", "a" * FREE), stored("9000000", "c" * FREE)
-    count = -(-len(first) // FRAGMENT)
-    ours, theirs = frames("bytes", first, fragment_bytes=FRAGMENT), frames("bytes", second, fragment_bytes=FRAGMENT)
-    decoder, taken = Decoder(), []
-    mine = [next(ours) for _ in range(count)]
-    for number in range(count):
-        other = relabelled(next(theirs), zlib.crc32(first))
-        taken.append(decoder.receive(mine[number] if number < count - 1 else other))
-    assert taken == [Taken.USEFUL] * (count - 1) + [Taken.BAD]
-    assert decoder.reason.startswith("QR-CRC: the message's checksum is wrong")
-    assert (decoder.result, decoder.progress.useful, decoder.progress.expected) == (None, 0, 0)
-    for text in mine:
-        decoder.receive(text)
-    assert decoder.result is not None
-    assert decoder.result.cbor == first
