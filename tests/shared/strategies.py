@@ -14,6 +14,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from airlock_shared.errors import AirlockError
 from airlock_shared.wire.strict_json import parse_json
 from shared.make_payloads import seal
+from shared.make_transactions import parts_of
 
 BITS = tuple(range(8, 257, 8))
 ATOMS = (
@@ -119,20 +120,8 @@ def abi_types() -> SearchStrategy[str]:
 def abi_values(kind: str) -> SearchStrategy[Any]:
     """A value of an ABI type, tuples as lists."""
     if kind.startswith("("):
-        return st.tuples(*(abi_values(part) for part in tuple_parts(kind))).map(list)
+        return st.tuples(*(abi_values(part) for part in parts_of(kind[1:-1]))).map(list)
     return plain_values(kind)
-
-
-def tuple_parts(kind: str) -> list[str]:
-    """The component types of a tuple's text."""
-    parts, depth = [""], 0
-    for character in kind[1:-1]:
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if character == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
 
 
 # ---- JSON -----------------------------------------------------------------------------------------------------------
