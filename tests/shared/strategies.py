@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hypothesis import strategies as st
@@ -139,39 +139,10 @@ def json_values(*, floats: bool = True, texts: SearchStrategy[str] = TEXTS) -> S
     )
 
 
-def spaced(value: Any, draw: Callable[[SearchStrategy[Any]], Any]) -> str:
-    """A JSON text of a value with other white space and escapes than usual, to be parsed to the same value."""
-    blanks = st.text(" \t\r\n", max_size=2)
-    if isinstance(value, dict):
-        members = draw(st.permutations(list(value.items())))
-        inside = ",".join(f"{draw(blanks)}{spaced(k, draw)}{draw(blanks)}:{spaced(v, draw)}" for k, v in members)
-        return f"{draw(blanks)}{{{inside}{draw(blanks)}}}{draw(blanks)}"
-    if isinstance(value, list):
-        return f"{draw(blanks)}[{','.join(spaced(member, draw) for member in value)}{draw(blanks)}]"
-    text = json.dumps(value, ensure_ascii=draw(st.booleans()))
-    return f"{draw(blanks)}{text}{draw(blanks)}"
-
-
 # ---- documents changed inside ---------------------------------------------------------------------------------------
 
 ANY_TEXT = st.text(st.characters(), max_size=20)  # lone surrogates too: JSON can say them
-_EDGES = [
-    2**64,
-    -(2**64) - 1,
-    2**256,
-    -1,
-    "",
-    "0x",
-    "0x0",
-    "\ud800",
-    "9" * 78,
-    "1" * 79,
-    [],
-    {},
-    [[]],
-    {"": None},
-    "\n",
-]
+_EDGES = [2**64, -(2**64) - 1, 2**256, "", "0x", "\ud800", "9" * 78, "1" * 79, [], {"": None}, "\n"]
 ODD = json_values(texts=ANY_TEXT) | st.sampled_from(_EDGES)
 
 Place = tuple[Any, ...]
@@ -244,9 +215,7 @@ def is_readable(value: Any) -> bool:
     return True
 
 
-READABLE = (json_values(floats=False) | st.sampled_from(_EDGES)).filter(
-    is_readable
-)  # fractions are told nowhere but in meta
+READABLE = (json_values(floats=False) | st.sampled_from(_EDGES)).filter(is_readable)  # fractions are in meta alone
 READABLE_TEXT = TEXTS.filter(is_readable)
 LOOSE = [  # the members of a requests document of which its reader fixes no more than the JSON type
     *(("header", name) for name in ("plan", "deployment", "rehearsal", "created_ms")),

@@ -21,11 +21,15 @@ from airlock_shared.report.evidence.redaction import parse_withheld, withhold
 from airlock_shared.report.evidence.timeline import parse_screens, parse_timeline
 from airlock_shared.report.model import report_of
 from airlock_shared.report.reexamined import judge
+from airlock_shared.report.rows import UNWITNESSED, headline
 from airlock_shared.report.verify import read_evidence, report_of_artefacts, verify_report
 from draws import every_nth
 from shared.make_payloads import KEYS
 from shared.report.day import (
     HIDDEN,
+    HOSTILE,
+    Event,
+    after,
     chain,
     digests,
     offline_events,
@@ -33,13 +37,17 @@ from shared.report.day import (
     online_events,
     online_files,
     part_files,
+    played,
     referral_read,
+    reported,
+    requests_fingerprint,
     screens_bytes,
     sealed,
     signatures_bytes,
+    signed,
     timeline_bytes,
 )
-from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, plan, to_bytes, whole
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, deployment, plan, to_bytes, whole
 
 OFFLINE, ONLINE = "offline-transcript.jsonl", "online-transcript.jsonl"
 
@@ -65,8 +73,7 @@ def test_what_has_not_ended_has_no_signature_in_any_file() -> None:
 
 
 def test_each_thing_that_is_missing_has_its_sentence() -> None:
-    files = online_files()
-    given = report_of_artefacts(files, judge).value["missing"]
+    given = reported().value["missing"]
     assert "step open-pnl: its outcome is not known yet (UNKNOWN)" in given
     assert "step close: signed, and not submitted from this machine" in given
     assert "the air-gapped machine's transcript is not sealed by a signer of the plan" in given
@@ -78,21 +85,19 @@ def test_each_thing_that_is_missing_has_its_sentence() -> None:
         ("ceremony-begun", "air-gapped machine: no ceremony was begun with this plan on this machine"),
     ):
         assert sentence not in given
-        without = chain([(name, data) for name, data in events if name != event])
-        assert sentence in report_of_artefacts(files | {OFFLINE: without}, judge).value["missing"]
+        assert sentence in reported([(name, data) for name, data in events if name != event]).value["missing"]
 
 
 @pytest.mark.parametrize("mark", ["sending", "exported"])
 def test_what_only_the_transcript_knows_as_sent_is_not_called_unsent(mark: str) -> None:
-    files = online_files()
-    [close] = [item for item in parse_signatures(signatures_bytes())[1] if item.step == "close"]
+    [close] = [item for item in signed() if item.step == "close"]
     facts = {"digests": [close.digest]} if mark == "exported" else {"digest": close.digest}
-    events = [*online_events(files["timeline.jsonl"]), (mark, facts)]
-    report = report_of_artefacts(files | {ONLINE: chain(events)}, judge)
-    assert "step close: its outcome is not known yet (UNKNOWN)" in report.value["missing"]
-    refused = [*events, ("outcome", {"digest": close.digest, "state": "REJECTED"})]
-    report = report_of_artefacts(files | {ONLINE: chain(refused)}, judge)
-    assert "step close: signed, and not submitted from this machine" in report.value["missing"]
+    events = [*online_events(timeline_bytes()), (mark, facts)]
+    told = reported(online=events).value["missing"]
+    assert "step close: its outcome is not known yet (UNKNOWN)" in told
+    refused: Event = ("outcome", {"digest": close.digest, "state": "REJECTED"})
+    told = reported(online=[*events, refused]).value["missing"]
+    assert "step close: signed, and not submitted from this machine" in told
 
 
 def test_a_report_is_made_and_verified_however_much_the_services_told() -> None:
@@ -106,12 +111,9 @@ def test_a_report_is_made_and_verified_however_much_the_services_told() -> None:
 
 def test_a_preflight_that_was_refused_and_one_after_the_signing_do_not_count() -> None:
     refused = [(e, d | {"refused": ["AIRGAP-ROUTE"]} if e == "preflight" else d) for e, d in offline_events()]
-    found = report_of_artefacts(offline_files() | {OFFLINE: chain(refused)}, judge).value["missing"]
-    assert "the preflight before the signing was refused: AIRGAP-ROUTE" in found
-    late = [each for each in offline_events() if each[0] != "preflight"]
-    late += [each for each in offline_events() if each[0] == "preflight"]
-    found = report_of_artefacts(offline_files() | {OFFLINE: chain(late)}, judge).value["missing"]
-    assert "no preflight is on record before the signing" in found
+    assert "the preflight before the signing was refused: AIRGAP-ROUTE" in reported(refused).value["missing"]
+    late = sorted(offline_events(), key=lambda each: each[0] == "preflight")
+    assert "no preflight is on record before the signing" in reported(late).value["missing"]
 
 
 def test_hostile_texts_are_neither_markup_nor_hidden_on_the_page() -> None:
@@ -157,11 +159,8 @@ def test_a_proof_that_the_plan_waives_is_on_the_first_page_and_at_its_step() -> 
 
 @pytest.mark.parametrize("member", ["ceremony", "plan", "step"])
 def test_a_read_for_something_else_is_not_this_steps(member: str) -> None:
-    timeline = timeline_bytes()
-    events = [
-        referral_read(**{member: "f" * 64}) if e == "referral-read" else (e, d) for e, d in online_events(timeline)
-    ]
-    report = report_of_artefacts(online_files() | {ONLINE: chain(events)}, judge).value
+    _, *others = online_events(timeline_bytes())
+    report = reported(online=[referral_read(**{member: "f" * 64}), *others]).value
     assert not any(step["reads"] for step in report["steps"])
     assert not any("read before" in sentence for sentence in report["notes"])
 
@@ -224,6 +223,157 @@ def test_documents_that_were_not_given_are_named_and_not_hidden() -> None:
     assert report.value["missing"] == ["the requests were not given", "the signatures were not given"]
     assert report.html.count(b"not given") > 5
     assert verify_report(report.json, report.html, some, judge).value["complete"] is False
+
+
+# ---- the people of both machines -------------------------------------------------------------------------------------
+
+ADA, MARY = "Ada Lovelace", "Mary Somerville"
+
+
+def test_one_person_in_two_roles_on_two_machines_is_not_complete() -> None:
+    def begun(signer: str, witness: str) -> Event:
+        people = {"signer": signer, "witness": witness}
+        return "ceremony-begun", {"ceremony": plan().id, "plan": plan().fingerprint, "roles": people}
+
+    here = [begun(ADA, MARY) if event == "ceremony-begun" else (event, data) for event, data in offline_events()]
+    told = reported(here, [begun(MARY, ADA), *online_events(timeline_bytes())]).value["missing"]
+    assert f"{ADA} is signer on the air-gapped machine, and witness on the online machine" in told
+    assert f"{MARY} is witness on the air-gapped machine, and signer on the online machine" in told
+
+
+@pytest.mark.parametrize("checkpoint", ["deployment", "address", "requests", "review", "signatures"])
+def test_what_was_confirmed_for_other_documents_does_not_hold_for_these(checkpoint: str) -> None:
+    """Requests that were prepared again, another attempt's document, another signer's address: none is this report's."""
+    signers = {item["signer"]["address"] for item in whole()["requests"]}
+    mark = parse_signatures(signatures_bytes())[2]
+    right = {"deployment": deployment().fingerprint, "address": " ".join(signers), "requests": requests_fingerprint(),
+             "review": mark, "signatures": mark}[checkpoint]  # fmt: skip
+    later: list[Event] = [
+        ("address", {"address": signed()[0].signer, "confirmed": True}),
+        ("sign-begun", {"requests": "ee" * 32, "plan": plan().fingerprint, "ceremony": plan().id}),
+        ("signatures-written", {"requests": "ee" * 32, "signatures": "ee" * 32}),
+    ]
+    last = signed()[0].signer if checkpoint == "address" else "ee" * 32
+    for compared, holds in ((right, True), (last, False)):
+        data = {"ceremony": plan().id, "checkpoint": checkpoint, "by": ["signer", "witness"], "compared": compared}
+        events = [*offline_events(), *later, ("checkpoint-confirmed", data)]
+        value = reported(events).value
+        [row] = [each for row in value["people"] for each in row["checkpoints"]]
+        assert row["holds"] is holds
+        told = "is not confirmed by signer and witness, because something else was confirmed"
+        wrong = f"air-gapped machine: checkpoint {checkpoint} {told}" in value["missing"]
+        assert wrong is (not holds and checkpoint != "signatures")
+
+
+def test_an_earlier_beginning_is_told_for_what_was_said_then_counts_no_more() -> None:
+    def at(seq: int) -> Event:
+        return "ceremony-begun", {"ceremony": plan().id, "plan": "ee" * 32, "roles": {"signer": f"{ADA} {seq}"}}
+
+    other: Event = ("ceremony-begun", {"ceremony": "other", "plan": plan().fingerprint, "roles": {}})
+    no: Event = ("exception", {"ceremony": plan().id, "checkpoint": "review", "by": "signer", "reason": "not so"})
+    notes = reported([at(1), other, no, *offline_events(), at(2)]).value["notes"]
+    assert len([line for line in notes if line.startswith("begun before on the air-gapped machine, 20")]) == 1
+    assert not [line for line in reported().value["notes"] if "begun before" in line]
+
+
+def test_what_was_confirmed_after_the_seal_is_told_for_the_seal_does_not_cover_it() -> None:
+    """Whoever gets a sealed transcript can add entries behind the seal, and no key is needed for that."""
+    files = played()
+    assert report_of_artefacts(files, judge).value["notes"] == []
+    entries = read_entries(files[OFFLINE].splitlines())
+    [review] = [entry for entry in entries if entry.data.get("checkpoint") == "review"]
+    at = [entry.event for entry in entries].index("sealed") + 1
+    made = entries[:at]
+    for entry in (review, *entries[at:]):
+        made.append(next_entry(made[-1], entry.at_ms, entry.event, entry.data))
+    added = b"".join(entry.line() + b"\n" for entry in made)
+    value = report_of_artefacts(files | {OFFLINE: added}, judge).value
+    told = "checkpoint review on the air-gapped machine: confirmed after the seal, which does not cover it"
+    assert (value["complete"], value["notes"]) == (True, [told])
+
+
+def test_wrong_words_are_told_on_the_first_page() -> None:
+    data = {"ceremony": plan().id, "checkpoint": "plan", "by": ["witness"], "compared": plan().fingerprint}
+    wrong: Event = ("words-wrong", data | {"positions": [1, 2]})
+    told = reported(after("ceremony-begun", wrong, wrong)).value["notes"]
+    assert "wrong words typed on the air-gapped machine: plan, witness: 2" in told
+    assert not [line for line in reported().value["notes"] if "wrong words" in line]
+
+
+def test_a_time_that_the_clock_contradicted_is_told_on_the_first_page_and_not_one_that_agreed() -> None:
+    stated = {"stated_ms": 1_790_000_000_000, "uncertainty_s": 60}
+    events = after("ceremony-begun", ("clock-contradicted", stated), ("clock-stated", stated))
+    look = reported(events).value["notes"]
+    told = [line.partition(" the air-gapped machine's")[0] for line in look if "on a watch" in line]
+    assert told == ["2026-09-21 14:13:20 UTC on a watch DIFFERS from"]
+
+
+def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() -> None:
+    def confirmed(role: str, how: dict[str, object]) -> Event:
+        data = {"ceremony": plan().id, "checkpoint": "plan", "by": [role], "compared": plan().fingerprint}
+        return "checkpoint-confirmed", data | how
+
+    answers = [confirmed("signer", {"how": "no-paper"}), confirmed("witness", {"how": "paper", "positions": [6, 23]})]
+    made = reported(after("ceremony-begun", *answers))
+    told = "checkpoint plan on the air-gapped machine: not compared with paper by the signer"
+    assert [line for line in made.value["notes"] if "paper" in line] == [told]
+    checkpoints = next(row["checkpoints"] for row in made.value["people"] if row["machine"] == "offline")
+    assert [each["how"] for each in checkpoints if "how" in each] == ["no-paper", "paper"]
+    html = made.html.decode()
+    said = ('<span class="bad">not compared with paper</span>, air-gapped', "\N{CHECK MARK} own paper, air-gapped")
+    assert list(map(html.count, said)) == [1, 1]
+
+
+@pytest.mark.parametrize(("kit", "calm"), [("", True), ("cd" * 32, False)])
+def test_without_a_kit_nobody_could_compare_it_and_the_page_says_that(kit: str, calm: bool) -> None:
+    entries = read_entries(chain([*offline_events(), ("preflight", {"installed": {"fingerprint": kit}})]).splitlines())
+    data = {"ceremony": plan().id, "checkpoint": "preflight", "by": ["witness"], "compared": entries[-1].hash}
+    entries.append(next_entry(entries[-1], entries[-1].at_ms, "checkpoint-confirmed", data | {"how": "no-paper"}))
+    made = report_of_artefacts(online_files() | {OFFLINE: b"".join(e.line() + b"\n" for e in entries)}, judge)
+    said = "not compared with paper"
+    told = f"no kit, so {said}" if calm else f"{said} by the witness"
+    assert f"checkpoint preflight on the air-gapped machine: {told}" in made.value["notes"]
+    shown = f"<p>no kit, so {said}" if calm else f'<span class="bad">{said}</span>'
+    assert made.html.decode().count(f"{shown}, air-gapped") == 1
+
+
+def test_a_declined_review_and_the_sections_that_were_opened_are_in_the_report() -> None:
+    step = signed()[0]
+    about = {"step": step.step, "digest": step.digest}
+    reviews: list[Event] = [
+        ("declined", about | {"digest": f"0x{'0d' * 32}"}),  # as it was prepared before
+        ("reviewed", about | {"action": "x", "decides": [], "opened": []}),
+        ("declined", about),
+        ("reviewed", about | {"action": "x", "decides": [], "opened": ["the hashes", HOSTILE]}),
+        ("not-signed", about | {"why": "RefusedOnDevice"}),
+        ("declined", about),
+    ]
+    made = reported(after("sign-begun", *reviews))
+    [row] = [each for each in made.value["steps"] if each["id"] == step.step]
+    assert [(each["declined"], each["opened"]) for each in row["reviews"]] == [
+        ("declined at its review", ""), ("", "none"), ("declined at its review", ""), ("", f"the hashes, {HOSTILE}"),
+        ("refused on the Ledger", ""),
+    ]  # fmt: skip
+    html = made.html.decode()
+    assert html.count("Reviewed on the air-gapped machine, and which sections were opened there") == 1
+    for each in ("declined at its review", "refused on the Ledger"):
+        assert f'<span class="bad">{each}</span>' in html
+        assert [line for line in made.value["notes"] if line.startswith(f"step {step.step}: {each}, 20")]
+    assert HOSTILE not in html
+
+
+def test_a_plan_without_roles_misses_them() -> None:
+    files = offline_files()
+    bare = files["plan.toml"].decode().replace('roles = ["signer", "facilitator", "witness"]', "roles = []")
+    assert bare != files["plan.toml"].decode()
+    told = report_of_artefacts({"plan.toml": bare.encode(), "deployment.json": files["deployment.json"]}, judge).value
+    assert UNWITNESSED in told["missing"]
+    assert told["complete"] is False
+    assert headline(told) == "INCOMPLETE"  # there is more that is missing
+    assert UNWITNESSED not in report_of_artefacts(files, judge).value["missing"]
+
+
+# ---- what is refused --------------------------------------------------------------------------------------------------
 
 
 def test_without_plan_or_deployment_and_with_a_file_that_is_no_artefact_there_is_no_report() -> None:
