@@ -121,6 +121,8 @@ def test_a_float_within_a_list_is_refused_with_its_place(value: Any, where: str)
         "c24101",  # 1 as a big number
         "c249000000000000000001",  # with leading zeros
         "62c0af",  # an overlong form of a text
+        "81" * 26 + "01",  # nested too deep
+        "c1" * 100_000 + "01",  # deeper than Python's stack
     ],
 )
 def test_another_form_than_the_deterministic_one_is_refused(data: str) -> None:
@@ -136,6 +138,7 @@ def test_another_form_than_the_deterministic_one_is_refused(data: str) -> None:
         cbor2.CBORTag(4711, "x"),
         {"set": {1, 2}},
         float("nan"),
+        [float("inf")],
     ],
     ids=repr,
 )

@@ -7,7 +7,7 @@ from typing import Any
 import cbor2
 import pytest
 import rlp
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError, Refusal
@@ -144,6 +144,7 @@ def test_everything_is_encoded_as_the_library_does(item: Any) -> None:
 
 @repeatable
 @given(json_values() | st.integers(-(1 << 300), 1 << 300) | st.binary(max_size=40))
+@example(-(1 << 70))
 def test_what_cbor2_writes_is_read_the_same(value: Any) -> None:
     assert repr(read(cbor2.dumps(value), max_items=1000)) == repr(value)
 
@@ -168,7 +169,6 @@ BAD = {
     "a big integer of a text": "c26161",
     "a big integer of 257 bytes": "c2590101" + "ff" * 257,
     "nested too deep": "81" * 26,
-    "nested deeper than Python's stack": "81" * 100_000,
     "tagged too deep": "c6" * 26 + "00",
     "too many items": "8f" + "00" * 15,
 }

@@ -25,7 +25,6 @@ from airlock_shared.ur.eth import (
 from airlock_shared.ur.fountain import frames, parse_part
 from airlock_shared.wire.cbor import Tagged, write
 from draws import repeatable
-from shared.ur.accounts import read_account
 from shared.ur.messages import vectors
 
 PUBLISHED = vectors("eip4527")
@@ -76,7 +75,6 @@ def test_an_account_is_the_published_one(case: dict[str, Any]) -> None:
     )
     assert key.to_cbor().hex() == case["cbor"]
     assert ur(HDKEY_TYPE, key.to_cbor()) == case["ur"]
-    assert read_account(parse_part(case["ur"]).payload) == key
     assert str(key.origin) == case["origin"]
 
 

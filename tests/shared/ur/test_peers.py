@@ -6,7 +6,6 @@ import json
 import random
 import shutil
 import subprocess
-import uuid
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,11 @@ from typing import Any
 import pytest
 
 from airlock_shared.ur.decode import Decoder, Message
-from airlock_shared.ur.eth import DataType, HDKey, Keypath, PathStep, Signature, SignRequest
 from airlock_shared.ur.fountain import frames
-from shared.ur.accounts import read_account
 from shared.ur.messages import bytes_payload
 
 PEER = Path(__file__).parent / "peer.cjs"
 MODULES = Path(__file__).resolve().parents[3] / ".tools" / "node" / "node_modules"
-REQUEST_ID = uuid.UUID("9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d")
-TYPED_DATA = json.dumps({"domain": {"chainId": "8453"}, "primaryType": "Mail"}).encode()
 
 
 def peers(*questions: tuple[str, dict[str, Any]]) -> list[Any]:
@@ -81,59 +76,3 @@ def test_they_receive_what_we_show_with_three_frames_of_ten_lost() -> None:
     answers = peers(*(("receive", {"texts": texts}) for texts in shown))
     for (size, _), answer in zip(SIZES, answers, strict=True):
         assert (answer["type"], answer["cbor"]) == ("bytes", bytes_payload(size).hex())
-
-
-@pytest.mark.parametrize("data_type", DataType)
-def test_a_request_to_sign_is_the_same_on_both_sides(data_type: DataType) -> None:
-    address, path = "ab" * 20, "m/44'/60'/0'/0/7"
-    request = SignRequest(
-        TYPED_DATA, data_type, Keypath.of(path, 0x12345678), 8453, REQUEST_ID, bytes.fromhex(address), "Airlock"
-    )
-    asked = {
-        "sign_data": TYPED_DATA.hex(),
-        "data_type": int(data_type),
-        "path": path,
-        "source_fingerprint": "12345678",
-        "request_id": str(REQUEST_ID),
-        "chain_id": 8453,
-        "address": "0x" + address,
-        "origin": "Airlock",
-    }
-    written, read = peers(("write_request", asked), ("read_request", {"cbor": request.to_cbor().hex()}))
-    assert written == request.to_cbor().hex()
-    assert SignRequest.from_cbor(bytes.fromhex(written)) == request
-    assert read == asked | {"request_id": REQUEST_ID.hex, "address": address}
-
-
-def test_a_signature_is_the_same_on_both_sides() -> None:
-    signature = Signature(bytes(range(65)), REQUEST_ID, "Airlock")
-    asked = {"signature": signature.signature.hex(), "request_id": REQUEST_ID.hex, "origin": "Airlock"}
-    written, read = peers(("write_signature", asked), ("read_signature", {"cbor": signature.to_cbor().hex()}))
-    assert written == signature.to_cbor().hex()
-    assert Signature.from_cbor(bytes.fromhex(written)) == signature
-    assert read == asked
-
-
-def test_an_account_is_the_same_on_both_sides() -> None:
-    asked = {
-        "key": "02" + "ab" * 32,
-        "chain_code": "cd" * 32,
-        "origin": "m/44'/60'/0'",
-        "source_fingerprint": "e9181cf3",
-        "parent_fingerprint": "d32e4508",
-        "name": "Airlock",
-        "note": "account.standard",
-    }
-    key = HDKey(
-        bytes.fromhex(asked["key"]),
-        bytes.fromhex(asked["chain_code"]),
-        origin=Keypath.of(asked["origin"], 0xE9181CF3),
-        children=Keypath((PathStep(None, False), PathStep(None, False))),
-        parent_fingerprint=0xD32E4508,
-        name=asked["name"],
-        note=asked["note"],
-    )
-    written, read = peers(("write_key", asked), ("read_key", {"cbor": key.to_cbor().hex()}))
-    assert written == key.to_cbor().hex()
-    assert read_account(bytes.fromhex(written)) == key
-    assert read == asked | {"children": "m/*/*"}
