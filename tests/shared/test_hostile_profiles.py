@@ -62,8 +62,6 @@ _OPENED_TWICE = {
 _ACCOUNT = {"trader": "trader", "nonce": "nonce"}
 REFUSED: dict[str, dict[str, Any]] = {
     "an argument behind one of its name": _own("dep(address to,uint256 a,address to)", "to", "a"),
-    "an argument behind one of its name, in a tuple": _own("dep((address to,uint256 a,address to) t)", "t.to", "t.a"),
-    "a tuple behind one of its name": _own("dep((address to) t,(uint256 a) t)", "t.to", "t.a"),
     "an argument behind a tuple of its name": _own("dep((address to) t,uint256 t)", "t.to", "t"),
     "a price behind one of its name": _call(
         LIMIT["signature"].replace("(uint256 pairIndex", "(uint256 price,uint256 pairIndex"),
@@ -73,20 +71,9 @@ REFUSED: dict[str, dict[str, Any]] = {
         "acceptCodeOwnership": {"signature": "setTraderReferralCodeByUser(bytes32 code)", "leaves": _TWO_CODES},
         "setTraderReferralCodeByUser": {"signature": "acceptCodeOwnership(bytes32 code)", "leaves": _TWO_CODES},
     }},
-    "a function that ships under another name": {"calls": {
-        "cancelRequest": {"signature": "claimTokens()", "leaves": {}},
-        "claimTokens": {"signature": "claimRewards()", "leaves": {}},
-    }},
     "a dangerous name in another case": _own("Approve(address a,uint256 b)", "a", "b"),
-    "a call that ships in another case": _own("CloseTradeMarket(uint256 a)", "a"),
     "a struct that ships in another case": _struct("closeTradeReq(address trader,uint256 nonce)", _ACCOUNT),
-    "a struct within it that ships in another case": _struct(
-        "XReq(address trader,closetradereq b,uint256 nonce)closetradereq(uint8 a)", _ACCOUNT | {"b.a": "raw"}
-    ),
     "the domain's type in another case": _struct("EIP712domain(address trader,uint256 nonce)", _ACCOUNT),
-    "a member behind one of its name": _struct(
-        "XReq(address trader,uint8 a,uint8 a,uint256 nonce)", _ACCOUNT | {"a": "raw"}
-    ),
     "a member behind one of its name, in a struct within it": _struct(
         "XReq(address trader,B b,uint256 nonce)B(uint8 a,uint8 a)", _ACCOUNT | {"b.a": "raw"}
     ),
@@ -99,7 +86,6 @@ REFUSED: dict[str, dict[str, Any]] = {
     "a struct without a member": _struct("XReq(address trader,B b,uint256 nonce)B()", _ACCOUNT),
     "two times at which it was opened": {"structs": {"CloseTradeReq": _OPENED_TWICE}},
     "a width that no type has": _struct("XReq(address trader,uint264 a,uint256 nonce)", _ACCOUNT | {"a": "raw"}),
-    "an alias of a type": _struct("XReq(address trader,uint a,uint256 nonce)", _ACCOUNT | {"a": "raw"}),
     "a member that is a number": _struct("XReq(address trader,uint8 1,uint256 nonce)", _ACCOUNT | {"1": "raw"}),
 }  # fmt: skip
 

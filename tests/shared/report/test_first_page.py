@@ -31,12 +31,12 @@ from shared.make_payloads import KEYS
 from shared.report.day import (
     HOSTILE,
     PLAYED,
-    chain,
     digests,
     offline_files,
     online_events,
     online_files,
     played,
+    reported,
     sealed,
     timeline_bytes,
 )
@@ -134,7 +134,7 @@ def test_what_cannot_be_read_is_not_known_and_never_without_a_deadline() -> None
 
 
 def test_what_was_not_read_is_not_read() -> None:
-    value = report_of_artefacts(online_files(), judge).value
+    value = reported().value
     times = {entry.hash: entry.at_ms for entry in read_entries(online_files()["online-transcript.jsonl"].splitlines())}
     outcomes = [step["outcome"] for step in value["steps"]]
     assert outcomes[0]["read_back_at"]["ms"] in times.values()
@@ -221,8 +221,7 @@ def test_the_time_line_has_each_time_by_its_record_in_their_order() -> None:
 def test_of_several_steps_their_number_is_told_and_what_was_perhaps_not_sent_does_not_count() -> None:
     events = online_events(timeline_bytes())
     sending = [("sending", {"digest": each}) for each in digests()[:3]]
-    files = online_files() | {"online-transcript.jsonl": chain([*events[:3], *sending, *events[3:]])}
-    value = report_of_artefacts(files, judge).value
+    value = reported(online=[*events[:3], *sending, *events[3:]]).value
     assert [step["outcome"]["state"] for step in value["steps"][:3]] == ["FILLED", "UNKNOWN", "FAILED"]
     assert [bool(step["outcome"]["sent_at"]) for step in value["steps"][:3]] == [True, False, True]
     told = {stage.split()[0]: stage for stage in time_line(value)}
@@ -243,9 +242,7 @@ def _keys(value: Row) -> set[str]:
     return keys
 
 
-@pytest.mark.parametrize(
-    "made", [close, lambda: report_of_artefacts(online_files(), judge).value], ids=["close", "everything"]
-)
+@pytest.mark.parametrize("made", [close, lambda: reported().value], ids=["close", "everything"])
 def test_no_raw_key_is_shown_without_its_label(made: Any) -> None:
     """A raw key is shown once, below its label, beside the Ledger's screen that has it too."""
     value = made()
@@ -262,7 +259,7 @@ def test_no_raw_key_is_shown_without_its_label(made: Any) -> None:
 
 
 def test_every_address_is_held_together() -> None:
-    for value in (close(), report_of_artefacts(online_files(), judge).value):
+    for value in (close(), reported().value):
         html = report_page(value).decode().partition("<main>")[2]
         outside = re.sub(r'<span class="address">(<span>|</span>|<wbr>|\w)*</span>', "", html)
         assert html.count('<span class="address">') > 10
