@@ -117,26 +117,17 @@ def _plain(types: dict[str, Any], kind: str, value: Any, numbers: Any) -> Any:
 
 def encoding_of(types: dict[str, Any], struct: str, message: dict[str, Any], order: tuple[str, ...]) -> bytes:
     """Return ``abi.encode(struct)`` of a message with plain numbers, as eth-abi computes it."""
-    return encode([_abi_type(types, struct, order)], [_abi_values(types, struct, message, order)])
+    kind, values = _abi(types, struct, message, order)
+    return encode([kind], [values])
 
 
-def _abi_type(types: dict[str, Any], struct: str, order: tuple[str, ...]) -> str:
-    kinds = {m["name"]: m["type"] for m in types[struct]}
-    parts = [_abi_type(types, kinds[n], ()) if kinds[n] in types else kinds[n] for n in order or kinds]
-    return f"({','.join(parts)})"
-
-
-def _abi_values(types: dict[str, Any], struct: str, message: dict[str, Any], order: tuple[str, ...]) -> tuple[Any, ...]:
-    kinds = {m["name"]: m["type"] for m in types[struct]}
-    values: list[Any] = []
-    for name in order or kinds:
-        value = message[name]
-        if kinds[name] in types:
-            value = _abi_values(types, kinds[name], value, ())
-        elif kinds[name].startswith("bytes"):
-            value = bytes.fromhex(value[2:])
-        values.append(value)
-    return tuple(values)
+def _abi(types: dict[str, Any], kind: str, value: Any, order: tuple[str, ...] = ()) -> tuple[str, Any]:
+    """Return a member's type and value as eth-abi takes them; a struct is a tuple."""
+    if kind in types:
+        kinds = {member["name"]: member["type"] for member in types[kind]}
+        parts = [_abi(types, kinds[name], value[name]) for name in order or kinds]
+        return f"({','.join(part for part, _ in parts)})", tuple(each for _, each in parts)
+    return kind, bytes.fromhex(value[2:]) if kind.startswith("bytes") else value
 
 
 def fingerprint(value: Any) -> str:

@@ -39,12 +39,17 @@ def nothing(_report: ScanReport) -> None:
     """Tell nobody."""
 
 
-def interrupted_after(images: list[Image.Image], count: int) -> Iterator[Image.Image]:
-    yield from images[:count]
-    raise KeyboardInterrupt
+def interrupted(folder: Path, count: int) -> KeptFrames:
+    """Return what is kept of the whole plan's transfer when it is interrupted after so many pictures."""
 
+    def shown() -> Iterator[Image.Image]:
+        yield from images_of(whole_plan())[:count]
+        raise KeyboardInterrupt
 
-# ---- progress ---------------------------------------------------------------------------------------------------------
+    kept = KeptFrames(folder / "scan.part")
+    with pytest.raises(KeyboardInterrupt):
+        scan_pictures(shown(), Decoder(), nothing, kept=kept)
+    return kept
 
 
 def test_no_more_than_four_transfers_are_kept_at_a_time() -> None:
@@ -55,9 +60,6 @@ def test_no_more_than_four_transfers_are_kept_at_a_time() -> None:
         seen.overtaken_by(cycle_texts(batch(count)[0], 15)[0], early=False)
         assert len(seen._rivals) < MOST
     assert seen.leader.texts == first[:1]
-
-
-# ---- pictures that end too soon ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -79,13 +81,8 @@ def test_pictures_without_the_whole_message_are_refused(images: list[Image.Image
     assert caught.value.got.startswith(got)
 
 
-# ---- nothing that was read is lost -------------------------------------------------------------------------------------
-
-
 def test_an_interrupted_scan_goes_on_from_what_it_read(tmp_path: Path) -> None:
-    images, kept = images_of(whole_plan()), KeptFrames(tmp_path / "scan.part")
-    with pytest.raises(KeyboardInterrupt):
-        scan_pictures(interrupted_after(images, 9), Decoder(), nothing, kept=kept)
+    images, kept = images_of(whole_plan()), interrupted(tmp_path, 9)
     assert stat.S_IMODE((tmp_path / "scan.part").stat().st_mode) == 0o600
     reports: list[ScanReport] = []
     message = scan_pictures(images[9:], Decoder(), reports.append, kept=kept)
@@ -106,12 +103,10 @@ def test_an_interrupted_scan_goes_on_from_what_it_read(tmp_path: Path) -> None:
 )
 def test_a_damaged_file_of_kept_frames_costs_the_damaged_frames_alone(tmp_path: Path, damage: object) -> None:
     assert callable(damage)
-    path = tmp_path / "scan.part"
-    with pytest.raises(KeyboardInterrupt):
-        scan_pictures(interrupted_after(images_of(whole_plan()), 9), Decoder(), nothing, kept=KeptFrames(path))
+    kept, path = interrupted(tmp_path, 9), tmp_path / "scan.part"
     path.write_bytes(damage(path.read_bytes()))
     reports: list[ScanReport] = []
-    message = scan_pictures(images_of(whole_plan())[9:], Decoder(), reports.append, kept=KeptFrames(path))
+    message = scan_pictures(images_of(whole_plan())[9:], Decoder(), reports.append, kept=kept)
     assert message.cbor == whole_plan().cbor
     assert reports[0].progress.useful >= 9
 
@@ -214,9 +209,7 @@ def test_only_useful_frames_are_kept_and_each_once_before_anybody_is_told(tmp_pa
 
 
 def test_a_new_transfer_takes_the_place_of_kept_frames(tmp_path: Path) -> None:
-    kept = KeptFrames(tmp_path / "scan.part")
-    with pytest.raises(KeyboardInterrupt):
-        scan_pictures(interrupted_after(images_of(whole_plan()), 5), Decoder(), nothing, kept=kept)
+    kept = interrupted(tmp_path, 5)
     reports: list[ScanReport] = []
     message = scan_pictures(images_of(one_intent()), Decoder(), reports.append, kept=kept)
     assert message.cbor == one_intent().cbor
@@ -225,9 +218,7 @@ def test_a_new_transfer_takes_the_place_of_kept_frames(tmp_path: Path) -> None:
 
 
 def test_once_a_frame_of_the_kept_transfer_is_seen_no_other_takes_its_place(tmp_path: Path) -> None:
-    images, kept = images_of(whole_plan()), KeptFrames(tmp_path / "scan.part")
-    with pytest.raises(KeyboardInterrupt):
-        scan_pictures(interrupted_after(images, 5), Decoder(), nothing, kept=kept)
+    images, kept = images_of(whole_plan()), interrupted(tmp_path, 5)
     shown = [images[0], images_of(one_intent())[0], *images[5:]]
     assert scan_pictures(shown, Decoder(), nothing, kept=kept).cbor == whole_plan().cbor
 
