@@ -19,33 +19,21 @@ from airlock_shared.plan.model import Bounds
 from airlock_shared.venue.calldata import decode_call
 from airlock_shared.venue.calls import CALLS, indexed
 from draws import draws, repeatable
+from shared import world
 from shared.make_transactions import ENTRIES, SELECTORS, call, calldata
 from shared.strategies import ODD, READABLE_TEXT, changed_leaf, digits_of, mutated, of_its_kind
-from shared.world import (
-    RESULTS,
-    case_of,
-    confirm,
-    examined,
-    good,
-    judge,
-    plan,
-    refusals,
-    request_of,
-    situation,
-    to_bytes,
-)
 
 FOLDER = "transactions"
 SEED = 1559
-STEPS = tuple(plan(FOLDER).steps)
+STEPS = tuple(world.plan(FOLDER).steps)
 
 
 def _request(step: str) -> Request:
-    return request_of(good(step, FOLDER))
+    return world.request_of(world.good(step, FOLDER))
 
 
 def _with_data(request: Request, data: str) -> Examined:
-    return examined(request._replace(payload={**request.payload, "data": data}), situation(FOLDER))
+    return world.examined(request._replace(payload={**request.payload, "data": data}), world.situation(FOLDER))
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -58,7 +46,7 @@ def test_a_changed_byte_of_calldata_is_refused_unless_the_plan_leaves_it_open(st
         for change in {1, 0x80, pick.randrange(1, 256)}:
             changed = good_bytes[:place] + bytes([good_bytes[place] ^ change]) + good_bytes[place + 1 :]
             item = _with_data(request, "0x" + changed.hex())
-            if not refusals(item.verdicts.all()):
+            if not world.refusals(item.verdicts.all()):
                 assert item.case is not None
                 _assert_left_open(item.case, good_message, f"byte {place}")
 
@@ -77,7 +65,7 @@ def _assert_left_open(case: Case, good_message: dict[str, Any], what: str) -> No
 
 
 def _good_digest(step: str) -> bytes:
-    return case_of(good(step, FOLDER), situation(FOLDER)).digest
+    return world.case_of(world.good(step, FOLDER), world.situation(FOLDER)).digest
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -90,7 +78,7 @@ def test_any_other_call_and_wrapping_is_refused(step: str) -> None:
             if entry["call"] == planned["call"] and made_for == planned.get("for"):
                 continue
             data = call(entry["call"], entry["arguments"], made_for)
-            assert refusals(_with_data(request, data).verdicts.all()), f"{entry['call']} for {made_for}"
+            assert world.refusals(_with_data(request, data).verdicts.all()), f"{entry['call']} for {made_for}"
 
 
 _HEX_TEXT = st.binary(max_size=200).map(lambda data: "0x" + data.hex())
@@ -148,14 +136,14 @@ def _examine_and_confirm(document: Any) -> dict[str, str]:
         return {}
     results: dict[str, str] = {}
     for item in items:
-        found = examined(item, situation(FOLDER))
+        found = world.examined(item, world.situation(FOLDER))
         verdicts = found.verdicts.all()
         results |= {verdict.check: verdict.result for verdict in verdicts}
-        assert set(results.values()) <= RESULTS
+        assert set(results.values()) <= world.RESULTS
         assert all(str(verdict) for verdict in verdicts)
         if not found.verdicts.blocking():
             assert found.case is not None
-            confirm(found.case)
+            world.confirm(found.case)
             results["second opinion"] = "pass"
     return results
 
@@ -167,7 +155,7 @@ def test_no_transaction_that_lies_inside_its_form_makes_the_checks_or_the_second
     @repeatable
     @given(st.sampled_from(STEPS), st.data())
     def judged(step: str, data: st.DataObject) -> None:
-        document = good(step, FOLDER)
+        document = world.good(step, FOLDER)
         _changed_inside(document, data)
         results = _examine_and_confirm(document)
         seen["tried"] += 1
@@ -185,7 +173,7 @@ def test_no_transaction_that_lies_inside_its_form_makes_the_checks_or_the_second
 @repeatable
 @given(st.sampled_from(STEPS), st.data())
 def test_no_changed_document_of_a_transaction_makes_its_reader_fall(step: str, data: st.DataObject) -> None:
-    _examine_and_confirm(mutated(good(step, FOLDER), data, ODD | _HEX_TEXT | _CALLDATA | _WRAPPED))
+    _examine_and_confirm(mutated(world.good(step, FOLDER), data, ODD | _HEX_TEXT | _CALLDATA | _WRAPPED))
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -193,21 +181,21 @@ def test_a_changed_member_of_the_payload_is_refused_or_changes_nothing_that_is_s
     pick = random.Random(f"{SEED} {step} payload")
     before = _good_digest(step)
     for name in ("to", "from", "value", "chainId"):
-        for other in changed_leaf(good(step, FOLDER)["requests"][0]["payload"][name], pick):
-            document = good(step, FOLDER)
+        for other in changed_leaf(world.good(step, FOLDER)["requests"][0]["payload"][name], pick):
+            document = world.good(step, FOLDER)
             document["requests"][0]["payload"][name] = other
-            if not judge(document, situation(FOLDER)):
-                case = case_of(document, situation(FOLDER))
+            if not world.judge(document, world.situation(FOLDER)):
+                case = world.case_of(document, world.situation(FOLDER))
                 assert case.digest == before, f"{name} became {other!r}"
 
 
 def test_a_transaction_under_another_plan_s_steps_falls_nowhere() -> None:
     """An approval where an intent is planned, and an intent where an approval is."""
-    for step in plan().steps:
+    for step in world.plan().steps:
         for mine in STEPS:
-            document = good(mine, FOLDER)
+            document = world.good(mine, FOLDER)
             document["requests"][0]["step"] = step
-            assert judge(document, situation())
-            intent = good(step)
+            assert world.judge(document, world.situation())
+            intent = world.good(step)
             intent["requests"][0]["step"] = mine
-            assert judge(json.loads(to_bytes(intent)), situation(FOLDER))
+            assert world.judge(json.loads(world.to_bytes(intent)), world.situation(FOLDER))

@@ -28,18 +28,7 @@ from airlock_shared.report.verify import report_of_artefacts
 from airlock_shared.text.words import grouped, spoken
 from airlock_shared.venue.kinds import LEAF_KINDS
 from shared.make_payloads import KEYS
-from shared.report.day import (
-    HOSTILE,
-    PLAYED,
-    digests,
-    offline_files,
-    online_events,
-    online_files,
-    played,
-    reported,
-    sealed,
-    timeline_bytes,
-)
+from shared.report import day
 from shared.world import PLAN_TEXTS, VECTORS, whole
 
 STEPS = len(whole()["requests"])
@@ -48,13 +37,13 @@ TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 ADDRESS = re.compile(r"(?<![0-9A-Za-z])0x[0-9A-Fa-f]{40}(?![0-9A-Za-z])")
 TREASURY = next(iter(KEYS))
 PAUSE = ["Press right button to ", "continue message or ", "press both to skip"]
-DELEGATE = {path.name: path.read_bytes() for path in (PLAYED.parent / "delegate-key").iterdir()}
-PLANS = [*sorted((VECTORS / "plans/good").glob("*.toml")), *PLAYED.parent.glob("*/plan.toml")]
+DELEGATE = {path.name: path.read_bytes() for path in (day.PLAYED.parent / "delegate-key").iterdir()}
+PLANS = [*sorted((VECTORS / "plans/good").glob("*.toml")), *day.PLAYED.parent.glob("*/plan.toml")]
 
 
 def close() -> Row:
     """Return the report of a ceremony that was played in a rehearsal."""
-    return report_of_artefacts(played(), judge).value
+    return report_of_artefacts(day.played(), judge).value
 
 
 def page_text(page: bytes) -> str:
@@ -112,7 +101,7 @@ def test_it_says_in_this_order_what_people_ask_first() -> None:
 
 def test_account_and_deadline_are_read_off_what_is_signed() -> None:
     by_step = {item["step"]: item["payload"] for item in whole()["requests"]}
-    steps = report_of_artefacts(offline_files(), judge).value["steps"]
+    steps = report_of_artefacts(day.offline_files(), judge).value["steps"]
     without = []
     for step in steps:
         message = str(by_step[step["id"]]["message"]).lower()
@@ -134,8 +123,10 @@ def test_what_cannot_be_read_is_not_known_and_never_without_a_deadline() -> None
 
 
 def test_what_was_not_read_is_not_read() -> None:
-    value = reported().value
-    times = {entry.hash: entry.at_ms for entry in read_entries(online_files()["online-transcript.jsonl"].splitlines())}
+    value = day.reported().value
+    times = {
+        entry.hash: entry.at_ms for entry in read_entries(day.online_files()["online-transcript.jsonl"].splitlines())
+    }
     outcomes = [step["outcome"] for step in value["steps"]]
     assert outcomes[0]["read_back_at"]["ms"] in times.values()
     assert [each["read_back_at"] for each in outcomes[1:] if each] == [None, None]
@@ -156,7 +147,7 @@ def test_only_what_a_node_of_ones_own_told_is_the_chains_word() -> None:
 
 
 def test_there_is_one_seal_on_it_which_is_the_last() -> None:
-    files = offline_files() | {"offline-transcript.jsonl": sealed(TREASURY)}
+    files = day.offline_files() | {"offline-transcript.jsonl": day.sealed(TREASURY)}
     value = report_of_artefacts(files, judge).value
     (seal,) = value["transcripts"][0]["seals"]
     value["transcripts"][0]["seals"] = [seal | {"head": "e" * 64, "entries": 1}, seal]
@@ -207,7 +198,7 @@ def test_what_was_sent_after_the_seal_is_to_be_looked_at(monkeypatch: pytest.Mon
 def test_the_time_line_has_each_time_by_its_record_in_their_order() -> None:
     value = close()
     step, outcome = value["steps"][0], value["steps"][0]["outcome"]
-    sending = next(e for e in read_entries(played()["online-transcript.jsonl"].splitlines()) if e.event == "sending"
+    sending = next(e for e in read_entries(day.played()["online-transcript.jsonl"].splitlines()) if e.event == "sending"
                    and e.data["digest"] == step["signature"]["digest"])  # fmt: skip
     assert outcome["sent_at"]["ms"] == sending.at_ms
     times = [value["prepared_at"], step["signature"]["at"], outcome["sent_at"], outcome["known_at"],
@@ -219,9 +210,9 @@ def test_the_time_line_has_each_time_by_its_record_in_their_order() -> None:
 
 
 def test_of_several_steps_their_number_is_told_and_what_was_perhaps_not_sent_does_not_count() -> None:
-    events = online_events(timeline_bytes())
-    sending = [("sending", {"digest": each}) for each in digests()[:3]]
-    value = reported(online=[*events[:3], *sending, *events[3:]]).value
+    events = day.online_events(day.timeline_bytes())
+    sending = [("sending", {"digest": each}) for each in day.digests()[:3]]
+    value = day.reported(online=[*events[:3], *sending, *events[3:]]).value
     assert [step["outcome"]["state"] for step in value["steps"][:3]] == ["FILLED", "UNKNOWN", "FAILED"]
     assert [bool(step["outcome"]["sent_at"]) for step in value["steps"][:3]] == [True, False, True]
     told = {stage.split()[0]: stage for stage in time_line(value)}
@@ -242,7 +233,7 @@ def _keys(value: Row) -> set[str]:
     return keys
 
 
-@pytest.mark.parametrize("made", [close, lambda: reported().value], ids=["close", "everything"])
+@pytest.mark.parametrize("made", [close, lambda: day.reported().value], ids=["close", "everything"])
 def test_no_raw_key_is_shown_without_its_label(made: Any) -> None:
     """A raw key is shown once, below its label, beside the Ledger's screen that has it too."""
     value = made()
@@ -259,7 +250,7 @@ def test_no_raw_key_is_shown_without_its_label(made: Any) -> None:
 
 
 def test_every_address_is_held_together() -> None:
-    for value in (close(), reported().value):
+    for value in (close(), day.reported().value):
         html = report_page(value).decode().partition("<main>")[2]
         outside = re.sub(r'<span class="address">(<span>|</span>|<wbr>|\w)*</span>', "", html)
         assert html.count('<span class="address">') > 10
@@ -267,7 +258,7 @@ def test_every_address_is_held_together() -> None:
 
 
 def test_the_page_that_people_sign_has_the_reports_own_fingerprint_in_hex_and_words() -> None:
-    made = report_of_artefacts(played(), judge)
+    made = report_of_artefacts(day.played(), judge)
     told = first_page(made.value)
     mark = hashlib.sha256(made.json).hexdigest()
     assert f"this report {grouped(mark)}" in told
@@ -364,7 +355,7 @@ def test_a_hostile_title_is_text() -> None:
     text = PLAN_TEXTS["requests"]
     title = re.search(r'(?m)^title = "(.*)"$', text)
     assert title
-    hostile = HOSTILE.replace('"', "")
+    hostile = day.HOSTILE.replace('"', "")
     page = plan_page(parse_plan(text.replace(title[1], hostile).encode()))
     html = page.decode()
     assert "<script" not in html

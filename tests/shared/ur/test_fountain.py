@@ -12,22 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
+from airlock_shared.ur import fountain
 from airlock_shared.ur.decode import Decoder, Message, Taken
 from airlock_shared.ur.envelope import unwrap
-from airlock_shared.ur.fountain import (
-    MAX_TEXT,
-    FountainPart,
-    Part,
-    checksum,
-    decode_bytewords,
-    encode_bytewords,
-    fragment_length,
-    frame_count,
-    frames,
-    parse_part,
-    part_text,
-    parts,
-)
 from airlock_shared.wire.cbor import write
 from airlock_shared.wire.strict_json import fingerprint, to_cbor
 from draws import repeatable
@@ -42,10 +29,12 @@ FOUNTAIN = vectors("fountain")
 def test_the_parts_of_a_message_are_the_published_ones() -> None:
     case = FOUNTAIN["parts"]
     whole = message(case["message"], case["seed"])
-    made = list(islice(parts(whole, fragment_length(len(whole), 10, case["at_most"])), len(case["parts"])))
+    made = list(
+        islice(fountain.parts(whole, fountain.fragment_length(len(whole), 10, case["at_most"])), len(case["parts"]))
+    )
     assert [{**part._asdict(), "data": part.data.hex()} for part in made] == case["parts"]
     assert [part.to_cbor().hex() for part in made] == case["cbor"]
-    assert [FountainPart.from_cbor(bytes.fromhex(cbor)) for cbor in case["cbor"]] == made
+    assert [fountain.FountainPart.from_cbor(bytes.fromhex(cbor)) for cbor in case["cbor"]] == made
 
 
 BAD_TEXTS = {
@@ -60,9 +49,9 @@ BAD_TEXTS = {
     "a leading zero": "ur:bytes/01-9/aeadaolazmjendeoti",
     "four components": "ur:bytes/1-9/aeadaolazmjendeoti/aeadaolazmjendeoti",
     "digits of another script": "ur:bytes/١-9/aeadaolazmjendeoti",
-    "a letter that becomes ASCII in lower case": part_text(Part("bytes", None, None, bytes([128, 130]))).replace(
-        "k", "\u212a"
-    ),
+    "a letter that becomes ASCII in lower case": fountain.part_text(
+        fountain.Part("bytes", None, None, bytes([128, 130]))
+    ).replace("k", "\u212a"),
     "a line break at its end": "ur:bytes/aeadaolazmjendeoti\n",
     "words that are none": "ur:bytes/aeadaolazmjendeotq",
     "an odd letter": "ur:bytes/aeadaolazmjendeot",
@@ -72,15 +61,15 @@ BAD_TEXTS = {
 @pytest.mark.parametrize("text", BAD_TEXTS.values(), ids=BAD_TEXTS.keys())
 def test_a_text_that_is_no_frame_is_refused(text: str) -> None:
     with pytest.raises(DocumentError, match="QR-FORM"):
-        parse_part(text)
+        fountain.parse_part(text)
 
 
 @pytest.mark.parametrize(
-    "rest", ["ae" * MAX_TEXT, "4294967296-9/aeadaolazmjendeoti", "1-4294967296/aeadaolazmjendeoti"]
+    "rest", ["ae" * fountain.MAX_TEXT, "4294967296-9/aeadaolazmjendeoti", "1-4294967296/aeadaolazmjendeoti"]
 )
 def test_a_frame_beyond_all_measure_is_refused(rest: str) -> None:
     with pytest.raises(DocumentError, match="QR-LIMIT"):
-        parse_part(f"ur:bytes/{rest}")
+        fountain.parse_part(f"ur:bytes/{rest}")
 
 
 BAD_PARTS: dict[str, Any] = {
@@ -102,36 +91,36 @@ BAD_PARTS: dict[str, Any] = {
 @pytest.mark.parametrize("members", BAD_PARTS.values(), ids=BAD_PARTS.keys())
 def test_a_part_that_does_not_fit_together_is_refused(members: Any) -> None:
     with pytest.raises(DocumentError, match="QR-PART"):
-        FountainPart.from_cbor(write(members))
+        fountain.FountainPart.from_cbor(write(members))
 
 
 @pytest.mark.parametrize("fragment_bytes", [9, 0, -1])
 def test_fragments_smaller_than_their_own_numbers_are_refused(fragment_bytes: int) -> None:
     with pytest.raises(ValueError, match="no fragment"):
-        next(frames("bytes", bytes_payload(256), fragment_bytes=fragment_bytes))
+        next(fountain.frames("bytes", bytes_payload(256), fragment_bytes=fragment_bytes))
 
 
 @pytest.mark.parametrize("case", FOUNTAIN["single"], ids=lambda case: case["type"])
 def test_a_still_code_is_the_published_one(case: dict[str, Any]) -> None:
     cbor = bytes.fromhex(case["cbor"]) if "cbor" in case else bytes_payload(case["message"], case["seed"])
-    assert list(frames(case["type"], cbor, fragment_bytes=100)) == [case["ur"]]
-    assert parse_part(case["ur"]) == Part(case["type"], None, None, cbor)
-    assert frame_count(cbor, 100) == 1
+    assert list(fountain.frames(case["type"], cbor, fragment_bytes=100)) == [case["ur"]]
+    assert fountain.parse_part(case["ur"]) == fountain.Part(case["type"], None, None, cbor)
+    assert fountain.frame_count(cbor, 100) == 1
 
 
 def test_the_frames_of_a_message_are_the_published_ones() -> None:
     case = FOUNTAIN["multi"]
     cbor = bytes_payload(case["message"], case["seed"])
-    made = frames(case["type"], cbor, fragment_bytes=case["at_most"])
+    made = fountain.frames(case["type"], cbor, fragment_bytes=case["at_most"])
     assert list(islice(made, len(case["urs"]))) == case["urs"]
-    assert [part_text(parse_part(text.upper())) for text in case["urs"]] == case["urs"]
-    assert frame_count(cbor, case["at_most"]) == 9
+    assert [fountain.part_text(fountain.parse_part(text.upper())) for text in case["urs"]] == case["urs"]
+    assert fountain.frame_count(cbor, case["at_most"]) == 9
 
 
 @pytest.mark.parametrize("cbor", ["", "850109", "8501091901000141", "9f01ff", "5b7fffffffffffffff"])
 def test_a_part_that_is_not_cbor_is_refused(cbor: str) -> None:
     with pytest.raises(DocumentError, match="QR-CBOR"):
-        FountainPart.from_cbor(bytes.fromhex(cbor))
+        fountain.FountainPart.from_cbor(bytes.fromhex(cbor))
 
 
 # ---- bytewords and CRC-32 against the published values --------------------------------------------------------------
@@ -143,31 +132,31 @@ BAD: list[dict[str, str]] = vectors("bytewords")["bad"]
 
 @pytest.mark.parametrize("case", vectors("bytewords")["crc32"], ids=lambda case: case["text"])
 def test_the_checksum_is_the_published_one(case: dict[str, str]) -> None:
-    assert checksum(case["text"].encode()).hex() == case["crc32"]
+    assert fountain.checksum(case["text"].encode()).hex() == case["crc32"]
 
 
 @pytest.mark.parametrize("case", GOOD, ids=lambda case: case["minimal"][:12])
 def test_bytes_become_the_published_words_and_back(case: dict[str, str]) -> None:
     data = bytes.fromhex(case["hex"])
-    assert encode_bytewords(data) == case["minimal"]
-    assert decode_bytewords(case["minimal"]) == data
+    assert fountain.encode_bytewords(data) == case["minimal"]
+    assert fountain.decode_bytewords(case["minimal"]) == data
 
 
 @pytest.mark.parametrize("case", BAD, ids=lambda case: case["why"])
 def test_words_that_are_not_right_are_refused(case: dict[str, str]) -> None:
     with pytest.raises(DocumentError) as caught:
-        decode_bytewords(case["text"])
+        fountain.decode_bytewords(case["text"])
     assert caught.value.check == case["refusal"]
 
 
 @repeatable
 @given(st.binary(min_size=1, max_size=40), st.data())
 def test_any_one_changed_letter_is_noticed(data: bytes, drawn: st.DataObject) -> None:
-    text = encode_bytewords(data)
+    text = fountain.encode_bytewords(data)
     place = drawn.draw(st.integers(0, len(text) - 1))
     letter = drawn.draw(st.sampled_from("abcdefghijklmnopqrstuvwxyz").filter(lambda letter: letter != text[place]))
     with pytest.raises(DocumentError, match=r"QR-FORM|QR-CRC"):
-        decode_bytewords(text[:place] + letter + text[place + 1 :])
+        fountain.decode_bytewords(text[:place] + letter + text[place + 1 :])
 
 
 # ---- A blend of two messages that no checksum notices: what decides is the whole document's fingerprint -------------
@@ -210,8 +199,8 @@ def test_a_blend_that_no_checksum_notices_is_refused_by_its_fingerprint() -> Non
     first, second = original(), forged()
     assert json.loads(unwrap(first).document_json)["requests"][0]["amount"] == "1000000"
     assert (zlib.crc32(first), len(first)) == (zlib.crc32(second), len(second))
-    count = frame_count(first, 100)
-    ours, theirs = (list(islice(frames("bytes", each, fragment_bytes=100), count)) for each in (first, second))
+    count = fountain.frame_count(first, 100)
+    ours, theirs = (list(islice(fountain.frames("bytes", each, fragment_bytes=100), count)) for each in (first, second))
     other = next(at for at in range(count) if ours[at] != theirs[at])
     decoder = Decoder()
     for at in range(count):
