@@ -13,8 +13,17 @@ from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.eip712 import read_types
 from airlock_shared.text.safe import wrapped
 from airlock_shared.units import NATIVE, to_human
-from airlock_shared.wire import strict_json
 from airlock_shared.wire.cbor import from_cbor
+from airlock_shared.wire.strict_json import (
+    MAX_DEPTH,
+    MAX_DOCUMENT_BYTES,
+    MAX_ITEM_BYTES,
+    MAX_ITEMS,
+    parse_json,
+    read_batch,
+    refuse_floats,
+    to_cbor,
+)
 
 
 def _check_of(read: Any, *arguments: Any, **options: Any) -> str:
@@ -28,22 +37,22 @@ def _batch(items: str, count: int, header: str = "") -> bytes:
 
 
 def _read(data: bytes) -> list[Any]:
-    return strict_json.read_batch(data, format_name="f", list_name="requests")[1]
+    return read_batch(data, format_name="f", list_name="requests")[1]
 
 
 def test_a_document_over_the_cap_is_refused_before_it_is_parsed() -> None:
-    assert strict_json.parse_json(b"[]   ", max_bytes=5) == []
-    assert _check_of(strict_json.parse_json, b"\xff" * 6, max_bytes=5) == "DOC-SIZE"
+    assert parse_json(b"[]   ", max_bytes=5) == []
+    assert _check_of(parse_json, b"\xff" * 6, max_bytes=5) == "DOC-SIZE"
 
 
 def test_a_batch_over_the_cap_is_refused() -> None:
     data = _batch('{"a": 1}', 1)
-    assert len(_read(data + b" " * (strict_json.MAX_DOCUMENT_BYTES - len(data)))) == 1
-    assert _check_of(_read, data + b" " * (strict_json.MAX_DOCUMENT_BYTES - len(data) + 1)) == "DOC-SIZE"
+    assert len(_read(data + b" " * (MAX_DOCUMENT_BYTES - len(data)))) == 1
+    assert _check_of(_read, data + b" " * (MAX_DOCUMENT_BYTES - len(data) + 1)) == "DOC-SIZE"
 
 
 def test_an_item_over_its_cap_is_refused() -> None:
-    inside = strict_json.MAX_ITEM_BYTES - len(strict_json.to_cbor({"a": ""})) - 4  # the length takes four bytes more
+    inside = MAX_ITEM_BYTES - len(to_cbor({"a": ""})) - 4  # the length takes four bytes more
     assert _read(_batch(f'{{"a": "{"x" * inside}"}}', 1))
     assert _check_of(_read, _batch(f'{{"a": "{"x" * (inside + 1)}"}}', 1)) == "DOC-SIZE"
 
@@ -52,13 +61,11 @@ def test_another_count_too_many_items_or_another_kind_is_refused_before_an_item_
     assert _check_of(_read, _batch('{"a": 1}', 2)) == "DOC-COUNT"
     assert _check_of(_read, _batch('{"a": 1}, {"a": 2}', 1)) == "DOC-COUNT"
     assert _read(_batch("", 0)) == []
-    most, more = (
-        _batch(", ".join(["{}"] * count), count) for count in (strict_json.MAX_ITEMS, strict_json.MAX_ITEMS + 1)
-    )
-    assert len(_read(most)) == strict_json.MAX_ITEMS
-    assert _check_of(_read, more) == _check_of(_read, _batch("", strict_json.MAX_ITEMS + 1)) == "DOC-COUNT"
-    assert _check_of(strict_json.read_batch, _batch("", 0), format_name="g", list_name="requests") == "DOC-FORMAT"
-    assert _check_of(strict_json.read_batch, _batch("", 0), format_name="f", list_name="signatures") == "DOC-FORMAT"
+    most, more = (_batch(", ".join(["{}"] * count), count) for count in (MAX_ITEMS, MAX_ITEMS + 1))
+    assert len(_read(most)) == MAX_ITEMS
+    assert _check_of(_read, more) == _check_of(_read, _batch("", MAX_ITEMS + 1)) == "DOC-COUNT"
+    assert _check_of(read_batch, _batch("", 0), format_name="g", list_name="requests") == "DOC-FORMAT"
+    assert _check_of(read_batch, _batch("", 0), format_name="f", list_name="signatures") == "DOC-FORMAT"
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":', b'[{"a":'])
@@ -67,11 +74,8 @@ def test_deep_nesting_is_refused_whatever_the_recursion_limit(opening: bytes, li
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(limit)
     try:
-        assert _check_of(strict_json.parse_json, opening * 200_000) == "DOC-DEPTH"
-        assert (
-            _check_of(strict_json.parse_json, b"[" * (strict_json.MAX_DEPTH + 1) + b"]" * (strict_json.MAX_DEPTH + 1))
-            == "DOC-DEPTH"
-        )
+        assert _check_of(parse_json, opening * 200_000) == "DOC-DEPTH"
+        assert _check_of(parse_json, b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)) == "DOC-DEPTH"
         assert _check_of(_read, b'{"format": "f", "header": ' + opening * 200_000) == "DOC-DEPTH"
         assert _check_of(_read, _batch(f'{{"a": {"[" * 30}{"]" * 30}}}', 1)) == "DOC-DEPTH"
     finally:
@@ -81,9 +85,9 @@ def test_deep_nesting_is_refused_whatever_the_recursion_limit(opening: bytes, li
 def test_what_is_made_to_take_hours_is_answered_at_once() -> None:
     began = time.monotonic()
     members = ",".join(f'"{number}":0' for number in [*range(60_000), 59_999])
-    assert _check_of(strict_json.parse_json, f"{{{members}}}".encode()) == "DOC-DUPLICATE"
-    assert _check_of(strict_json.parse_json, b"9" * 621) == "DOC-NUMBER"
-    assert to_human(strict_json.parse_json(b"9" * 620) ** 2, NATIVE)  # gas times its price
+    assert _check_of(parse_json, f"{{{members}}}".encode()) == "DOC-DUPLICATE"
+    assert _check_of(parse_json, b"9" * 621) == "DOC-NUMBER"
+    assert to_human(parse_json(b"9" * 620) ** 2, NATIVE)  # gas times its price
     assert sum(1 for _ in wrapped("\u6f22" * 80_000, 60)) == 2667  # each is two columns wide
     with pytest.raises(Refusal, match="nested more than 16 deep"):
         read_types({"A": [{"name": "a", "type": "uint256" + "[]" * 500_000}]})
@@ -101,7 +105,7 @@ def test_floats_are_allowed_under_meta_alone() -> None:
 @pytest.mark.parametrize(("value", "where"), [([1, [0.5]], r"\[1\]\[0\]"), ({"a": [{"b": 1e9}]}, r"a\[0\]\.b")])
 def test_a_float_within_a_list_is_refused_with_its_place(value: Any, where: str) -> None:
     with pytest.raises(DocumentError, match=rf"fractional number at {where}"):
-        strict_json.refuse_floats(value)
+        refuse_floats(value)
 
 
 @pytest.mark.parametrize(
@@ -144,4 +148,4 @@ def test_what_json_cannot_say_is_refused(value: Any) -> None:
 
 @pytest.mark.parametrize("value", ["\ud800", {"\udfff": 1}, [{"a": "\ud800"}]])
 def test_a_lone_surrogate_has_no_fingerprint(value: Any) -> None:
-    assert _check_of(strict_json.to_cbor, value) == "DOC-UTF8"
+    assert _check_of(to_cbor, value) == "DOC-UTF8"
