@@ -29,7 +29,7 @@ from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.words import BYTEWORDS, spoken
-from shared.test_roles_commands import PEOPLE, PLAN_TEXT, Table
+from shared.test_roles_commands import BOTH, PEOPLE, PLAN_TEXT, Table
 from shared.world import DEPLOYMENT_TEXT
 
 PLAN = parse_plan(PLAN_TEXT.encode())
@@ -66,17 +66,17 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AskedTable:
     return AskedTable(tmp_path, monkeypatch)
 
 
-def asked_words(question: str) -> list[str]:
-    """Return the words for which a question asks."""
-    return [WORDS[int(at) - 1] for at in re.findall(r"word (\d+)", question)]
-
-
 def _always(typed: str, _question: str) -> str:
     return typed
 
 
-def honest(question: str) -> str:
-    return " ".join(asked_words(question))
+def reader_of(fingerprint: str) -> Typist:
+    """Return somebody who has these words before them, and types those that a question asks for."""
+    words = spoken(fingerprint).split()
+    return lambda question: " ".join(words[int(at) - 1] for at in re.findall(r"word (\d+)", question))
+
+
+honest = reader_of(PLAN.fingerprint)
 
 
 def refused(table: AskedTable) -> str:
@@ -130,18 +130,14 @@ def test_an_empty_line_one_word_or_many_are_nobodys_answer_and_never_get_through
 def test_one_word_of_two_the_other_order_and_the_words_of_another_place_are_wrong(
     table: AskedTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def half(question: str) -> str:
-        return f"{asked_words(question)[0]} able"
-
-    def turned(question: str) -> str:
-        return " ".join(reversed(asked_words(question)))
-
-    def first_two(_question: str) -> str:
-        return f"{WORDS[0]} {WORDS[1]}"
-
     draws = count()
     monkeypatch.setattr(secrets, "randbelow", lambda below: (next(draws) + 3) % below)
-    for typist in (half, turned, first_two):
+    typists: list[Typist] = [
+        lambda question: f"{honest(question).split()[0]} able",
+        lambda question: " ".join(reversed(honest(question).split())),
+        lambda _question: f"{WORDS[0]} {WORDS[1]}",
+    ]
+    for typist in typists:
         table.typing(typist)
         assert refused(table) == "ROLE-WORDS"
 
@@ -194,7 +190,7 @@ def test_a_proof_counts_for_its_document_its_checkpoint_and_its_open_ceremony_al
     assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
     table.done("begin", *PEOPLE)
     table.typing(lambda _question: "Yes")
-    table.done("compare", "plan", "--by", "signer", "--by", "witness")
+    table.done("compare", "plan", *BOTH)
     assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)  # a Yes is none
 
 
@@ -246,17 +242,6 @@ def test_what_is_carried_is_whole_and_never_over_another(table: AskedTable, tmp_
         table.carried(tmp_path / "b.json", stick)
 
 
-def paper_of(plan: str) -> Typist:
-    """Return somebody who wrote down the words of this plan, and reads no screen."""
-    words = spoken(parse_plan(plan.encode()).fingerprint).split()
-
-    def typist(question: str) -> str:
-        assert "YOUR PAPER" in question
-        return " ".join(words[int(at) - 1] for at in re.findall(r"word (\d+)", question))
-
-    return typist
-
-
 OTHER_PLAN = PLAN_TEXT.replace("00A1", "00b2").replace("00a1", "00b2")
 """Of the same id and title."""
 
@@ -266,7 +251,9 @@ def test_another_plan_of_the_same_id_and_title_is_refused_by_each_persons_paper(
     table: AskedTable, monkeypatch: pytest.MonkeyPatch, role: str
 ) -> None:
     monkeypatch.setattr(secrets, "randbelow", lambda _below: 7)
-    genuine = paper_of(OTHER_PLAN)  # what was agreed to; this machine was given PLAN_TEXT
+    genuine = reader_of(
+        parse_plan(OTHER_PLAN.encode()).fingerprint
+    )  # what was agreed to; this machine was given PLAN_TEXT
     assert OTHER_PLAN != PLAN_TEXT
     table.typing(lambda question: genuine(question) if f"({role})" in question else "no paper")
     assert refused(table) == "ROLE-WORDS"
@@ -288,7 +275,7 @@ def test_no_yes_and_no_other_answer_puts_a_paper_right_that_differed(
     ended = table.run("compare", *words)  # it is no answer any more, and costs none
     assert (type(ended.exception), wrongs(table)) == (Declined, recorded)
     assert "before a wrong answer" in ended.stderr
-    ended = table.run("compare", *words, "--by", "witness", "--by", "signer")
+    ended = table.run("compare", *words, *BOTH)
     assert isinstance(ended.exception, Refusal)
     assert ended.exception.check == "ROLE-WORDS"
     assert "your whole paper" in advice(ended.exception)
@@ -340,8 +327,8 @@ def test_by_yes_a_file_is_taken_for_documents_alone(table: AskedTable, tmp_path:
     file = tmp_path / "x.json"
     file.write_text("{}")
     by = ("--by", "signer")
-    assert isinstance(table.run("compare", "plan", "--file", str(file), *by).exception, UsageError)
-    assert isinstance(table.run("compare", "requests", "--file", str(file), *by).exception, DocumentError)
+    assert isinstance(table.run("compare", "plan", "--file", str(file), *BOTH).exception, UsageError)
+    assert isinstance(table.run("compare", "requests", "--file", str(file), *BOTH).exception, DocumentError)
     early = table.run("compare", "requests", *by).exception
     assert isinstance(early, Refusal)
     assert (early.check, "--file" in early.do) == ("ROLE-EARLY", True)
@@ -410,7 +397,7 @@ def test_after_what_is_no_answer_the_words_are_still_right(table: AskedTable, ty
 
 @pytest.mark.parametrize("written", ["{},{}.", " {} / {} ", "{}; {}", "6 {} 7 {}"])
 def test_marks_and_the_papers_numbers_beside_two_right_words_cost_no_answer(table: AskedTable, written: str) -> None:
-    table.typing(lambda question: written.format(*asked_words(question)))
+    table.typing(lambda question: written.format(*honest(question).split()))
     table.done("compare", "plan")
     assert wrongs(table) == []
 
@@ -460,9 +447,8 @@ def test_after_wrong_words_what_the_refusal_advises_works_for_a_document_that_is
     error = table.run("compare", "requests", "--file", str(file)).exception
     assert isinstance(error, Refusal)
     assert (error.check, "--file" in advice(error), "--file" in explain_error(error)) == ("ROLE-WORDS", True, True)
-    by = ("--by", "signer", "--by", "witness")
     table.typing(lambda _question: "Yes")
-    shown = table.done("compare", "requests", "--file", str(file), *by).stderr
+    shown = table.done("compare", "requests", "--file", str(file), *BOTH).stderr
     assert spoken(mark).split()[0] in shown
     assert [(each["by"], each["compared"]) for each in confirmations(table)] == [
         (["signer"], mark),
@@ -477,13 +463,8 @@ def test_where_it_is_led_a_question_mark_shows_everything_and_answers_nothing(
     deployment = parse_deployment(DEPLOYMENT_TEXT.encode())
     file = tmp_path / "deployment.json"
     file.write_text(DEPLOYMENT_TEXT)
-    words, lines = spoken(deployment.fingerprint).split(), count()
-
-    def typist(question: str) -> str:
-        read = " ".join(words[int(at) - 1] for at in re.findall(r"word (\d+)", question))
-        return "?" if next(lines) < asks else read
-
-    questions = table.typing(typist)
+    lines, reader = count(), reader_of(deployment.fingerprint)
+    questions = table.typing(lambda question: "?" if next(lines) < asks else reader(question))
     monkeypatch.setattr(compare_module, "led", lambda: True)
     shown = table.done("compare", "deployment", "--file", str(file)).stderr
     assert shown.count("trading domain: ") == asks
