@@ -167,16 +167,10 @@ ENTRIES: dict[str, dict[str, Any]] = {
 """The call of each step, its arguments, and for whom a delegate makes it."""
 
 
-def filled_transaction(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an item's transaction as eth-account takes it."""
-    payload = item["payload"]
-    fields = {"type": 2, "value": 0, "accessList": [], **item["transaction"]}
-    return fields | {name: payload[name] for name in ("to", "data", "chainId")}
-
-
 def signed_item(item: dict[str, Any]) -> dict[str, str]:
     """Return what eth-account makes of an item: the hash that is signed, the signature, the raw transaction, its hash."""
-    fields = filled_transaction(item)
+    fields = {"type": 2, "value": 0, "accessList": [], **item["transaction"]}
+    fields |= {name: item["payload"][name] for name in ("to", "data", "chainId")}
     signed = Account.sign_transaction(fields, KEYS[item["signer"]["address"]])
     signature = signed.r.to_bytes(32, "big") + signed.s.to_bytes(32, "big") + bytes([27 + signed.v])
     return {

@@ -158,7 +158,6 @@ def places(value: Any, path: Place = ()) -> list[Place]:
 
 
 def at(value: Any, place: Iterable[Any]) -> Any:
-    """The member at a place."""
     for part in place:
         value = value[part]
     return value
@@ -207,7 +206,6 @@ def digits_of(text: str) -> SearchStrategy[str]:
 
 
 def is_readable(value: Any) -> bool:
-    """Whether the reader of JSON takes a value, whatever it is."""
     try:
         parse_json(json.dumps(value).encode())
     except AirlockError:

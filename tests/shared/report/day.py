@@ -156,9 +156,7 @@ def after(event: str, *more: Event) -> list[Event]:
 def sealed(key: str, over: int | None = None, ceremony: str = "", **altered: Any) -> bytes:
     """Return the offline transcript sealed by the published key of an address, over all its entries or another number.
 
-    For the plan's ceremony, or another one.
-
-    The members ``altered`` are put in after it was signed.
+    For the plan's ceremony, or another one; the members ``altered`` are put in after it was signed.
     """
     lines = chain(offline_events()).splitlines()
     entries = read_entries(lines)
@@ -179,7 +177,6 @@ def screens_bytes() -> bytes:
 
 
 def offline_files() -> dict[str, bytes]:
-    """Return the artefacts of the offline machine's report."""
     return {
         "plan.toml": PLAN_TEXT.encode(),
         "deployment.json": DEPLOYMENT_TEXT.encode(),
