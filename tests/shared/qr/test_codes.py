@@ -102,10 +102,6 @@ POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]+)"')
 DATA = re.compile(r'<script id="transfer" type="application/json">(.*?)</script>', re.DOTALL)
 
 
-def source_hash(text: str) -> str:
-    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
-
-
 def parts(made: str) -> tuple[list[str], str, list[str]]:
     styles = re.findall(r"<style>(.*?)</style>", made, re.DOTALL)
     (script,) = re.findall(r"<script>(.*?)</script>", made, re.DOTALL)
@@ -117,7 +113,9 @@ def test_the_policy_of_each_page_allows_its_own_script_and_style_and_nothing_els
     framed = [data.decode() for data in window("hand-over-00000000000000aa.html").values()]
     for made, frames in zip((qr_page(one_intent()).decode(), *framed), ([], ["frame-src file:"], []), strict=True):
         styles, script, policy = parts(made)
-        own = [f"script-src {source_hash(script)}", *(f"style-src {source_hash(style)}" for style in styles)]
+        kinds = [("script", script), *(("style", style) for style in styles)]
+        marks = [(kind, base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()) for kind, source in kinds]
+        own = [f"{kind}-src 'sha256-{mark}'" for kind, mark in marks]
         assert policy == ["default-src 'none'", *frames, *own, "base-uri 'none'", "form-action 'none'"]
 
 
@@ -137,11 +135,9 @@ def code(pixels: int = 5) -> Image.Image:
 
 
 @pytest.fixture
-def without_zbar(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A machine on which importing pyzbar fails, as it does where libzbar is missing."""
+def looked_for_again() -> Iterator[None]:
+    """Look for the zbar library in this test, and again after it."""
     read._zbar.cache_clear()
-    monkeypatch.setitem(sys.modules, "pyzbar", None)
-    monkeypatch.delitem(sys.modules, "pyzbar.pyzbar", raising=False)
     yield
     read._zbar.cache_clear()
 
@@ -159,7 +155,10 @@ def test_a_turned_or_inverted_code_is_read(turn: int, inverted: bool) -> None:
     assert texts_in(ImageChops.invert(turned) if inverted else turned) == [TEXT]
 
 
-def test_without_zbar_codes_are_read_and_a_hint_says_what_is_missing(without_zbar: None) -> None:
+@pytest.mark.usefixtures("looked_for_again")
+def test_without_zbar_codes_are_read_and_a_hint_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyzbar", None)
+    monkeypatch.delitem(sys.modules, "pyzbar.pyzbar", raising=False)
     assert texts_in(code()) == [TEXT]
     assert texts_in(Image.new("L", (300, 300), 255)) == []
     assert "the zbar library is not installed" in second_decoder_hint()
@@ -180,16 +179,13 @@ def test_where_there_is_no_whole_code_nothing_is_read(image: Image.Image) -> Non
     assert texts_in(image) == []
 
 
+@pytest.mark.usefixtures("looked_for_again")
 def test_a_zbar_that_may_be_overflown_reads_nothing_and_the_hint_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyzbar.pyzbar", reason="the zbar library is not installed", exc_type=ImportError)
     monkeypatch.setattr(read, "why_left_out", lambda _library: "zbar 0.23.90 may be overflown")
-    read._zbar.cache_clear()
-    try:
-        assert read._by_zbar(code()) == []
-        assert "left out: zbar 0.23.90 may be overflown" in second_decoder_hint()
-        assert texts_in(code()) == [TEXT]
-    finally:
-        read._zbar.cache_clear()
+    assert read._by_zbar(code()) == []
+    assert "left out: zbar 0.23.90 may be overflown" in second_decoder_hint()
+    assert texts_in(code()) == [TEXT]
 
 
 def test_the_second_decoder_reads_by_itself_and_is_no_hint_when_it_is_there() -> None:
