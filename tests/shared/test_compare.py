@@ -86,7 +86,7 @@ def refused(table: AskedTable) -> str:
     return error.check
 
 
-def confirmations(table: AskedTable) -> list[dict[str, Any]]:
+def confirmations(table: Table) -> list[dict[str, Any]]:
     return [entry.data for entry in table.transcript.entries() if entry.event == "checkpoint-confirmed"]
 
 

@@ -19,15 +19,14 @@ from airlock_shared.ur.fountain import frame_count
 from airlock_shared.wire.cbor import Tagged, read, write
 from airlock_shared.wire.strict_json import fingerprint, parse_json, to_cbor
 from draws import repeatable
+from shared.strategies import json_values
 
 VECTORS = Path(__file__).resolve().parents[2] / "vectors"
-GOOD = sorted(
-    [
-        *VECTORS.glob("requests/good/*.json"),
-        *VECTORS.glob("signatures/good/*.json"),
-        *VECTORS.glob("transactions/good/*"),
-    ]
-)
+GOOD = [
+    path
+    for folder in ("requests", "signatures", "transactions")
+    for path in sorted(VECTORS.glob(f"{folder}/good/*.json"))
+]
 CEREMONY = "2026-12-delegates"
 DOCUMENT = {"format": "airlock/requests@1", "header": {"ceremony": CEREMONY, "count": 0}, "requests": []}
 
@@ -137,19 +136,8 @@ def test_a_document_too_long_for_codes_is_not_wrapped() -> None:
     assert caught.value.do == "take it by file"
 
 
-JSON_VALUES = st.recursive(
-    st.one_of(
-        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text("aé𝄞")
-    ),
-    lambda values: st.one_of(
-        st.lists(values, max_size=4), st.dictionaries(st.text("ab", max_size=3), values, max_size=4)
-    ),
-    max_leaves=15,
-)
-
-
 @repeatable
-@given(JSON_VALUES)
+@given(json_values())
 def test_any_document_comes_back(value: Any) -> None:
     document = {"format": "airlock/anything@1", "value": value}
     envelope = unwrap(wrap(json.dumps(document).encode(), ceremony="any"))
