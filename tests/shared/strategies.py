@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterable
+import random
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from airlock_shared.errors import AirlockError
 from airlock_shared.wire.strict_json import parse_json
 from shared.make_payloads import seal
+from shared.make_transactions import parts_of
 
 BITS = tuple(range(8, 257, 8))
 ATOMS = (
@@ -118,20 +120,8 @@ def abi_types() -> SearchStrategy[str]:
 def abi_values(kind: str) -> SearchStrategy[Any]:
     """A value of an ABI type, tuples as lists."""
     if kind.startswith("("):
-        return st.tuples(*(abi_values(part) for part in tuple_parts(kind))).map(list)
+        return st.tuples(*(abi_values(part) for part in parts_of(kind[1:-1]))).map(list)
     return plain_values(kind)
-
-
-def tuple_parts(kind: str) -> list[str]:
-    """The component types of a tuple's text."""
-    parts, depth = [""], 0
-    for character in kind[1:-1]:
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if character == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
 
 
 # ---- JSON -----------------------------------------------------------------------------------------------------------
@@ -149,39 +139,10 @@ def json_values(*, floats: bool = True, texts: SearchStrategy[str] = TEXTS) -> S
     )
 
 
-def spaced(value: Any, draw: Callable[[SearchStrategy[Any]], Any]) -> str:
-    """A JSON text of a value with other white space and escapes than usual, to be parsed to the same value."""
-    blanks = st.text(" \t\r\n", max_size=2)
-    if isinstance(value, dict):
-        members = draw(st.permutations(list(value.items())))
-        inside = ",".join(f"{draw(blanks)}{spaced(k, draw)}{draw(blanks)}:{spaced(v, draw)}" for k, v in members)
-        return f"{draw(blanks)}{{{inside}{draw(blanks)}}}{draw(blanks)}"
-    if isinstance(value, list):
-        return f"{draw(blanks)}[{','.join(spaced(member, draw) for member in value)}{draw(blanks)}]"
-    text = json.dumps(value, ensure_ascii=draw(st.booleans()))
-    return f"{draw(blanks)}{text}{draw(blanks)}"
-
-
 # ---- documents changed inside ---------------------------------------------------------------------------------------
 
 ANY_TEXT = st.text(st.characters(), max_size=20)  # lone surrogates too: JSON can say them
-_EDGES = [
-    2**64,
-    -(2**64) - 1,
-    2**256,
-    -1,
-    "",
-    "0x",
-    "0x0",
-    "\ud800",
-    "9" * 78,
-    "1" * 79,
-    [],
-    {},
-    [[]],
-    {"": None},
-    "\n",
-]
+_EDGES = [2**64, -(2**64) - 1, 2**256, "", "0x", "\ud800", "9" * 78, "1" * 79, [], {"": None}, "\n"]
 ODD = json_values(texts=ANY_TEXT) | st.sampled_from(_EDGES)
 
 Place = tuple[Any, ...]
@@ -197,7 +158,6 @@ def places(value: Any, path: Place = ()) -> list[Place]:
 
 
 def at(value: Any, place: Iterable[Any]) -> Any:
-    """The member at a place."""
     for part in place:
         value = value[part]
     return value
@@ -246,7 +206,6 @@ def digits_of(text: str) -> SearchStrategy[str]:
 
 
 def is_readable(value: Any) -> bool:
-    """Whether the reader of JSON takes a value, whatever it is."""
     try:
         parse_json(json.dumps(value).encode())
     except AirlockError:
@@ -254,9 +213,7 @@ def is_readable(value: Any) -> bool:
     return True
 
 
-READABLE = (json_values(floats=False) | st.sampled_from(_EDGES)).filter(
-    is_readable
-)  # fractions are told nowhere but in meta
+READABLE = (json_values(floats=False) | st.sampled_from(_EDGES)).filter(is_readable)  # fractions are in meta alone
 READABLE_TEXT = TEXTS.filter(is_readable)
 LOOSE = [  # the members of a requests document of which its reader fixes no more than the JSON type
     *(("header", name) for name in ("plan", "deployment", "rehearsal", "created_ms")),
@@ -299,3 +256,26 @@ def _change_leaf(types: dict[str, Any], struct: str, message: dict[str, Any], da
         _change_leaf(types, member["type"], message[member["name"]], data)
     else:
         message[member["name"]] = data.draw(values_of(types, member["type"]))
+
+
+def changed_leaf(value: Any, pick: random.Random) -> Iterator[Any]:
+    """Yield other values for a leaf of a payload: flipped, rescaled, spelled otherwise, retyped."""
+    if isinstance(value, bool):
+        yield from (not value, str(value).lower(), int(value))
+    elif isinstance(value, str) and value.startswith("0x"):
+        place = pick.randrange(2, len(value))
+        yield value[:place] + f"{int(value[place], 16) ^ 1 << pick.randrange(4):x}" + value[place + 1 :]
+        yield from (value[:-2], value + "00", value[2:], value.upper(), value + "\n", " " + value, int(value, 16), "")
+    elif isinstance(value, int) or value.removeprefix("-").isdigit():
+        number = int(value)
+        others = [number ^ 1 << pick.randrange(8), number + 1, number - 1, -number - 1, number * 10 + 7]
+        others += [number * 10**10 + 1, number * 1000 + 1, number // 1000 + 1_000_003, 2**256 + number]
+        yield from map(str, others)
+        yield from (f"0{number}", f"+{number}", f"{number}.0", f"{number}e0", hex(number), f" {number}", f"{number}\n")
+        yield from (number + 1, float(number % 2**40), {"value": value}, True, "")
+    else:
+        place = pick.randrange(len(value) + 1)
+        yield from (value[:place] + "x" + value[place:], value + " ", value + "\u200b", 5)
+        if value:
+            yield from (value[:-1], value.swapcase())
+    yield from (None, [value])

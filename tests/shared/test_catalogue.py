@@ -44,9 +44,6 @@ def test_only_a_delegate_registration_is_for_the_trader_alone_and_only_referrals
     }
 
 
-# ---- deciding -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("step", STEPS)
 def test_every_leaf_is_decided_by_somebody_and_shown(step: str) -> None:
     case = case_of(good(step))
@@ -73,9 +70,6 @@ def test_a_pair_that_the_deployment_does_not_have_cannot_be_asked() -> None:
     with pytest.raises(PlanError) as caught:
         request_fields(parse_plan(text.encode()).steps["open"], deployment())
     assert caught.value.check == "PLAN-FIELD"
-
-
-# ---- listing -------------------------------------------------------------------------------------------
 
 
 def test_a_deployment_is_listed_with_everything_that_decides() -> None:

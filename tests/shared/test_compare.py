@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,61 +19,67 @@ from airlock_shared.ceremony.roles import wrong_words
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, proved_by_words, read_entry
 from airlock_shared.cli import terminal as keyboard
 from airlock_shared.cli.ceremony import by_screens
-from airlock_shared.cli.ceremony import by_screens as typed_module
 from airlock_shared.cli.ceremony import compare as compare_module
 from airlock_shared.cli.ceremony.by_screens import ASKED_AT_MOST, UNANSWERED_AT_MOST, WRONG_AT_MOST
 from airlock_shared.cli.ceremony.compare import BY_TYPING
-from airlock_shared.cli.terminal import BACK, ENDED, FORWARD, NONE, SingleKeys, advice, explain_error
+from airlock_shared.cli.terminal import BACK, ENDED, FORWARD, NONE, advice, explain_error
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.words import BYTEWORDS, spoken
-from shared.test_roles_commands import PEOPLE, PLAN_TEXT, Table
+from shared.test_roles_commands import BOTH, PEOPLE, PLAN_TEXT, Table
 from shared.world import DEPLOYMENT_TEXT
 
 PLAN = parse_plan(PLAN_TEXT.encode())
 PLAYED = Path(__file__).parents[1] / "vectors/report/market-close"
 WORDS = spoken(PLAN.fingerprint).split()
+STRANGE = [word for word in BYTEWORDS if word not in WORDS]
 Typist = Callable[[str], str]
 
 
+class AskedTable(Table):
+    """A machine whose ceremony has begun, and whose questions a typist answers."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        super().__init__(folder)
+        self.done("begin", *PEOPLE)
+        self.patch = patch
+
+    def typing(self, typist: Typist) -> list[str]:
+        """Have a typist answer every question of the command; return the questions."""
+        questions: list[str] = []
+
+        def ask(question: str, *, piped: bool) -> str:
+            assert piped
+            questions.append(question)
+            return typist(question)
+
+        for module in (compare_module, by_screens):
+            self.patch.setattr(module, "ask", ask)
+        return questions
+
+
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
-    made = Table(tmp_path)
-    made.done("begin", *PEOPLE)
-    return made
-
-
-def asked_words(question: str) -> list[str]:
-    """Return the words for which a question asks."""
-    return [WORDS[int(at) - 1] for at in re.findall(r"word (\d+)", question)]
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AskedTable:
+    return AskedTable(tmp_path, monkeypatch)
 
 
 def _always(typed: str, _question: str) -> str:
     return typed
 
 
-def honest(question: str) -> str:
-    return " ".join(asked_words(question))
+def reader_of(fingerprint: str) -> Typist:
+    """Return somebody who has these words before them, and types those that a question asks for."""
+    words = spoken(fingerprint).split()
+    return lambda question: " ".join(words[int(at) - 1] for at in re.findall(r"word (\d+)", question))
 
 
-def typing(monkeypatch: pytest.MonkeyPatch, typist: Typist) -> list[str]:
-    """Have a typist answer every question of the command; return the questions."""
-    questions: list[str] = []
-
-    def ask(question: str, *, piped: bool) -> str:
-        assert piped
-        questions.append(question)
-        return typist(question)
-
-    for module in (compare_module, typed_module):
-        monkeypatch.setattr(module, "ask", ask)
-    return questions
+honest = reader_of(PLAN.fingerprint)
 
 
-def refused(table: Table) -> str:
+def refused(table: AskedTable) -> str:
     """Return the check id of a comparison that is refused after wrong answers, which are recorded."""
     error = table.run("compare", "plan").exception
     assert isinstance(error, Refusal)
@@ -82,9 +90,9 @@ def confirmations(table: Table) -> list[dict[str, Any]]:
     return [entry.data for entry in table.transcript.entries() if entry.event == "checkpoint-confirmed"]
 
 
-def test_each_role_types_its_own_words_and_each_is_recorded(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_role_types_its_own_words_and_each_is_recorded(table: AskedTable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "randbelow", lambda _below: 0)  # the first that are left
-    questions = typing(monkeypatch, honest)
+    questions = table.typing(honest)
     shown = table.done("compare", "plan").stderr
     assert len(questions) == 2
     assert questions[0] == "Ada Lovelace (signer), plan, YOUR PAPER: word 1 and word 2: "
@@ -100,109 +108,79 @@ def test_each_role_types_its_own_words_and_each_is_recorded(table: Table, monkey
     assert [f"{at} {word}" in " ".join(shown.split()) for at, word in enumerate(WORDS, 1)] == [True] * 24
 
 
-def _wrong() -> Iterator[str]:
-    others = [word for word in BYTEWORDS if word not in WORDS]
-    yield from ("Yes Yes", "\x03 \x03", f"{others[0]} {others[1]}", "no papers", "nopaper yes")
-
-
-@pytest.mark.parametrize("typed", list(_wrong()))
-def test_who_types_anything_else_does_not_get_through(
-    table: Table, monkeypatch: pytest.MonkeyPatch, typed: str
-) -> None:
-    questions = typing(monkeypatch, lambda _question: typed)
+@pytest.mark.parametrize("typed", ["Yes Yes", "\x03 \x03", f"{STRANGE[0]} {STRANGE[1]}", "no papers", "nopaper yes"])
+def test_who_types_anything_else_does_not_get_through(table: AskedTable, typed: str) -> None:
+    questions = table.typing(lambda _question: typed)
     assert refused(table) == "ROLE-WORDS"
     assert len(questions) == ASKED_AT_MOST
     assert confirmations(table) == []
 
 
-def test_after_a_wrong_answer_the_same_words_are_asked_also_on_another_day(
-    table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    questions = typing(monkeypatch, lambda _question: "able acid")
-    assert [refused(table) for _ in range(2)] == ["ROLE-WORDS"] * 2
-    assert (len(questions), len(set(questions))) == (2 * ASKED_AT_MOST, 1)  # who guesses gets no other draw
-
-
-@pytest.mark.parametrize(
-    "typed", ["", " ", "\t", "Yes", "able", "no", "paper", " ".join(WORDS), "no paper here", "zawn able", "икуц офяя"]
-)
-def test_an_empty_line_one_word_or_many_are_nobodys_answer_and_never_get_through(
-    table: Table, monkeypatch: pytest.MonkeyPatch, typed: str
-) -> None:
-    questions = typing(monkeypatch, lambda _question: typed)
-    for _ in range(3):
+@pytest.mark.parametrize("typed", ["", "\t", "Yes", "able", " ".join(WORDS), "no paper here", "zawn able", "икуц офяя"])
+def test_an_empty_line_one_word_or_many_are_nobodys_answer_and_never_get_through(table: AskedTable, typed: str) -> None:
+    questions = table.typing(lambda _question: typed)
+    for _ in range(6):
         assert isinstance(table.run("compare", "plan").exception, Declined)
-    assert len(questions) == 3 * UNANSWERED_AT_MOST
+    assert len(questions) == 6 * UNANSWERED_AT_MOST
     assert len(set(questions[:UNANSWERED_AT_MOST])) == 1  # the same is asked again: nothing was guessed
+    assert len(set(questions)) > 1  # places are drawn, and not known before
     assert (confirmations(table), wrongs(table)) == ([], [])
 
 
-@pytest.mark.parametrize("written", ["{}, {}.", "6 {} 7 {}"])
-def test_marks_and_the_papers_numbers_beside_two_right_words_cost_no_answer(
-    table: Table, monkeypatch: pytest.MonkeyPatch, written: str
-) -> None:
-    questions = typing(monkeypatch, lambda question: written.format(*asked_words(question)))
-    table.done("compare", "plan")
-    assert (len(questions), wrongs(table)) == (2, [])
-
-
 def test_one_word_of_two_the_other_order_and_the_words_of_another_place_are_wrong(
-    table: Table, monkeypatch: pytest.MonkeyPatch
+    table: AskedTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def half(question: str) -> str:
-        return f"{asked_words(question)[0]} able"
-
-    def turned(question: str) -> str:
-        return " ".join(reversed(asked_words(question)))
-
-    def first_two(_question: str) -> str:
-        return f"{WORDS[0]} {WORDS[1]}"
-
     draws = count()
     monkeypatch.setattr(secrets, "randbelow", lambda below: (next(draws) + 3) % below)
-    for typist in (half, turned, first_two):
-        typing(monkeypatch, typist)
+    typists: list[Typist] = [
+        lambda question: f"{honest(question).split()[0]} able",
+        lambda question: " ".join(reversed(honest(question).split())),
+        lambda _question: f"{WORDS[0]} {WORDS[1]}",
+    ]
+    for typist in typists:
+        table.typing(typist)
         assert refused(table) == "ROLE-WORDS"
 
 
-def wrongs(table: Table) -> list[tuple[str, list[str]]]:
+def wrongs(table: AskedTable) -> list[tuple[str, list[str]]]:
     return [(e.data["checkpoint"], e.data["by"]) for e in table.transcript.entries() if e.event == "words-wrong"]
 
 
-def test_a_wrong_answer_is_recorded_and_after_nine_nothing_is_asked_for_that_document(
-    table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_answer_is_recorded_and_after_nine_nothing_is_asked_for_that_document(table: AskedTable) -> None:
+    questions = table.typing(lambda _question: "able acid")
     for given in range(1, 4):
-        questions = typing(monkeypatch, lambda _question: "able acid")
         assert refused(table) == "ROLE-WORDS"
         assert wrongs(table) == [("plan", ["signer"])] * 3 * given
-        assert len(questions) == 3
-    questions = typing(monkeypatch, honest)
+    assert (len(questions), len(set(questions))) == (9, 1)  # who guesses gets no other draw, on another day neither
+    questions = table.typing(honest)
     assert refused(table) == "ROLE-WORDS"
-    assert questions == []
-    assert confirmations(table) == []
+    assert (questions, confirmations(table)) == ([], [])
+    assert len(wrong_words(table.transcript.entries(), PLAN)) == WRONG_AT_MOST
+    table.run("end")
+    table.done("begin", *PEOPLE)  # they were those of one ceremony
+    assert wrong_words(table.transcript.entries(), PLAN) == []
+    table.done("compare", "plan")
+    assert len(questions) == 2
 
 
-def test_who_answered_is_not_asked_again_after_an_interruption(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_answered_is_not_asked_again_after_an_interruption(table: AskedTable) -> None:
     def leaves(question: str) -> str:
         if "witness" in question:
             raise Declined("not answered")
         return honest(question)
 
-    typing(monkeypatch, leaves)
+    table.typing(leaves)
     assert table.run("compare", "plan").exit_code == 1
     assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
-    questions = typing(monkeypatch, honest)
+    questions = table.typing(honest)
     table.done("compare", "plan")
     assert [question.split(",")[0] for question in questions] == ["Mary Somerville (witness)"]
-    assert typing(monkeypatch, honest) == []
+    assert table.typing(honest) == []
     table.done("compare", "plan")
 
 
-def test_a_proof_counts_for_its_document_its_checkpoint_and_its_open_ceremony_alone(
-    table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    typing(monkeypatch, honest)
+def test_a_proof_counts_for_its_document_its_checkpoint_and_its_open_ceremony_alone(table: AskedTable) -> None:
+    table.typing(honest)
     table.done("compare", "plan")
     entries = table.transcript.entries()
     assert not proved_by_words(entries, PLAN, "plan", "00" * 32, BY_PAPER)
@@ -210,9 +188,13 @@ def test_a_proof_counts_for_its_document_its_checkpoint_and_its_open_ceremony_al
     assert not proved_by_words(entries[:-1], PLAN, "plan", PLAN.fingerprint, BY_PAPER)  # the witness has not answered
     table.run("end")
     assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
+    table.done("begin", *PEOPLE)
+    table.typing(lambda _question: "Yes")
+    table.done("compare", "plan", *BOTH)
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)  # a Yes is none
 
 
-def test_what_cannot_be_compared_here_is_refused(table: Table, tmp_path: Path) -> None:
+def test_what_cannot_be_compared_here_is_refused(table: AskedTable, tmp_path: Path) -> None:
     assert table.refused("compare", "review") == "ROLE-EARLY"
     (tmp_path / "x.json").write_text("{}")
     for words in (("requests",), ("plan", "--file", str(tmp_path / "x.json")), ("signatures", "--file", "x.json")):
@@ -221,9 +203,15 @@ def test_what_cannot_be_compared_here_is_refused(table: Table, tmp_path: Path) -
     online = Table(tmp_path, "online")
     assert isinstance(online.run("compare", "plan").exception, UsageError)
     assert BY_TYPING == ("plan", "deployment", "requests", "signatures")
+    other = Table(tmp_path / "other")
+    assert other.refused("compare", "plan") == "ROLE-OPEN"
+    other.done("begin", "--role", "signer=Ada Lovelace", "--role", "witness=")
+    assert other.refused("compare", "plan") == "ROLE-KNOWN"
 
 
-def test_names_that_came_begin_a_ceremony_without_its_words_and_answer_nothing(table: Table, tmp_path: Path) -> None:
+def test_names_that_came_begin_a_ceremony_without_its_words_and_answer_nothing(
+    table: AskedTable, tmp_path: Path
+) -> None:
     table.done("gather", "-o", str(tmp_path / "out"), typed="")
     other = Table(tmp_path / "other")
     people = ("--people", str(tmp_path / "out" / "ready.json"))
@@ -238,7 +226,7 @@ def test_names_that_came_begin_a_ceremony_without_its_words_and_answer_nothing(t
     assert wrong.exception.check == "DOC-FORMAT"
 
 
-def test_what_is_carried_is_whole_and_never_over_another(table: Table, tmp_path: Path) -> None:
+def test_what_is_carried_is_whole_and_never_over_another(table: AskedTable, tmp_path: Path) -> None:
     source, stick = tmp_path / "a.json", tmp_path / "stick"
     stick.mkdir()
     source.write_text("one")
@@ -254,43 +242,20 @@ def test_what_is_carried_is_whole_and_never_over_another(table: Table, tmp_path:
         table.carried(tmp_path / "b.json", stick)
 
 
-# ---- what costs little, and what people read ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("typed", ["yes", "", " "])
-def test_who_only_slips_does_not_get_through(table: Table, monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
-    table.record("preflight", network_up=[])
-    questions = typing(monkeypatch, lambda _question: typed)
-    assert isinstance(table.run("compare", "preflight").exception, Declined)
-    assert (len(questions), confirmations(table)) == (4, [])
-
-
-# ---- the paper ------------------------------------------------------------------------------------------------------
-
-
-def paper_of(plan: str) -> Typist:
-    """Return somebody who wrote down the words of this plan, and reads no screen."""
-    words = spoken(parse_plan(plan.encode()).fingerprint).split()
-
-    def typist(question: str) -> str:
-        assert "YOUR PAPER" in question
-        return " ".join(words[int(at) - 1] for at in re.findall(r"word (\d+)", question))
-
-    return typist
-
-
 OTHER_PLAN = PLAN_TEXT.replace("00A1", "00b2").replace("00a1", "00b2")
 """Of the same id and title."""
 
 
 @pytest.mark.parametrize("role", ["signer", "witness"])
 def test_another_plan_of_the_same_id_and_title_is_refused_by_each_persons_paper(
-    table: Table, monkeypatch: pytest.MonkeyPatch, role: str
+    table: AskedTable, monkeypatch: pytest.MonkeyPatch, role: str
 ) -> None:
     monkeypatch.setattr(secrets, "randbelow", lambda _below: 7)
-    genuine = paper_of(OTHER_PLAN)  # what was agreed to; this machine was given PLAN_TEXT
+    genuine = reader_of(
+        parse_plan(OTHER_PLAN.encode()).fingerprint
+    )  # what was agreed to; this machine was given PLAN_TEXT
     assert OTHER_PLAN != PLAN_TEXT
-    typing(monkeypatch, lambda question: genuine(question) if f"({role})" in question else "no paper")
+    table.typing(lambda question: genuine(question) if f"({role})" in question else "no paper")
     assert refused(table) == "ROLE-WORDS"
     assert role not in {each for entry in confirmations(table) for each in entry["by"]}
     assert wrongs(table) == [("plan", [role])] * ASKED_AT_MOST
@@ -298,27 +263,27 @@ def test_another_plan_of_the_same_id_and_title_is_refused_by_each_persons_paper(
 
 @pytest.mark.parametrize("checkpoint", ["plan", "deployment"])
 def test_no_yes_and_no_other_answer_puts_a_paper_right_that_differed(
-    table: Table, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, checkpoint: str
+    table: AskedTable, tmp_path: Path, checkpoint: str
 ) -> None:
     file = tmp_path / "deployment.json"
     file.write_text(DEPLOYMENT_TEXT)
     words = (checkpoint, *(("--file", str(file)) if checkpoint == "deployment" else ()))
-    typing(monkeypatch, lambda _question: "able acid")
+    table.typing(lambda _question: "able acid")
     assert isinstance(table.run("compare", *words).exception, Refusal)
     recorded = wrongs(table)
-    typing(monkeypatch, lambda _question: "no paper")
+    table.typing(lambda _question: "no paper")
     ended = table.run("compare", *words)  # it is no answer any more, and costs none
     assert (type(ended.exception), wrongs(table)) == (Declined, recorded)
     assert "before a wrong answer" in ended.stderr
-    ended = table.run("compare", *words, "--by", "witness", "--by", "signer")
+    ended = table.run("compare", *words, *BOTH)
     assert isinstance(ended.exception, Refusal)
     assert ended.exception.check == "ROLE-WORDS"
     assert "your whole paper" in advice(ended.exception)
     assert confirmations(table) == []
 
 
-def test_who_has_no_paper_is_on_record_as_not_compared_with_it(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    typing(monkeypatch, lambda question: " No  PAPER " if "signer" in question else honest(question))
+def test_who_has_no_paper_is_on_record_as_not_compared_with_it(table: AskedTable) -> None:
+    table.typing(lambda question: " No  PAPER " if "signer" in question else honest(question))
     table.done("compare", "plan")
     assert [(each["by"], each["how"]) for each in confirmations(table)] == [
         (["signer"], "no-paper"), (["witness"], "paper"),
@@ -331,67 +296,50 @@ def test_who_has_no_paper_is_on_record_as_not_compared_with_it(table: Table, mon
     assert [each["how"] for each in checkpoints[0]["confirmed"]] == ["no-paper", "paper"]
 
 
-def test_of_what_is_made_in_the_ceremony_nobody_has_a_paper(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    questions = typing(monkeypatch, lambda _question: "no paper")
+def test_of_what_is_made_in_the_ceremony_nobody_has_a_paper(table: AskedTable) -> None:
+    questions = table.typing(lambda _question: "no paper")
     ended = table.run("compare", "requests", "--file", str(PLAYED / "requests.json"))
     assert isinstance(ended.exception, Declined)
     assert (confirmations(table), wrongs(table), "PAPER" in questions[0]) == ([], [], False)
 
 
-def test_the_kit_is_compared_with_its_paper_where_there_is_one(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kit_is_compared_with_its_paper_where_there_is_one(table: AskedTable) -> None:
     kit = spoken("cd" * 32).split()
     table.record("preflight", installed={"fingerprint": "cd" * 32})
     for typed, check in (("able acid", "ROLE-WORDS"), (f"{kit[0]} {kit[1]}", "")):
-        questions = typing(monkeypatch, partial(_always, typed))
+        questions = table.typing(partial(_always, typed))
         ended = table.run("compare", "preflight")
         assert getattr(ended.exception, "check", "") == check
         assert questions[0].startswith("Mary Somerville (witness), kit, YOUR PAPER: word ")
     assert [(each["by"], each["how"]) for each in confirmations(table)] == [(["witness"], "paper")]
 
 
-def test_a_program_from_source_has_no_paper_and_says_so(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_from_source_has_no_paper_and_says_so(table: AskedTable) -> None:
     table.record("preflight", installed={"kit": "", "fingerprint": ""})
-    typing(monkeypatch, partial(_always, "Yes"))
+    table.typing(lambda _question: "Yes")
     assert "No kit: the report will say 'not compared with paper'.\n" in table.done("compare", "preflight").output
     assert [(each["by"], each["how"]) for each in confirmations(table)] == [(["witness"], "no-paper")]
     assert "No kit" not in table.done("compare", "preflight", "--by", "signer").output
     assert "how" not in confirmations(table)[-1], "who has compared the whole answers for it, with a paper or without"
 
 
-def test_by_yes_a_file_is_taken_for_documents_alone(table: Table, tmp_path: Path) -> None:
+def test_by_yes_a_file_is_taken_for_documents_alone(table: AskedTable, tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text("{}")
     by = ("--by", "signer")
-    assert isinstance(table.run("compare", "plan", "--file", str(file), *by).exception, UsageError)
-    assert isinstance(table.run("compare", "requests", "--file", str(file), *by).exception, DocumentError)
+    assert isinstance(table.run("compare", "plan", "--file", str(file), *BOTH).exception, UsageError)
+    assert isinstance(table.run("compare", "requests", "--file", str(file), *BOTH).exception, DocumentError)
     early = table.run("compare", "requests", *by).exception
     assert isinstance(early, Refusal)
     assert (early.check, "--file" in early.do) == ("ROLE-EARLY", True)
 
 
-class _Keys(SingleKeys):
-    """Keys that were pressed beforehand; after the last one the terminal is gone."""
-
-    def __init__(self, pressed: list[str]) -> None:
-        self._pressed = pressed
-
-    def __enter__(self) -> _Keys:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Leave everything as it is."""
-
-    def forget(self) -> None:
-        """Forget nothing: it was pressed for this."""
-
-    def key(self, until: int | None = None) -> str:
-        return self._pressed.pop(0) if self._pressed else ENDED
-
-
 def _led_screen(monkeypatch: pytest.MonkeyPatch, pressed: list[str]) -> None:
+    """Have these keys pressed beforehand; after the last one the terminal is gone."""
     monkeypatch.setattr(by_screens, "led", lambda: True)
     monkeypatch.setattr(keyboard, "screen_rows", lambda: 24)
-    monkeypatch.setattr(by_screens, "SingleKeys", lambda: _Keys(pressed))
+    keys = SimpleNamespace(forget=lambda: None, key=lambda _until=None: pressed.pop(0) if pressed else ENDED)
+    monkeypatch.setattr(by_screens, "SingleKeys", lambda: nullcontext(keys))
 
 
 @pytest.mark.parametrize(
@@ -410,115 +358,60 @@ def test_where_it_is_led_no_line_scrolls_away_before_somebody_pressed_enter(
     by_screens.show_by_screens([f"line {number}" for number in range(50)], stays=stays)
     screens = re.split(r"-- \d of 3 -- Enter: on --", capsys.readouterr().err)
     assert [screen.count("line ") for screen in screens] == shown
-
-
-def test_a_text_whose_reader_has_gone_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     _led_screen(monkeypatch, [FORWARD])
-    with pytest.raises(Declined, match="not read"):
-        by_screens.show_by_screens([f"line {number}" for number in range(50)])
+    with pytest.raises(Declined, match="not read"):  # its reader has gone
+        by_screens.show_by_screens([f"line {number}" for number in range(50)], stays=stays)
 
 
 def test_its_own_words_are_shown_after_the_last_answer_and_not_before(
-    table: Table, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    table: AskedTable, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said: list[str] = []
-    for module in (compare_module, typed_module):
+    for module in (compare_module, by_screens):
         monkeypatch.setattr(module, "say", lambda text="": said.append(text))
 
     def typist(question: str) -> str:
         assert not [line for line in said if any(word in line.split() for word in set(WORDS))]
         return honest(question)
 
-    typing(monkeypatch, typist)
+    table.typing(typist)
     table.done("compare", "plan")
     assert f" 7 {WORDS[6]}  8 {WORDS[7]}" in "\n".join(said)
 
 
-def test_places_are_drawn_and_not_known_before(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: set[str] = set()
-    for _ in range(6):
-        questions = typing(monkeypatch, lambda _question: "")
-        table.run("compare", "plan")
-        drawn.add(questions[0])
-    assert len(drawn) > 1
-
-
-@pytest.mark.parametrize(("typed", "said"), [("", "Enter alone is no answer"), ("able", "The second word is missing")])
-def test_after_an_empty_line_or_one_word_the_words_are_still_right(
-    table: Table, monkeypatch: pytest.MonkeyPatch, typed: str, said: str
-) -> None:
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("", "Enter alone is no answer: two words are needed."),
+        ("able", "The second word is missing: two words are needed."),
+        ("able yoom", "keys Y and Z have changed places"),
+    ],
+)
+def test_after_what_is_no_answer_the_words_are_still_right(table: AskedTable, typed: str, said: str) -> None:
     lines = count()
-    questions = typing(monkeypatch, lambda question: typed if next(lines) % 2 == 0 else honest(question))
+    questions = table.typing(lambda question: typed if next(lines) % 2 == 0 else honest(question).upper())
     shown = table.done("compare", "plan").stderr
     assert (len(questions), wrongs(table)) == (4, [])
-    assert f"{said}: two words are needed." in shown
+    assert said in shown
 
 
-def test_where_y_and_z_are_swapped_it_is_said_and_no_wrong_answer(
-    table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = count()
-    typing(monkeypatch, lambda question: "able yoom" if next(lines) % 2 == 0 else honest(question))
-    shown = table.done("compare", "plan").stderr
-    assert "keys Y and Z have changed places" in shown
-    assert wrongs(table) == []
-
-
-def test_a_slip_is_asked_again(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    slips = count()
-    questions = typing(monkeypatch, lambda question: "able acid" if next(slips) == 0 else honest(question).upper())
-    table.done("compare", "plan")
-    assert len(questions) == 3
-
-
-@pytest.mark.parametrize("written", ["{}, {}", "{},{}", " {} / {} ", "{}; {}.", "{}. {}"])
-def test_marks_between_the_words_and_behind_them_are_no_answer(
-    table: Table, monkeypatch: pytest.MonkeyPatch, written: str
-) -> None:
-    typing(monkeypatch, lambda question: written.format(*honest(question).split()))
+@pytest.mark.parametrize("written", ["{},{}.", " {} / {} ", "{}; {}", "6 {} 7 {}"])
+def test_marks_and_the_papers_numbers_beside_two_right_words_cost_no_answer(table: AskedTable, written: str) -> None:
+    table.typing(lambda question: written.format(*honest(question).split()))
     table.done("compare", "plan")
     assert wrongs(table) == []
 
 
-def test_wrong_answers_are_those_of_one_ceremony_and_one_document(
-    table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for _ in range(WRONG_AT_MOST // ASKED_AT_MOST):
-        typing(monkeypatch, lambda _question: "able acid")
-        refused(table)
-    assert len(wrong_words(table.transcript.entries(), PLAN)) == WRONG_AT_MOST
-    table.run("end")
-    table.done("begin", *PEOPLE)
-    assert wrong_words(table.transcript.entries(), PLAN) == []
-    questions = typing(monkeypatch, honest)
-    table.done("compare", "plan")
-    assert len(questions) == 2
-
-
-def test_a_confirmation_by_yes_is_no_proof_by_words(table: Table) -> None:
-    table.done("compare", "plan", "--by", "signer", "--by", "witness")
-    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
-
-
-def test_other_checkpoints_are_answered_by_each_role_with_the_whole_word(
-    table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_checkpoints_are_answered_by_each_role_with_the_whole_word(table: AskedTable) -> None:
     table.sign()
     for typed in ("", "yes", "Y", "Yes "):
-        typing(monkeypatch, partial(_always, typed))
+        table.typing(partial(_always, typed))
         assert isinstance(table.run("compare", "review").exception, Declined)
-    questions = typing(monkeypatch, lambda _question: "Yes")
+    questions = table.typing(lambda _question: "Yes")
     table.done("compare", "review")
     assert len(questions) == 2
     assert [each["by"] for each in confirmations(table)] == [["signer"], ["witness"]]
     assert all("how" not in each for each in confirmations(table))
-
-
-def test_nobody_compares_before_the_beginning_or_for_a_role_that_is_empty(tmp_path: Path) -> None:
-    made = Table(tmp_path)
-    assert made.refused("compare", "plan") == "ROLE-OPEN"
-    made.done("begin", "--role", "signer=Ada Lovelace", "--role", "witness=")
-    assert made.refused("compare", "plan") == "ROLE-KNOWN"
 
 
 @pytest.mark.parametrize("more", [{"how": 1}, {"positions": "1"}, {"why": "x"}])
@@ -529,78 +422,49 @@ def test_an_entry_of_another_form_is_refused(more: dict[str, Any]) -> None:
         read_entry(next_entry(None, 1, "checkpoint-confirmed", data | more))
 
 
-def test_a_slip_of_yes_is_asked_again_and_any_other_answer_ends(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("typed", "asked"), [("yes", 4), ("", 4), ("y", 1), ("no", 1), ("Yes Yes", 1)])
+def test_a_slip_of_yes_is_asked_again_and_any_other_answer_ends(table: AskedTable, typed: str, asked: int) -> None:
     table.record("preflight", network_up=[])
-    answers = iter(["yes", "YES.", "Yes"])
-    questions = typing(monkeypatch, lambda _question: next(answers))
-    table.done("compare", "preflight")
-    assert [each["by"] for each in confirmations(table)] == [["witness"]]
-    assert len(questions) == 3
-
-
-@pytest.mark.parametrize("typed", ["y", "no", "Yes Yes", "ja", "yes" * 2])
-def test_no_other_answer_is_a_slip_of_yes(table: Table, monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
-    table.record("preflight", network_up=[])
-    questions = typing(monkeypatch, lambda _question: typed)
+    questions = table.typing(lambda _question: typed)
     assert isinstance(table.run("compare", "preflight").exception, Declined)
-    assert (len(questions), confirmations(table)) == (1, [])
+    assert (len(questions), confirmations(table)) == (asked, [])
     entry = table.transcript.entries()[-1]
     assert (entry.event, entry.data["checkpoint"], entry.data["reason"]) == (
         "exception", "preflight", "not confirmed: the answer was not Yes"
     )  # fmt: skip
+    answers = iter(["yes", "YES.", "Yes"])
+    table.typing(lambda _question: next(answers))
+    table.done("compare", "preflight")
+    assert [each["by"] for each in confirmations(table)] == [["witness"]]
 
 
 def test_after_wrong_words_what_the_refusal_advises_works_for_a_document_that_is_not_on_record(
-    table: Table, monkeypatch: pytest.MonkeyPatch
+    table: AskedTable,
 ) -> None:
     file = PLAYED / "requests.json"
     mark = parse_requests(file.read_bytes())[2]
-    typing(monkeypatch, lambda _question: "able acid")
+    table.typing(lambda _question: "able acid")
     error = table.run("compare", "requests", "--file", str(file)).exception
     assert isinstance(error, Refusal)
-    assert (error.check, "--file" in advice(error)) == ("ROLE-WORDS", True)
-    assert "--file" in explain_error(error)
-    by = ("--by", "signer", "--by", "witness")
-    typing(monkeypatch, lambda _question: "no")
-    assert table.run("compare", "requests", "--file", str(file), *by).exit_code != 0
-    assert confirmations(table) == []
-    typing(monkeypatch, lambda _question: "Yes")
-    shown = table.done("compare", "requests", "--file", str(file), *by).stderr
+    assert (error.check, "--file" in advice(error), "--file" in explain_error(error)) == ("ROLE-WORDS", True, True)
+    table.typing(lambda _question: "Yes")
+    shown = table.done("compare", "requests", "--file", str(file), *BOTH).stderr
     assert spoken(mark).split()[0] in shown
     assert [(each["by"], each["compared"]) for each in confirmations(table)] == [
         (["signer"], mark),
         (["witness"], mark),
     ]
-    assert "nothing to do" in table.done("compare", "requests", "--file", str(file), *by, typed="").stderr
 
 
-def test_where_nobody_is_led_it_is_one_piece(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _led_screen(monkeypatch, [])
-    monkeypatch.setattr(by_screens, "led", lambda: False)
-    by_screens.show_by_screens([f"line {number}" for number in range(50)])
-    assert capsys.readouterr().err.splitlines() == [f"line {number}" for number in range(50)]
-
-
-@pytest.mark.parametrize("asks", [0, 1, 3])
+@pytest.mark.parametrize("asks", [0, 3])
 def test_where_it_is_led_a_question_mark_shows_everything_and_answers_nothing(
-    table: Table, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, asks: int
+    table: AskedTable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, asks: int
 ) -> None:
     deployment = parse_deployment(DEPLOYMENT_TEXT.encode())
     file = tmp_path / "deployment.json"
     file.write_text(DEPLOYMENT_TEXT)
-    words, questions = spoken(deployment.fingerprint).split(), []
-
-    def ask(question: str, *, piped: bool) -> str:
-        assert piped
-        questions.append(question)
-        if len(questions) <= asks:
-            return "?"
-        return " ".join(words[int(at) - 1] for at in re.findall(r"word (\d+)", question))
-
-    for module in (compare_module, typed_module):
-        monkeypatch.setattr(module, "ask", ask)
+    lines, reader = count(), reader_of(deployment.fingerprint)
+    questions = table.typing(lambda question: "?" if next(lines) < asks else reader(question))
     monkeypatch.setattr(compare_module, "led", lambda: True)
     shown = table.done("compare", "deployment", "--file", str(file)).stderr
     assert shown.count("trading domain: ") == asks

@@ -14,34 +14,18 @@ from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import DocumentError, PlanError, Refusal
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.strict_json import read_batch
+from shared import world
 from shared.make_payloads import fingerprint, plan_fingerprint
-from shared.world import (
-    DEPLOYMENT_TEXT,
-    PLAN_TEXT,
-    VECTORS,
-    Vector,
-    deployment,
-    examined,
-    names,
-    patched,
-    plan,
-    refusals,
-    replaced,
-    request_of,
-    to_bytes,
-    vectors,
-    whole,
-)
 
-BATCHES = list(vectors("documents/bad"))
-PLANS = list(vectors("plans/bad"))
-DEPLOYMENTS = list(vectors("deployments/bad"))
-SIGNATURES = list(vectors("signatures/bad"))
-SIGNED_TEXT = (VECTORS / "signatures/good/every-struct.json").read_text()
+BATCHES = list(world.vectors("documents/bad"))
+PLANS = list(world.vectors("plans/bad"))
+DEPLOYMENTS = list(world.vectors("deployments/bad"))
+SIGNATURES = list(world.vectors("signatures/bad"))
+SIGNED_TEXT = (world.VECTORS / "signatures/good/every-struct.json").read_text()
 
 
-@pytest.mark.parametrize("vector", BATCHES, ids=names(BATCHES))
-def test_a_bad_batch_gets_its_refusal(vector: Vector) -> None:
+@pytest.mark.parametrize("vector", BATCHES, ids=world.names(BATCHES))
+def test_a_bad_batch_gets_its_refusal(vector: world.Vector) -> None:
     content = vector.content
     data = bytes.fromhex(content["hex"]) if "hex" in content else content["text"].encode()
     with pytest.raises(DocumentError) as caught:
@@ -49,41 +33,41 @@ def test_a_bad_batch_gets_its_refusal(vector: Vector) -> None:
     assert caught.value.check == vector.refusal
 
 
-@pytest.mark.parametrize("vector", PLANS, ids=names(PLANS))
-def test_a_bad_plan_gets_its_refusal(vector: Vector) -> None:
+@pytest.mark.parametrize("vector", PLANS, ids=world.names(PLANS))
+def test_a_bad_plan_gets_its_refusal(vector: world.Vector) -> None:
     content = vector.content
     if "cut" in content:
-        text = PLAN_TEXT.partition(content["cut"])[0]
+        text = world.PLAN_TEXT.partition(content["cut"])[0]
     else:
-        text = content.get("text", "") if "text" in content else replaced(PLAN_TEXT, content["replace"])
-    assert text != PLAN_TEXT
+        text = content.get("text", "") if "text" in content else world.replaced(world.PLAN_TEXT, content["replace"])
+    assert text != world.PLAN_TEXT
     with pytest.raises(PlanError) as caught:
         parse_plan(text.encode())
     assert caught.value.check == vector.refusal
 
 
-@pytest.mark.parametrize("vector", DEPLOYMENTS, ids=names(DEPLOYMENTS))
-def test_a_bad_deployment_gets_its_refusal(vector: Vector) -> None:
+@pytest.mark.parametrize("vector", DEPLOYMENTS, ids=world.names(DEPLOYMENTS))
+def test_a_bad_deployment_gets_its_refusal(vector: world.Vector) -> None:
     with pytest.raises(Refusal) as caught:
-        parse_deployment(to_bytes(patched(json.loads(DEPLOYMENT_TEXT), vector.content["patch"])))
+        parse_deployment(world.to_bytes(world.patched(json.loads(world.DEPLOYMENT_TEXT), vector.content["patch"])))
     assert caught.value.check == vector.refusal
 
 
 def _verdicts_on(document: Any) -> set[str]:
     """Return the ids that refuse a signatures document, as a command that reads and examines it sees them."""
     try:
-        _, items, _ = parse_signatures(to_bytes(document))
+        _, items, _ = parse_signatures(world.to_bytes(document))
     except Refusal as refusal:
         return {refusal.check}
     found = set()
     for position, signed in enumerate(items):
-        found |= refusals(examined(request_of(whole(), position), None, signed).verdicts.all())
+        found |= world.refusals(world.examined(world.request_of(world.whole(), position), None, signed).verdicts.all())
     return found
 
 
-@pytest.mark.parametrize("vector", SIGNATURES, ids=names(SIGNATURES))
-def test_a_bad_signature_gets_its_refusal_and_no_other(vector: Vector) -> None:
-    assert _verdicts_on(patched(json.loads(SIGNED_TEXT), vector.content["patch"])) == vector.all_refusals
+@pytest.mark.parametrize("vector", SIGNATURES, ids=world.names(SIGNATURES))
+def test_a_bad_signature_gets_its_refusal_and_no_other(vector: world.Vector) -> None:
+    assert _verdicts_on(world.patched(json.loads(SIGNED_TEXT), vector.content["patch"])) == vector.all_refusals
 
 
 def test_good_signatures_pass_every_check() -> None:
@@ -91,9 +75,9 @@ def test_good_signatures_pass_every_check() -> None:
 
 
 def test_a_signature_over_an_item_that_is_refused_is_not_reached() -> None:
-    document = patched(whole(), [{"at": "requests.0.payload.message._t.buy", "set": "false"}])
+    document = world.patched(world.whole(), [{"at": "requests.0.payload.message._t.buy", "set": "false"}])
     signed = parse_signatures(SIGNED_TEXT.encode())[1][0]
-    verdicts = examined(request_of(document), None, signed).verdicts
+    verdicts = world.examined(world.request_of(document), None, signed).verdicts
     assert {v.result for v in verdicts.all() if v.check.startswith("SIG-")} == {"not-reached"}
     assert "SIG-SIGNER" in {v.check for v in verdicts.blocking()}
 
@@ -102,64 +86,49 @@ def test_a_signature_over_an_item_that_is_refused_is_not_reached() -> None:
 def test_of_a_signature_that_is_refused_nothing_else_is_said_to_pass(changed: str) -> None:
     signed = parse_signatures(SIGNED_TEXT.encode())[1][0]
     wrong = signed._replace(**{changed: "0x" + "12" * (32 if changed == "digest" else 20)})
-    found = examined(request_of(whole(), 0), None, wrong).verdicts.all()
+    found = world.examined(world.request_of(world.whole(), 0), None, wrong).verdicts.all()
     results = {v.check: v.result for v in found if v.check.startswith("SIG-")}
     refused = f"SIG-{changed.upper()}"
     assert results.pop(refused) == "refused"
     assert set(results.values()) == {"not-reached"}
 
 
-def test_the_good_plan_has_the_fingerprint_that_other_code_computes() -> None:
-    assert plan().fingerprint == plan_fingerprint(PLAN_TEXT)
-
-
-def test_the_good_deployment_has_the_fingerprint_that_other_code_computes() -> None:
-    assert deployment().fingerprint == fingerprint(json.loads(DEPLOYMENT_TEXT))
-
-
-def test_comments_and_white_space_do_not_change_a_plans_fingerprint() -> None:
-    assert parse_plan(PLAN_TEXT.replace("\n", " # said\n\n").encode()).fingerprint == plan().fingerprint
+def test_another_value_gives_a_plan_another_fingerprint() -> None:
+    assert world.plan().fingerprint == plan_fingerprint(world.PLAN_TEXT)
+    assert world.deployment().fingerprint == fingerprint(json.loads(world.DEPLOYMENT_TEXT))
+    assert parse_plan(world.PLAN_TEXT.replace("\n", " # said\n\n").encode()).fingerprint == world.plan().fingerprint
+    for other in (
+        ('"64000"', '"64001"'),
+        ('"TREASURY"', '"treasury"'),
+        ("twapId = 41", "twapId = 42"),
+        ('"3m"', '"4m"'),
+    ):
+        assert parse_plan(world.replaced(world.PLAN_TEXT, [other]).encode()).fingerprint != world.plan().fingerprint
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [('"64000"', '"64001"'), ('"TREASURY"', '"treasury"'), ("twapId = 41", "twapId = 42"), ('"3m"', '"4m"')],
+    "data", [b"#" * (5 << 20), world.PLAN_TEXT.encode().replace(b"Every", b"\xff")], ids=["large", "bytes"]
 )
-def test_another_value_gives_a_plan_another_fingerprint(old: str, new: str) -> None:
-    assert parse_plan(replaced(PLAN_TEXT, [(old, new)]).encode()).fingerprint != plan().fingerprint
-
-
-def test_a_plan_that_is_too_large_is_refused() -> None:
+def test_a_plan_that_is_too_large_or_not_utf_8_is_refused(data: bytes) -> None:
     with pytest.raises(PlanError) as caught:
-        parse_plan(b"#" * (5 << 20))
-    assert caught.value.check == "PLAN-FORM"
-
-
-def test_a_plan_that_is_not_utf_8_is_refused() -> None:
-    with pytest.raises(PlanError) as caught:
-        parse_plan(PLAN_TEXT.encode().replace(b"Every", b"\xff"))
+        parse_plan(data)
     assert caught.value.check == "PLAN-FORM"
 
 
 def test_a_request_field_of_the_wrong_type_is_the_one_that_is_named() -> None:
-    item = whole()["requests"][0]
+    item = world.whole()["requests"][0]
     item["fields"]["leverage"] = 10
     with pytest.raises(DocumentError) as caught:
         read_request(item)
     assert caught.value.where == "item.fields.leverage"
 
 
-@pytest.mark.parametrize("name", ["btc/usd", "BTC-USD", "Btc_Usd", "BTC_UPSIDE-usd"])
-def test_a_pair_is_found_whatever_its_case_and_separator(name: str) -> None:
-    pair = deployment().pair_named(name)
-    assert pair is not None
-    assert pair.number == (7 if "UPSIDE" in name else 0)
-
-
-def test_a_pair_name_that_could_mean_two_pairs_means_none() -> None:
+def test_a_pair_is_found_whatever_its_case_and_separator_unless_it_could_be_two() -> None:
+    found = [world.deployment().pair_named(name) for name in ("btc/usd", "BTC-USD", "Btc_Usd", "BTC_UPSIDE-usd")]
+    assert [pair and pair.number for pair in found] == [0, 0, 0, 7]
     twin = {"index": 9, "name": "btc_usd", "pnl": True}
-    document = patched(json.loads(DEPLOYMENT_TEXT), [{"at": "pairs.3", "insert": twin}])
-    assert parse_deployment(to_bytes(document)).pair_named("BTC/USD") is None
+    document = world.patched(json.loads(world.DEPLOYMENT_TEXT), [{"at": "pairs.3", "insert": twin}])
+    assert parse_deployment(world.to_bytes(document)).pair_named("BTC/USD") is None
 
 
 @pytest.mark.parametrize(
@@ -178,7 +147,7 @@ def test_steps_missing_extra_repeated_and_moved_are_told_apart(steps: list[str],
 
 
 def test_one_contract_for_both_domains_is_refused_even_when_the_contracts_agree() -> None:
-    document = json.loads(DEPLOYMENT_TEXT)
+    document = json.loads(world.DEPLOYMENT_TEXT)
     contract = document["domains"]["trading"]["verifyingContract"]
     document["domains"]["referral"]["verifyingContract"] = document["contracts"]["referral"] = contract
     with pytest.raises(DocumentError) as caught:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import cbor2
 import pytest
 import rlp
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError, Refusal
@@ -20,8 +19,7 @@ from airlock_shared.venue.referral_code import code_bytes, code_text
 from airlock_shared.wire.cbor import read
 from airlock_shared.wire.toml import MAX_BRACKETS, MAX_KEY_PARTS, parse_toml
 from draws import repeatable
-
-# ---- ABI encoding: the canonical form only --------------------------------------------------------------------------
+from shared.strategies import json_values
 
 
 def _word(number: int) -> str:
@@ -32,41 +30,28 @@ def _word(number: int) -> str:
     ("types", "words", "why"),
     [
         (["uint8"], [_word(256)], "beyond uint8"),
-        (["uint8"], [_word(-1)], "a negative uint8"),
         (["int8"], [_word(128)], "beyond int8"),
-        (["int8"], [_word(-129)], "below int8"),
         (["int8"], [f"{0x80:064x}"], "a sign that is not extended"),
         (["bool"], [_word(2)], "neither 0 nor 1"),
         (["address"], ["01" + "00" * 31], "bytes before the address"),
         (["bytes4"], ["00" * 31 + "01"], "bytes behind the four"),
         (["uint256"], [], "nothing"),
-        (["uint256"], ["00" * 31], "31 bytes"),
-        (["uint256"], [_word(1), "00"], "a byte too many"),
         (["uint256"], [_word(1), _word(0)], "a word too many"),
         (["string"], [_word(64), _word(0), _word(0)], "a gap before the text"),
-        (["string"], [_word(0)], "an offset to itself"),
         (["string"], [_word(33), _word(0), "00"], "an offset between words"),
         (["string"], [_word(2**255)], "an offset past the end"),
         (["string"], [_word(32), _word(2**255)], "a length past the end"),
-        (["string"], [_word(32), _word(1), "61" + "00" * 30], "padding cut"),
         (["string"], [_word(32), _word(1), "61" + "00" * 30 + "01"], "padding that is not zero"),
         (["string"], [_word(32), _word(1), "ff" + "00" * 31], "not UTF-8"),
         (["string", "string"], [_word(64), _word(64), _word(0)], "two offsets to one text"),
         (["string", "string"], [_word(96), _word(64), _word(0), _word(0)], "texts in another order"),
         (["(uint8,uint8)"], [_word(1)], "one component of two"),
-        (["(uint8,bytes)"], [_word(32), _word(1), _word(64), _word(1), "01"], "padding missing in a tuple"),
     ],
 )
 def test_bytes_that_are_not_canonical_are_refused(types: list[str], words: list[str], why: str) -> None:
     with pytest.raises(Refusal) as caught:
         decode_abi(types, bytes.fromhex("".join(words)))
     assert caught.value.check == "ENC-CANONICAL", why
-
-
-def test_too_many_bytes_are_refused() -> None:
-    with pytest.raises(Refusal) as caught:
-        decode_abi(["bytes"], bytes(MAX_ENCODED_BYTES + 1))
-    assert caught.value.check == "ENC-CANONICAL"
 
 
 def test_offsets_that_share_one_tail_do_not_multiply_it() -> None:
@@ -87,16 +72,15 @@ def test_offsets_that_share_one_tail_do_not_multiply_it() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "value"),
-    [("uint8", 256), ("uint8", -1), ("int8", 128), ("int8", -129), ("uint256", 2**256), ("bytes4", b"12345"),
-     ("bytes4", b"123"), ("address", bytes(21)), ("address", bytes(19)), ("(uint8,uint8)", [1, 2, 3]),
-     ("(uint8,uint8)", [1]), ("bool", 2)],
+    [("uint8", 256), ("uint8", -1), ("int8", 128), ("int8", -129), ("bytes4", b"12345"), ("bytes4", b"123"),
+     ("address", bytes(21)), ("address", bytes(19)), ("(uint8,uint8)", [1]), ("bool", 2)],
 )  # fmt: skip
 def test_a_value_that_the_type_cannot_hold_is_never_encoded(kind: str, value: Any) -> None:
     with pytest.raises((ValueError, OverflowError)):
         encode_abi([kind], [value])
 
 
-@pytest.mark.parametrize("kind", ["uint8[]", "uint8[2]", "(uint8,bool)[]", "((uint8[]),bool)"])
+@pytest.mark.parametrize("kind", ["uint8[]", "(uint8,bool)[]", "((uint8[]),bool)"])
 def test_an_array_is_no_type(kind: str) -> None:
     with pytest.raises(ValueError, match="not an ABI type"):
         encode_abi([kind], [[]])
@@ -111,9 +95,6 @@ def test_a_canonical_encoding_beyond_the_cap_is_refused() -> None:
     assert decode_abi(["bytes"], data) == [value]
     with pytest.raises(Refusal, match="too long"):
         decode_abi(["bytes"], encode_abi(["bytes"], [value + b"\0"]))
-
-
-# ---- our RLP encoder: the yellow paper's rules at their edges, what it refuses, and the library's agreement ---------
 
 
 @pytest.mark.parametrize(
@@ -144,9 +125,7 @@ def test_a_number_has_no_leading_zeros(number: int, expected: str) -> None:
     assert encode_rlp(number).hex() == expected
 
 
-@pytest.mark.parametrize(
-    "item", [-1, -(2**64), True, False, None, "dog", 1.0, bytearray(b"dog"), {1: 2}, {b""}, [b"", "x"], [[None]]]
-)
+@pytest.mark.parametrize("item", [-1, True, None, "dog", 1.0, bytearray(b"dog"), {1: 2}, [[None]]])
 def test_what_is_neither_bytes_nor_a_whole_number_nor_a_list_is_not_encoded(item: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         encode_rlp(item)
@@ -163,29 +142,9 @@ def test_everything_is_encoded_as_the_library_does(item: Any) -> None:
     assert encode_rlp(item) == bytes(rlp.encode(item))
 
 
-# ---- the bounded reader of CBOR, against cbor2 and against what a stranger may write --------------------------------
-
-
-ATOMS = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-(1 << 300), 1 << 300),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.binary(max_size=40),
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
-)
-VALUES = st.recursive(
-    ATOMS,
-    lambda values: st.one_of(
-        st.lists(values, max_size=5),
-        st.dictionaries(st.one_of(st.text("abc", max_size=3), st.integers(-9, 99)), values, max_size=5),
-    ),
-    max_leaves=20,
-)
-
-
 @repeatable
-@given(VALUES)
+@given(json_values() | st.integers(-(1 << 300), 1 << 300) | st.binary(max_size=40))
+@example(-(1 << 70))
 def test_what_cbor2_writes_is_read_the_same(value: Any) -> None:
     assert repr(read(cbor2.dumps(value), max_items=1000)) == repr(value)
 
@@ -193,33 +152,20 @@ def test_what_cbor2_writes_is_read_the_same(value: Any) -> None:
 BAD = {
     "nothing": "",
     "ends in a head": "18",
-    "ends in a text": "6261",
-    "ends in a list": "8201",
-    "ends in a map": "a101",
     "ends after a tag": "d825",
     "something follows": "0000",
     "a list of 2^64 - 1 items": "9bffffffffffffffff",
-    "a list of a milliard items": "9a3b9aca00",
-    "a map of 2^63 members": "bb8000000000000000",
-    "bytes of 2^64 - 1": "5bffffffffffffffff",
     "a text of a milliard": "7a3b9aca00",
     "an indefinite list": "9f01ff",
-    "an indefinite map": "bf0101ff",
     "indefinite bytes": "5f4101ff",
-    "an indefinite text": "7f6161ff",
     "a break alone": "ff",
     "reserved length 28": "1c",
-    "reserved length 30": "5e",
     "undefined": "f7",
-    "simple value 255": "f8ff",
     "a text that is not UTF-8": "61ff",
     "a lone surrogate": "63eda080",
     "the same member twice": "a201010102",
     "a name that is a list": "a18000",
-    "a name that is bytes": "a1410100",
-    "a name that is true": "a1f500",
     "a name that is a fraction": "a1f93c0000",
-    "a name that is a map": "a1a000",
     "a big integer of a text": "c26161",
     "a big integer of 257 bytes": "c2590101" + "ff" * 257,
     "nested too deep": "81" * 26,
@@ -234,16 +180,12 @@ def test_what_is_not_read_here_is_refused(cbor: str) -> None:
         read(bytes.fromhex(cbor), max_items=15)
 
 
-# ---- address texts: what EIP-55 says of letters' case, and what a refusal may say of a mistyped one -----------------
-
-
 # EIP-55's own examples
-ALL_CAPS = ["0x52908400098527886E0F7030069857D2E4169EE7", "0x8617E340B3D01FA5F11F306F4090FD50E238070D"]
-ALL_LOWER = ["0xde709f2102306220921060314715629080e2fb77", "0x27b1fdb04752bbc536007a920d24acb045561c26"]
+ONE_CASE = ["0x52908400098527886E0F7030069857D2E4169EE7", "0xde709f2102306220921060314715629080e2fb77"]
 NORMAL = ["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"]
 
 
-@pytest.mark.parametrize("text", [*ALL_CAPS, *ALL_LOWER, *NORMAL])
+@pytest.mark.parametrize("text", [*ONE_CASE, *NORMAL])
 def test_the_examples_of_the_standard_are_addresses_in_one_case_too(text: str) -> None:
     assert checksum_address(parse_address(text)) == text
     for other in ("0x" + text[2:].lower(), "0x" + text[2:].upper()):
@@ -268,24 +210,17 @@ def test_what_is_no_address_is_refused(text: str) -> None:
         parse_address(text)
 
 
-# ---- amounts and times: exact, and never rounded --------------------------------------------------------------------
-
-
 AMOUNTS = (USDC, PRICE, LEVERAGE, COIN, PERCENT)
 
 
 @pytest.mark.parametrize(
     ("text", "unit", "raw"),
     [
-        ("1", USDC, 1_000_000),
-        ("0.000001", USDC, 1),
         ("250.000001", USDC, 250_000_001),
         ("64000.5", PRICE, 640_005_000_000_000),
-        ("15", PERCENT, 150_000_000_000),
         ("-10", PERCENT, -100_000_000_000),
         ("0.0000000001", COIN, 1),
         ("10", LEVERAGE, 100_000_000_000),
-        ("0", USDC, 0),
         ("0.30", COIN, 3_000_000_000),
         ("9007199254740993", USDC, 9_007_199_254_740_993_000_000),  # 2^53 + 1: no double holds it
     ],
@@ -313,20 +248,17 @@ def test_one_decimal_more_than_the_unit_holds_is_refused_even_when_it_is_zero(un
         to_raw("1." + "0" * (unit.decimals + 1), unit)
 
 
-def test_the_magnitudes_of_seconds_and_milliseconds_are_told_apart() -> None:
-    assert looks_like_seconds(1_790_000_000)
-    assert looks_like_seconds(0)
-    assert not looks_like_seconds(1_790_000_000_000)
-    assert not looks_like_seconds(10**11)
-
-
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0 s"), (59, "59 s"), (60, "1 min"), (61, "1 min 1 s"), (3_661, "1 h 1 min"), (90_061, "1 d 1 h"),
-     (-90, "-1 min 30 s"), (86_401, "1 d 1 s")],
-)  # fmt: skip
+    [(0, "0 s"), (60, "1 min"), (3_661, "1 h 1 min"), (90_061, "1 d 1 h"), (-90, "-1 min 30 s"), (86_401, "1 d 1 s")],
+)
 def test_a_span_is_shown_in_its_two_largest_units(seconds: int, text: str) -> None:
     assert span_text(seconds) == text
+
+
+@pytest.mark.parametrize(("number", "is_seconds"), [(0, True), (1_790_000_000, True), (10**11, False)])
+def test_the_magnitudes_of_seconds_and_milliseconds_are_told_apart(number: int, is_seconds: bool) -> None:
+    assert looks_like_seconds(number) is is_seconds
 
 
 @pytest.mark.parametrize("code", ["A", "TREASURY", "a" * 31, "x0x", "100%", '"quoted\\'])
@@ -351,10 +283,6 @@ def test_the_text_of_every_code_gives_its_bytes_back(raw: bytes) -> None:
     assert code_bytes(code_text(raw)) == raw
 
 
-# ---- the bounds that are looked at before Python's TOML reader sees a text: each holds wherever in the text it is
-# ---- broken
-
-
 PLAIN = (
     'id = "close-0"\n'
     'fields = { trader = "0x52908400098527886E0F7030069857D2E4169EE7", at = { at_least = "1.5" }, n = 0 }\n'
@@ -365,7 +293,7 @@ LONGER_KEY = f"{KEY}.k"
 DEEP = "[" * MAX_BRACKETS + "]" * MAX_BRACKETS
 
 
-@pytest.mark.parametrize("before", ["", PLAIN, LONG])
+@pytest.mark.parametrize("before", ["", LONG])
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
@@ -385,23 +313,3 @@ DEEP = "[" * MAX_BRACKETS + "]" * MAX_BRACKETS
 def test_what_breaks_a_bound_is_refused_wherever_it_stands(before: str, bad: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         parse_toml((before + bad).encode())
-
-
-def test_a_bound_is_found_among_any_lines() -> None:
-    """One line that breaks a bound, among lines of every kind in any order, none of which may hide it."""
-    draw = random.Random(7)
-    lines = [
-        PLAIN,
-        "\n",
-        "# [[[ no bracket\n",
-        'y = "[[[ none either"\n',
-        "z = [\n 1,\n 2,\n]\n",
-        "w = '''\n[[\n'''\n",
-        "v = 1.5\n",
-    ]
-    for number in range(300):
-        among = [draw.choice(lines).replace(" =", f"{number}-{place} =", 1) for place in range(draw.randrange(1, 40))]
-        bad = draw.choice((f"{LONGER_KEY} = 1\n", f"q = [{DEEP}]\n"))
-        among.insert(draw.randrange(len(among) + 1), bad)
-        with pytest.raises(ValueError, match=r"more than|deeper"):
-            parse_toml("".join(among).encode())

@@ -30,19 +30,17 @@ def test_a_symbolic_link_is_refused(tmp_path: Path) -> None:
     assert _check_of(tmp_path / "link") == "DOC-LINK"
 
 
-def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
+def test_what_is_no_file_is_refused_without_waiting_and_leaves_no_descriptor_open(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert _check_of(tmp_path / "pipe") == "DOC-FILE"
-
-
-def test_a_directory_is_refused_and_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(b"x" * 101)
     before = _open_descriptors()
-    assert _check_of(tmp_path) == "DOC-FILE"
+    assert [_check_of(path) for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero"))] == ["DOC-FILE"] * 3
+    for name in ("pipe", "large", "nothing"):
+        with pytest.raises(AirlockError), open_input(tmp_path / name, max_bytes=100):
+            pass
     assert _open_descriptors() == before
-
-
-def test_a_device_is_refused() -> None:
-    assert _check_of(Path("/dev/zero")) == "DOC-FILE"
+    with pytest.raises(UsageError):  # a file that is missing is a mistake of the command line
+        read_input(tmp_path / "nothing")
 
 
 def test_a_file_over_the_cap_is_refused_before_it_is_read(tmp_path: Path) -> None:
@@ -61,21 +59,6 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypat
         lambda fd: os.stat_result([*real(fd)[:6], 5, *real(fd)[7:]]),  # as large as it was before
     )
     assert _check_of(path) == "DOC-SIZE"
-
-
-def test_a_missing_file_is_a_mistake_of_the_command_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError):
-        read_input(tmp_path / "nothing")
-
-
-def test_what_is_refused_leaves_no_descriptor_open(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "large").write_bytes(b"x" * 101)
-    before = _open_descriptors()
-    for name in ("pipe", "large", "nothing"):
-        with pytest.raises(AirlockError), open_input(tmp_path / name, max_bytes=100):
-            pass
-    assert _open_descriptors() == before
 
 
 def test_what_is_written_is_private_and_whole(tmp_path: Path) -> None:
@@ -110,39 +93,43 @@ def test_nothing_is_ever_overwritten(tmp_path: Path, kind: str) -> None:
         assert path.read_bytes() == b"old"
 
 
-def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("links", [True, False], ids=["with hard links", "without"])
+def test_a_file_that_appears_meanwhile_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
     path = tmp_path / "raced"
-    monkeypatch.setattr(files, "require_new", lambda path: path.write_bytes(b"first"))
+
+    def no_links(_source: Path, target: Path) -> None:
+        target.write_bytes(b"first")
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    if links:
+        monkeypatch.setattr(files, "require_new", lambda path: path.write_bytes(b"first"))
+    else:
+        monkeypatch.setattr(os, "link", no_links)
     with pytest.raises(UsageError):
         write_new(path, b"second")
     assert path.read_bytes() == b"first"
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_write_that_fails_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("links", [True, False], ids=["with hard links", "without"])
+def test_a_write_that_fails_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(UsageError) as caught:
-        write_new(tmp_path / "signatures.json", b"x" * 10_000)
-    assert "No space left" in caught.value.what
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_write_that_fails_without_hard_links_leaves_nothing_half_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def link(*_: object, **__: object) -> None:
-        def full(descriptor: int) -> None:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
+    def no_links(*_: object, **__: object) -> None:
         monkeypatch.setattr(os, "fsync", full)
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
-    monkeypatch.setattr(os, "link", link)
+    if links:
+        monkeypatch.setattr(os, "fsync", full)
+    else:
+        monkeypatch.setattr(os, "link", no_links)
     with pytest.raises(UsageError) as caught:
-        write_new(tmp_path / "signatures.json", b"secret")
+        write_new(tmp_path / "signatures.json", b"x" * 10_000)
     assert "No space left" in caught.value.what
     assert list(tmp_path.iterdir()) == []
 
@@ -160,19 +147,3 @@ def test_the_folders_above_a_new_folder_are_private_too(tmp_path: Path) -> None:
     make_folder(tmp_path / "home" / "pins" / "old")
     found = [tmp_path, *(tmp_path / part for part in ("home", "home/pins", "home/pins/old"))]
     assert [path.stat().st_mode & 0o777 for path in found] == [0o755, 0o700, 0o700, 0o700]
-
-
-def test_without_hard_links_a_file_that_appears_meanwhile_is_not_overwritten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "raced"
-
-    def no_links(_source: Path, target: Path) -> None:
-        target.write_bytes(b"first")
-        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
-
-    monkeypatch.setattr(os, "link", no_links)
-    with pytest.raises(UsageError):
-        write_new(path, b"second")
-    assert path.read_bytes() == b"first"
-    assert list(tmp_path.iterdir()) == [path]

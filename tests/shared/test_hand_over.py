@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from airlock_shared.cli.ceremony import handover
 from airlock_shared.cli.ceremony.handover import codes, scan_hand_over
@@ -22,17 +23,12 @@ GOOD = {"format": HAND_OVER_FORMAT, "ceremony": "demo", "files": {"requests.json
 @pytest.mark.parametrize(
     "changes",
     [
-        {"format": "airlock/people@1"},
         {"ceremony": "../demo"},
-        {"ceremony": 1},
         {"files": {}},
-        {"files": []},
         {"files": {"requests.json": 1}},
-        {"files": {"../requests.json": "{}"}},
         {"files": {"requests.json": "\ud800"}},
         {"files": {"a/requests.json": "{}"}},
         {"files": {"config.toml": "{}"}},
-        {"files": {".json": "{}"}},
         {"files": {"requests.json\n": "{}"}},
         {"files": {f"requests-{number}.json": "" for number in range(FILES_AT_MOST + 1)}},
         {"more": 1},
@@ -49,46 +45,34 @@ def test_what_cannot_be_handed_over_is_not_shown(files: dict[str, bytes]) -> Non
         write_hand_over("demo", files)
 
 
-class Desk:
-    """A machine in front of which a page of codes is held."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.plan, self.folder, self._patch = folder / "plan.toml", folder / "there", monkeypatch
-        self.plan.write_text(PLAN_TEXT)
-
-    def scan(self, *pages: bytes, names: tuple[str, ...] = ("requests.json",), source: str = "pictures") -> Result:
-        held = iter(pages)
-
-        def scan_document(*_sources: object, **_how: object) -> ReceivedDocument:
-            data = next(held)
-            return ReceivedDocument(HAND_OVER_FORMAT, "demo", transfer_of(data).fingerprint, data, "")
-
-        self._patch.setattr(handover, "scan_document", scan_document)
-        words = [word for name in names for word in ("--file", name)]
-        return CliRunner().invoke(scan_hand_over, [source, "--plan", str(self.plan), *words, "-o", str(self.folder)])
-
-    def files(self) -> list[str]:
-        return sorted(path.name for path in self.folder.glob("*.json*"))
-
-
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    return Desk(tmp_path, monkeypatch)
+def plan(tmp_path: Path) -> Path:
+    (tmp_path / "plan.toml").write_text(PLAN_TEXT)
+    return tmp_path / "plan.toml"
+
+
+def scanned(plan: Path, page: bytes, *names: str) -> tuple[BaseException | None, list[str]]:
+    """Hold a page of codes before a machine that waits for these files: how it ends, and which it has then."""
+    received = ReceivedDocument(HAND_OVER_FORMAT, "demo", transfer_of(page).fingerprint, page, "")
+    words = [word for name in names for word in ("--file", name)]
+    with mock.patch.object(handover, "scan_document", return_value=received):
+        ended = CliRunner().invoke(
+            scan_hand_over, ["pictures", "--plan", str(plan), *words, "-o", str(plan.parent / "there")]
+        )
+    return ended.exception, sorted(path.name for path in (plan.parent / "there").glob("*.json*"))
 
 
 @pytest.mark.parametrize(
     ("names", "came"),
     [
-        (("requests.json",), ("requests.json",)),
         (("requests.json",), ("requests-2.json",)),
         (("signatures-2.json",), ("signatures-3.json",)),
         (("deployment.json", "people.json"), ("deployment.json", "people.json", "proofs.json")),
     ],
 )
-def test_what_is_waited_for_is_written(desk: Desk, names: tuple[str, ...], came: tuple[str, ...]) -> None:
-    ended = desk.scan(write_hand_over("demo", dict.fromkeys(came, b"{}")), names=names)
-    assert ended.exit_code == 0, ended.exception
-    assert desk.files() == sorted(came)
+def test_what_is_waited_for_is_written(plan: Path, names: tuple[str, ...], came: tuple[str, ...]) -> None:
+    page = write_hand_over("demo", dict.fromkeys(came, b"{}"))
+    assert scanned(plan, page, *names) == (None, sorted(came))
 
 
 @pytest.mark.parametrize(
@@ -96,28 +80,24 @@ def test_what_is_waited_for_is_written(desk: Desk, names: tuple[str, ...], came:
     [
         ("signatures.json",),
         ("requests.json", "signatures.json"),
-        ("requests.json", "people.json"),
         ("requests.json", "proofs.json"),
         ("requests-200.json",),
-        ("requests-of-others.json",),
         ("offline-transcript.jsonl",),
     ],
 )
-def test_what_nobody_waits_for_is_not_written(desk: Desk, came: tuple[str, ...]) -> None:
-    ended = desk.scan(write_hand_over("demo", dict.fromkeys(came, b"{}")))
-    assert isinstance(ended.exception, DocumentError)
-    assert desk.files() == []
+def test_what_nobody_waits_for_is_not_written(plan: Path, came: tuple[str, ...]) -> None:
+    error, files = scanned(plan, write_hand_over("demo", dict.fromkeys(came, b"{}")), "requests.json")
+    assert (type(error), files) == (DocumentError, [])
 
 
-def test_a_hand_over_of_another_ceremony_is_not_written(desk: Desk) -> None:
-    ended = desk.scan(write_hand_over("other", {"requests.json": b"{}"}))
-    assert isinstance(ended.exception, DocumentError)
-    assert desk.files() == []
+def test_a_hand_over_of_another_ceremony_is_not_written(plan: Path) -> None:
+    error, files = scanned(plan, write_hand_over("other", {"requests.json": b"{}"}), "requests.json")
+    assert (type(error), files) == (DocumentError, [])
 
 
-def test_codes_are_one_page_whose_documents_come_out_again(desk: Desk, tmp_path: Path) -> None:
+def test_codes_are_one_page_whose_documents_come_out_again(plan: Path, tmp_path: Path) -> None:
     (tmp_path / "requests.json").write_bytes(b"{}")
-    words = [str(tmp_path / "requests.json"), "--plan", str(desk.plan), "-o", str(tmp_path / "codes"), "--json"]
+    words = [str(tmp_path / "requests.json"), "--plan", str(plan), "-o", str(tmp_path / "codes"), "--json"]
     for _ in range(2):
         ended = CliRunner().invoke(codes, words)
         assert ended.exit_code == 0, ended.exception

@@ -75,7 +75,6 @@ def plan(folder: str = "requests") -> Plan:
 
 @cache
 def deployment() -> Deployment:
-    """Return the pinned deployment."""
     return parse_deployment(DEPLOYMENT_TEXT.encode())
 
 
@@ -97,7 +96,6 @@ def good(step: str, folder: str = "requests") -> dict[str, Any]:
 
 
 def whole(folder: str = "requests") -> dict[str, Any]:
-    """Return the good requests document of the whole plan."""
     documents = [good(step, folder) for step in plan(folder).steps]
     items = [document["requests"][0] for document in documents]
     return {
@@ -124,7 +122,6 @@ def examined(
 
 
 def examined_of(document: dict[str, Any], where: Situation | None = None, position: int = 0) -> Examined:
-    """Return one item of a document, examined."""
     return examined(request_of(document, position), where)
 
 
@@ -141,7 +138,6 @@ def request_of(document: dict[str, Any], position: int = 0) -> Request:
 
 
 def refusals(verdicts: Iterable[Verdict]) -> set[str]:
-    """Return the ids of the checks that refused."""
     return {verdict.check for verdict in verdicts if verdict.result == "refused"}
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import random
 import re
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,21 +24,13 @@ from airlock_shared.qr.symbol import LARGEST_VERSION, capacity, matrix, side
 from airlock_shared.ur.decode import Decoder, TransferLimits
 from shared.qr.transfers import one_intent, whole_plan
 
-# ---- symbols: what fits, what is refused, and that the decoders read what is drawn ----------------------------------
-
-
-VERSIONS = range(1, LARGEST_VERSION + 1)
 # ISO/IEC 18004, table 7: alphanumeric characters at level L.
-PUBLISHED = {1: 25, 5: 154, 9: 335, 10: 395, 15: 758, 20: 1249, 26: 1990, 27: 2132}
+PUBLISHED = {1: 25, 5: 154, 9: 335, 10: 395, 15: 758, 20: 1249, 26: 1990, LARGEST_VERSION: 2132}
 
 
 @pytest.mark.parametrize(("version", "characters"), PUBLISHED.items())
-def test_the_capacity_is_the_standards(version: int, characters: int) -> None:
+def test_a_symbol_holds_what_the_standard_says_and_not_one_character_more(version: int, characters: int) -> None:
     assert capacity(version) == characters
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_full_symbol_is_read_and_one_more_character_needs_the_next_version(version: int) -> None:
     text = ("UR:BYTES/1-9/" + "LPADAXCFAXNECYDAW" * 200)[: capacity(version)]
     modules = matrix(text, version_at_most=version)
     assert len(modules) == len(modules[0]) == side(version)
@@ -53,35 +45,19 @@ def test_a_text_outside_the_alphanumeric_mode_is_refused(text: str) -> None:
         matrix(text, version_at_most=20)
 
 
-# ---- the aims, in frames of the default density -----------------------------------------------------------------------
-
-
 def test_a_message_too_long_for_codes_is_refused_before_anything_is_drawn() -> None:
     with pytest.raises(UsageError, match="too many for codes"):
         densities_of(Transfer("bytes", bytes(TransferLimits().message_bytes + 1), "", "", "00" * 32))
 
 
-# ---- pictures that are written, read again into the document --------------------------------------------------------
-
-
-def scanned(path: Path) -> bytes:
+def test_pictures_carry_a_document(tmp_path: Path) -> None:
     def unexpected(error: Exception) -> None:
         raise error
 
-    return scan_pictures(file_frames(path, on_skipped=unexpected), Decoder(), lambda _report: None).cbor
-
-
-def mode(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
-
-
-def test_pictures_carry_a_document(tmp_path: Path) -> None:
     written = write_sequence(whole_plan(), tmp_path / "frames", 20)
-    assert {mode(path) for path in written} == {0o600}
-    assert scanned(tmp_path / "frames") == whole_plan().cbor
-
-
-# ---- codes in a terminal, drawn again from the characters and colours, and read by the decoders ---------------------
+    assert {stat.S_IMODE(path.stat().st_mode) for path in written} == {0o600}
+    images = file_frames(tmp_path / "frames", on_skipped=unexpected)
+    assert scan_pictures(images, Decoder(), lambda _report: None).cbor == whole_plan().cbor
 
 
 LINE = re.compile(r"\x1b\[38;5;16;48;5;231m([ ▀▄█]+)\x1b\[0m")
@@ -102,12 +78,6 @@ def as_terminal_shows(drawn: str, pixels: int = 8) -> Image.Image:
     return screen.resize((screen.width * pixels, screen.height * pixels), Image.Resampling.NEAREST)
 
 
-@pytest.mark.parametrize("version", range(1, 11))
-def test_what_the_terminal_shows_is_read(version: int) -> None:
-    text = ("UR:BYTES/" + "AEADAOLAZMJENDEOTI" * 30)[: {1: 20}.get(version, 20 * version)]
-    assert texts_in(as_terminal_shows(draw(matrix(text, version_at_most=version, version_at_least=version)))) == [text]
-
-
 def test_a_document_is_carried_by_a_terminal_of_the_usual_size() -> None:
     version = version_that_fits(24, 80)
     assert version == 5
@@ -119,7 +89,7 @@ def test_a_document_is_carried_by_a_terminal_of_the_usual_size() -> None:
     assert decoder.result.cbor == one_intent().cbor
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(23, 80), (24, 44), (0, 0), (10, 300)])
+@pytest.mark.parametrize(("rows", "columns"), [(23, 80), (24, 44)])
 def test_a_small_terminal_gets_a_hint_and_no_code(rows: int, columns: int) -> None:
     assert version_that_fits(rows, columns) is None
     assert hint(rows, columns) == (
@@ -128,15 +98,8 @@ def test_a_small_terminal_gets_a_hint_and_no_code(rows: int, columns: int) -> No
     )
 
 
-# ---- the page as a file: self-contained, and with a policy that names its one script and one style ------------------
-
-
 POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]+)"')
 DATA = re.compile(r'<script id="transfer" type="application/json">(.*?)</script>', re.DOTALL)
-
-
-def source_hash(text: str) -> str:
-    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
 def parts(made: str) -> tuple[list[str], str, list[str]]:
@@ -150,21 +113,18 @@ def test_the_policy_of_each_page_allows_its_own_script_and_style_and_nothing_els
     framed = [data.decode() for data in window("hand-over-00000000000000aa.html").values()]
     for made, frames in zip((qr_page(one_intent()).decode(), *framed), ([], ["frame-src file:"], []), strict=True):
         styles, script, policy = parts(made)
-        own = [f"script-src {source_hash(script)}", *(f"style-src {source_hash(style)}" for style in styles)]
+        kinds = [("script", script), *(("style", style) for style in styles)]
+        marks = [(kind, base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()) for kind, source in kinds]
+        own = [f"{kind}-src 'sha256-{mark}'" for kind, mark in marks]
         assert policy == ["default-src 'none'", *frames, *own, "base-uri 'none'", "form-action 'none'"]
 
 
-@pytest.mark.parametrize(
-    "text", ["</script>", "<!--", "\u2028\u2029", "a & b", "\x00\x1b[31m", "@SCRIPT@", "@TRANSFER@"]
-)
+@pytest.mark.parametrize("text", ["</script>", "<!--", "\u2028\u2029", "a & b", "\x00\x1b[31m", "@TRANSFER@"])
 def test_a_name_cannot_leave_its_element(text: str) -> None:
     made = qr_page(one_intent()._replace(kind=text, ceremony=text)).decode()
     (data,) = DATA.findall(made)
     assert not set("<>&\u2028\u2029\x00\x1b") & set(data)
     assert parts(made) == parts(qr_page(one_intent()).decode())
-
-
-# ---- codes in pictures: either polarity, any mode of picture, with and without the second decoder -------------------
 
 
 TEXT = cycle_texts(whole_plan(), 20)[0]
@@ -175,13 +135,9 @@ def code(pixels: int = 5) -> Image.Image:
 
 
 @pytest.fixture
-def without_zbar(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A machine on which importing pyzbar fails, as it does where libzbar is missing."""
-    import sys
-
+def looked_for_again() -> Iterator[None]:
+    """Look for the zbar library in this test, and again after it."""
     read._zbar.cache_clear()
-    monkeypatch.setitem(sys.modules, "pyzbar", None)
-    monkeypatch.delitem(sys.modules, "pyzbar.pyzbar", raising=False)
     yield
     read._zbar.cache_clear()
 
@@ -199,7 +155,10 @@ def test_a_turned_or_inverted_code_is_read(turn: int, inverted: bool) -> None:
     assert texts_in(ImageChops.invert(turned) if inverted else turned) == [TEXT]
 
 
-def test_without_zbar_codes_are_read_and_a_hint_says_what_is_missing(without_zbar: None) -> None:
+@pytest.mark.usefixtures("looked_for_again")
+def test_without_zbar_codes_are_read_and_a_hint_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyzbar", None)
+    monkeypatch.delitem(sys.modules, "pyzbar.pyzbar", raising=False)
     assert texts_in(code()) == [TEXT]
     assert texts_in(Image.new("L", (300, 300), 255)) == []
     assert "the zbar library is not installed" in second_decoder_hint()
@@ -210,29 +169,23 @@ def test_without_zbar_codes_are_read_and_a_hint_says_what_is_missing(without_zba
     "image",
     [
         Image.new("L", (1, 1), 0),
-        Image.new("L", (1, 4000), 255),
-        Image.new("RGB", (640, 480), (200, 30, 30)),
         Image.effect_noise((640, 480), 90),
-        Image.frombytes("L", (256, 256), random.Random(1).randbytes(256 * 256)),
         code().crop((0, 0, 250, 250)),
         code().filter(ImageFilter.GaussianBlur(9)),
     ],
-    ids=["a dot", "a line", "red", "noise", "random", "cut", "blurred away"],
+    ids=["a dot", "noise", "cut", "blurred away"],
 )
 def test_where_there_is_no_whole_code_nothing_is_read(image: Image.Image) -> None:
     assert texts_in(image) == []
 
 
+@pytest.mark.usefixtures("looked_for_again")
 def test_a_zbar_that_may_be_overflown_reads_nothing_and_the_hint_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyzbar.pyzbar", reason="the zbar library is not installed", exc_type=ImportError)
     monkeypatch.setattr(read, "why_left_out", lambda _library: "zbar 0.23.90 may be overflown")
-    read._zbar.cache_clear()
-    try:
-        assert read._by_zbar(code()) == []
-        assert "left out: zbar 0.23.90 may be overflown" in second_decoder_hint()
-        assert texts_in(code()) == [TEXT]
-    finally:
-        read._zbar.cache_clear()
+    assert read._by_zbar(code()) == []
+    assert "left out: zbar 0.23.90 may be overflown" in second_decoder_hint()
+    assert texts_in(code()) == [TEXT]
 
 
 def test_the_second_decoder_reads_by_itself_and_is_no_hint_when_it_is_there() -> None:

@@ -6,7 +6,7 @@ import io
 import json
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,29 +39,22 @@ def rehearsals() -> list[Deployment]:
     return [parse_deployment(REHEARSAL_TEXT.encode())]
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
+@pytest.fixture(autouse=True)
+def answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("Yes\n"))
 
 
-@pytest.fixture
-def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    def typed(text: str) -> None:
-        monkeypatch.setattr("sys.stdin", io.StringIO(text))
-
-    typed("Yes\n")
-    return typed
-
-
-def signatures(folder: Path) -> bytes:
-    folder.mkdir()
-    make_batch(folder, 2)
-    return (folder / "signatures-2").read_bytes()
+def scan(folder: Path, *sources: Path | str, as_json: bool = False) -> Path:
+    """Scan into a file of a folder, beside the home that is in it."""
+    words, back = tuple(map(str, sources)), folder / "back"
+    scan_to_file(folder / "home", words, back, known=rehearsals, restart=False, as_json=as_json)
+    return back
 
 
 def document(kind: str, folder: Path) -> bytes:
     if kind == "signatures":
-        return signatures(folder / "made")
+        make_batch(folder, 2)
+        return (folder / "signatures-2").read_bytes()
     if kind == "deployment, filtered":
         return to_json(filtered_document(PERMIT))
     return {"plan": TOML.encode(), "deployment": REHEARSAL_TEXT.encode(), "requests": to_json(whole())}[kind]
@@ -75,23 +68,17 @@ def message_of(value: dict[str, Any], ceremony: str) -> Message:
     return Message(UR_TYPE, wrap(to_json(value), ceremony=ceremony))
 
 
-def last_json(capsys: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(capsys.readouterr().out)
-
-
-# ---- there and back ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["deployment", "deployment, filtered", "plan", "requests", "signatures"])
 def test_each_kind_of_document_comes_back_as_it_was(
-    kind: str, home: Path, tmp_path: Path, answer: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data, output = document(kind, tmp_path), tmp_path / "back"
+    data = document(kind, tmp_path)
     (tmp_path / "file").write_bytes(data)
-    show_file(home, tmp_path / "file", Showing("png", tmp_path / "frames", None, True))
-    shown = last_json(capsys)
-    scan_to_file(home, (str(tmp_path / "frames"),), output, known=rehearsals, restart=False, as_json=True)
-    read = last_json(capsys)
+    show_file(tmp_path / "home", tmp_path / "file", Showing("png", tmp_path / "frames", None, True))
+    shown = json.loads(capsys.readouterr().out)
+    output = scan(tmp_path, tmp_path / "frames", as_json=True)
+    ended = capsys.readouterr()
+    read = json.loads(ended.out)
     assert {name: shown[name] for name in ("kind", "ceremony", "fingerprint", "words")} == {
         name: read[name] for name in ("kind", "ceremony", "fingerprint", "words")
     }
@@ -99,25 +86,11 @@ def test_each_kind_of_document_comes_back_as_it_was(
     if kind == "plan":
         assert output.read_bytes() == data
         assert read["plan"] == parse_plan(data).fingerprint
+        assert "plan fingerprint\n" in ended.err  # which is the one that people compare
     else:
         assert fingerprint(json.loads(output.read_bytes())) == fingerprint(json.loads(data)) == read["fingerprint"]
     assert stat.S_IMODE(output.stat().st_mode) == 0o600
-    assert list((home / "scans").iterdir()) == []
-
-
-def test_both_screens_say_the_plans_own_fingerprint(
-    home: Path, tmp_path: Path, answer: Callable[[str], None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "plan.toml").write_text(TOML)
-    show_file(home, tmp_path / "plan.toml", Showing("png", tmp_path / "frames", None, False))
-    scan_to_file(
-        home, (str(tmp_path / "frames"),), tmp_path / "back.toml", known=rehearsals, restart=False, as_json=False
-    )
-    words = capsys.readouterr().err
-    assert words.count("plan fingerprint\n") == 2
-
-
-# ---- what is not shown ------------------------------------------------------------------------------------------------
+    assert list((tmp_path / "home/scans").iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -125,13 +98,10 @@ def test_both_screens_say_the_plans_own_fingerprint(
     [
         (b'{"format": "airlock/export@1"}', DocumentError, "QR-ENVELOPE"),
         (b'{"format": ["airlock/requests@1"]}', DocumentError, "QR-ENVELOPE"),
-        (b"{}", DocumentError, "QR-ENVELOPE"),
         (b'{"format": "airlock/requests@1"', DocumentError, "DOC-JSON"),
-        (b'{"format": "airlock/requests@1"}', DocumentError, "DOC-JSON"),
         (b'{"format": "airlock/plan-text@1", "text": "", "more": ""}', DocumentError, "QR-ENVELOPE"),
         (b'{"format": "airlock/plan-text@1", "text": 1}', DocumentError, "QR-ENVELOPE"),
         (b'format = "airlock/plan@2"', PlanError, "PLAN-FORM"),
-        (b"", PlanError, "PLAN-FORM"),
     ],
 )
 def test_what_is_no_document_of_ours_is_not_shown(data: bytes, error: type[AirlockError], check: str) -> None:
@@ -140,37 +110,30 @@ def test_what_is_no_document_of_ours_is_not_shown(data: bytes, error: type[Airlo
     assert getattr(caught.value, "check", "") == check
 
 
-# ---- what is not taken ------------------------------------------------------------------------------------------------
-
-
-def test_an_existing_file_is_not_overwritten_and_nothing_is_scanned(home: Path, tmp_path: Path) -> None:
-    (tmp_path / "there").write_bytes(b"mine")
+def test_an_existing_file_is_not_overwritten_and_nothing_is_scanned(tmp_path: Path) -> None:
+    (tmp_path / "back").write_bytes(b"mine")
     with pytest.raises(UsageError, match="exists already"):
-        scan_to_file(home, ("camera",), tmp_path / "there", known=rehearsals, restart=False, as_json=False)
-    assert (tmp_path / "there").read_bytes() == b"mine"
+        scan(tmp_path, "camera")
+    assert (tmp_path / "back").read_bytes() == b"mine"
 
 
-@pytest.mark.parametrize("typed", ["", "yes\n", "no\n", "Yes \n", "YES\n"])
+@pytest.mark.parametrize("typed", ["", "yes\n", "Yes \n"])
 def test_a_document_that_nobody_confirms_is_not_written_and_is_forgotten(
-    typed: str, home: Path, tmp_path: Path, answer: Callable[[str], None]
+    typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer(typed)
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     frames(to_json(good("desk-key")), tmp_path / "frames")
     with pytest.raises(Declined):
-        scan_to_file(
-            home, (str(tmp_path / "frames"),), tmp_path / "back", known=rehearsals, restart=False, as_json=False
-        )
+        scan(tmp_path, tmp_path / "frames")
     assert not (tmp_path / "back").exists()
-    assert list((home / "scans").iterdir()) == []
+    assert list((tmp_path / "home/scans").iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("value", "ceremony"), [({"format": PLAN_TEXT, "text": TOML}, "another"), (json.loads(DEPLOYMENT_TEXT), "another")]
-)
-def test_a_document_under_another_ceremonys_id_is_refused(value: dict[str, Any], ceremony: str) -> None:
+@pytest.mark.parametrize("value", [{"format": PLAN_TEXT, "text": TOML}, json.loads(DEPLOYMENT_TEXT)])
+def test_a_document_under_another_ceremonys_id_is_refused(value: dict[str, Any]) -> None:
     with pytest.raises(DocumentError) as caught:
-        received(message_of(value, ceremony))
-    assert (caught.value.check, caught.value.expected) == ("QR-ENVELOPE", ceremony)
+        received(message_of(value, "another"))
+    assert (caught.value.check, caught.value.expected) == ("QR-ENVELOPE", "another")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +141,6 @@ def test_a_document_under_another_ceremonys_id_is_refused(value: dict[str, Any],
     [
         ({"format": "airlock/export@1", "header": {}}, "QR-ENVELOPE"),
         ({"format": PLAN_TEXT, "text": "", "more": ""}, "QR-ENVELOPE"),
-        ({"format": PLAN_TEXT, "text": None}, "QR-ENVELOPE"),
         ({"format": PLAN_TEXT, "text": "= not TOML"}, "PLAN-FORM"),
         (whole() | {"requests": []}, "DOC-COUNT"),
         (whole() | {"more": 1}, "DOC-FORMAT"),
@@ -190,37 +152,31 @@ def test_a_document_that_is_not_whole_is_refused(value: dict[str, Any], check: s
     assert caught.value.check == check
 
 
-# ---- interrupted, incomplete, mixed -----------------------------------------------------------------------------------
-
-
-def halves(data: bytes, tmp_path: Path) -> tuple[Path, Path]:
-    """Make the frames of a document in two folders: the first two, and the others."""
-    paths = frames(data, tmp_path / "frames")
-    first = tmp_path / "first"
-    first.mkdir()
-    for path in paths[:2]:
-        shutil.move(path, first / path.name)
-    return first, tmp_path / "frames"
+def test_a_wallets_code_is_no_document() -> None:
+    with pytest.raises(DocumentError) as caught:
+        received(Message("eth-signature", b"\xa0"))
+    assert caught.value.check == "QR-TYPE"
 
 
 def test_an_incomplete_document_is_refused_and_the_same_command_goes_on(
-    home: Path, tmp_path: Path, answer: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first, others = halves(to_json(whole()), tmp_path)
+    paths, first, others = frames(to_json(whole()), tmp_path / "frames"), tmp_path / "first", tmp_path / "frames"
+    first.mkdir()
+    for path in paths[:2]:
+        shutil.move(path, first / path.name)
     Image.new("L", (99, 99), 200).save(first / "blurred.png")
     with pytest.raises(DocumentError) as caught:
-        scan_to_file(home, (str(first),), tmp_path / "back", known=rehearsals, restart=False, as_json=False)
+        scan(tmp_path, first)
     assert (caught.value.check, caught.value.got) == ("QR-INCOMPLETE", "2 parts")
-    scan_to_file(home, (str(others),), tmp_path / "back", known=rehearsals, restart=False, as_json=False)
+    scan(tmp_path, others)
     assert json.loads((tmp_path / "back").read_bytes()) == whole()
     told = capsys.readouterr().err
     assert "Continuing an interrupted scan" in told
     assert "no code is read in 1 of 3 pictures: blurred.png" in told
 
 
-def test_after_ctrl_c_the_same_command_goes_on(
-    home: Path, tmp_path: Path, answer: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_ctrl_c_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = frames(to_json(whole()), tmp_path / "frames")
 
     def interrupted(_number: int) -> Iterator[Image.Image]:
@@ -231,35 +187,25 @@ def test_after_ctrl_c_the_same_command_goes_on(
 
     monkeypatch.setattr(scanned, "camera_frames", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        scan_to_file(home, ("camera:3",), tmp_path / "back", known=rehearsals, restart=False, as_json=False)
-    assert len((home / "scans/scan.frames").read_text().splitlines()) == 2
-    rest = tuple(str(path) for path in paths[2:])
-    scan_to_file(home, rest, tmp_path / "back", known=rehearsals, restart=False, as_json=False)
+        scan(tmp_path, "camera:3")
+    assert len((tmp_path / "home/scans/scan.frames").read_text().splitlines()) == 2
+    scan(tmp_path, *paths[2:])
     assert json.loads((tmp_path / "back").read_bytes()) == whole()
 
 
-def test_two_documents_at_once_are_never_mixed(
-    home: Path, tmp_path: Path, answer: Callable[[str], None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_documents_at_once_are_never_mixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = whole()
     other["header"]["created_ms"] += 1
     ours, theirs = frames(to_json(whole()), tmp_path / "ours"), frames(to_json(other), tmp_path / "theirs")
-    both = [str(path) for pair in zip(ours, theirs, strict=True) for path in pair]
-    scan_to_file(home, both, tmp_path / "back", known=rehearsals, restart=False, as_json=False)
+    scan(tmp_path, *(path for pair in zip(ours, theirs, strict=True) for path in pair))
     assert json.loads((tmp_path / "back").read_bytes()) == whole()
     assert "codes of another transfer are shown too" in capsys.readouterr().err
 
 
-def test_a_document_of_another_kind_is_refused_and_forgotten(home: Path, tmp_path: Path) -> None:
+def test_a_document_of_another_kind_is_refused_and_forgotten(tmp_path: Path) -> None:
     frames(to_json(good("desk-key")), tmp_path / "frames")
     with pytest.raises(DocumentError) as caught:
-        incoming(home, tmp_path / "frames", SIGNATURES, "submit", known=rehearsals, qr=True, restart=False)
+        incoming(tmp_path / "home", tmp_path / "frames", SIGNATURES, "submit", known=rehearsals, qr=True, restart=False)
     assert (caught.value.check, caught.value.got) == ("QR-ENVELOPE", f"'{REQUESTS}'")
-    assert list((home / "scans").iterdir()) == []
-    assert not (home / "qr").exists()
-
-
-def test_a_wallets_code_is_no_document() -> None:
-    with pytest.raises(DocumentError) as caught:
-        received(Message("eth-signature", b"\xa0"))
-    assert caught.value.check == "QR-TYPE"
+    assert list((tmp_path / "home/scans").iterdir()) == []
+    assert not (tmp_path / "home/qr").exists()

@@ -13,13 +13,14 @@ import pytest
 from PIL import Image
 
 from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.host import picture_sources
 from airlock_shared.host.picture_sources import KeptFrames
 from airlock_shared.qr.documents import Transfer, cycle_texts, endless_texts, ideal_count
 from airlock_shared.qr.render import picture
 from airlock_shared.qr.scan import HINT_AFTER, HINTS, MIXED, MOST, OTHER_TRANSFER, Candidates, ScanReport, scan_pictures
 from airlock_shared.qr.symbol import matrix
-from airlock_shared.ur.decode import Decoder, Progress
-from airlock_shared.ur.fountain import parse_part
+from airlock_shared.ur.decode import Decoder
+from airlock_shared.ur.fountain import FountainPart, parse_part, part_text
 from shared.qr.transfers import batch, one_intent, whole_plan
 
 BLANK = Image.new("L", (200, 200), 128)
@@ -38,21 +39,17 @@ def nothing(_report: ScanReport) -> None:
     """Tell nobody."""
 
 
-def interrupted_after(images: list[Image.Image], count: int) -> Iterator[Image.Image]:
-    yield from images[:count]
-    raise KeyboardInterrupt
+def interrupted(folder: Path, count: int) -> KeptFrames:
+    """Return what is kept of the whole plan's transfer when it is interrupted after so many pictures."""
 
+    def shown() -> Iterator[Image.Image]:
+        yield from images_of(whole_plan())[:count]
+        raise KeyboardInterrupt
 
-# ---- progress ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("strays", [1, 7])
-def test_stray_first_frames_of_other_transfers_block_nothing(strays: int, tmp_path: Path) -> None:
-    kept = KeptFrames(tmp_path / "scan.part")
-    others = [batch(count)[0] for count in range(2, 2 + strays)]
-    shown = [*(images_of(other)[0] for other in others), *images_of(one_intent())]
-    assert scan_pictures(shown, Decoder(), nothing, kept=kept).cbor == one_intent().cbor
-    assert set(kept.texts()) <= set(cycle_texts(one_intent(), 15))
+    kept = KeptFrames(folder / "scan.part")
+    with pytest.raises(KeyboardInterrupt):
+        scan_pictures(shown(), Decoder(), nothing, kept=kept)
+    return kept
 
 
 def test_no_more_than_four_transfers_are_kept_at_a_time() -> None:
@@ -65,20 +62,12 @@ def test_no_more_than_four_transfers_are_kept_at_a_time() -> None:
     assert seen.leader.texts == first[:1]
 
 
-# ---- pictures that end too soon ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("images", "got"),
     [
-        ([], "no QR code at all"),
         ([BLANK] * 3, "no QR code at all"),
-        (
-            [image_of("HTTP://EXAMPLE.ORG")],
-            "1 other or damaged QR codes, the last: a QR code that is not of a transfer",
-        ),
+        ([image_of("HTTP://EXAMPLE.ORG")], "1 other or damaged QR codes, the last: a QR code that is not"),
         ([image_of("UR:BYTES/AEADAOLAZMJENDEO")], "1 other or damaged QR codes, the last: QR-CRC"),
-        ([image_of("UR:BYTES/1-5000/AEADAOLAZMJENDEOTIJK")], "1 other or damaged QR codes, the last: QR-"),
         (images_of(whole_plan())[:4], "4 parts"),
     ],
 )
@@ -89,18 +78,14 @@ def test_pictures_without_the_whole_message_are_refused(images: list[Image.Image
     assert caught.value.got.startswith(got)
 
 
-# ---- nothing that was read is lost -------------------------------------------------------------------------------------
-
-
 def test_an_interrupted_scan_goes_on_from_what_it_read(tmp_path: Path) -> None:
-    images, kept = images_of(whole_plan()), KeptFrames(tmp_path / "scan.part")
-    with pytest.raises(KeyboardInterrupt):
-        scan_pictures(interrupted_after(images, 9), Decoder(), nothing, kept=kept)
+    images, kept = images_of(whole_plan()), interrupted(tmp_path, 9)
     assert stat.S_IMODE((tmp_path / "scan.part").stat().st_mode) == 0o600
     reports: list[ScanReport] = []
     message = scan_pictures(images[9:], Decoder(), reports.append, kept=kept)
     assert message.cbor == whole_plan().cbor
     assert reports[0].progress.useful == 10
+    assert scan_pictures([], Decoder(), nothing, kept=kept) == message  # what is whole needs no picture
     kept.forget()
     assert not list(tmp_path.iterdir())
 
@@ -108,46 +93,29 @@ def test_an_interrupted_scan_goes_on_from_what_it_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda data: data[:-30],
         lambda data: data + b"UR:BYTES/1-13/LPAD",
         lambda data: data + b"\x00\xff\xfe garbage\n",
-        lambda data: b"\n\n" + data,
-        lambda data: data.replace(b"\n", b"\r\n"),
-        lambda data: b"A" * 10_000 + b"\n" + data,
+        lambda data: b"\n\n" + data.replace(b"\n", b"\r\n"),
     ],
 )
 def test_a_damaged_file_of_kept_frames_costs_the_damaged_frames_alone(tmp_path: Path, damage: object) -> None:
     assert callable(damage)
-    path = tmp_path / "scan.part"
-    with pytest.raises(KeyboardInterrupt):
-        scan_pictures(interrupted_after(images_of(whole_plan()), 9), Decoder(), nothing, kept=KeptFrames(path))
+    kept, path = interrupted(tmp_path, 9), tmp_path / "scan.part"
     path.write_bytes(damage(path.read_bytes()))
     reports: list[ScanReport] = []
-    message = scan_pictures(images_of(whole_plan())[9:], Decoder(), reports.append, kept=KeptFrames(path))
+    message = scan_pictures(images_of(whole_plan())[9:], Decoder(), reports.append, kept=kept)
     assert message.cbor == whole_plan().cbor
     assert reports[0].progress.useful >= 9
 
 
 def test_what_is_kept_beyond_the_cap_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from airlock_shared.host import picture_sources as kept
-
-    monkeypatch.setattr(kept, "MAX_KEPT_BYTES", 10)
+    monkeypatch.setattr(picture_sources, "MAX_KEPT_BYTES", 10)
     (tmp_path / "scan.part").write_bytes(b"U" * 11)
     with pytest.raises(DocumentError, match="DOC-SIZE"):
         KeptFrames(tmp_path / "scan.part").texts()
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_lost_repeated_and_foreign_pictures_do_not_matter(seed: int) -> None:
-    rng = random.Random(seed)
-    shown = [image for image in images_of(whole_plan()) if rng.random() > 0.3]
-    shown += [BLANK, image_of("HTTP://EXAMPLE.ORG"), *shown[:3]]
-    rng.shuffle(shown)
-    assert scan_pictures(shown, Decoder(), nothing).cbor == whole_plan().cbor
-
-
-@pytest.mark.parametrize("lost", [0.1, 0.3, 0.5])
-@pytest.mark.parametrize("size", [12_000, 40_000, 100_000])
+@pytest.mark.parametrize(("lost", "size"), [(0.1, 100_000), (0.3, 40_000), (0.5, 12_000)])
 def test_a_transfer_takes_little_more_than_the_ideal_however_much_is_lost(lost: float, size: int) -> None:
     transfer = one_intent()._replace(cbor=random.Random(size).randbytes(size))
     texts = list(islice(endless_texts(transfer, 20), 4 * ideal_count(transfer, 20) + 60))
@@ -168,32 +136,21 @@ def test_another_wallets_message_gets_every_part_of_the_standard() -> None:
     transfer = one_intent()._replace(ur_type="eth-sign-request", cbor=random.Random(1).randbytes(3_000))
     numbers = [parse_part(text).seq_num for text in islice(endless_texts(transfer, 20), 60)]
     assert numbers == list(range(1, 61))
-
-
-def test_a_still_code_is_the_same_for_ever() -> None:
-    assert len(set(islice(endless_texts(batch(1)[1], 20), 5))) == 1
-
-
-def test_it_looks_at_no_more_pictures_than_it_needs() -> None:
-    images = iter([*images_of(batch(1)[1], 20), BLANK])
-    assert scan_pictures(images, Decoder(), nothing).cbor == batch(1)[1].cbor
-    assert next(images) is BLANK
+    assert len(set(islice(endless_texts(batch(1)[1], 20), 5))) == 1  # a still code is the same for ever
 
 
 def test_progress_is_told_after_every_picture_and_ends_at_100() -> None:
     images, count = images_of(whole_plan()), ideal_count(whole_plan(), 15)
     reports: list[ScanReport] = []
-    scan_pictures([images[0], images[0], BLANK, image_of("FOREIGN"), *images[1:]], Decoder(), reports.append)
+    shown = [images[0], images[0], BLANK, image_of("FOREIGN"), *images[1:], BLANK]
+    left = iter(shown)
+    scan_pictures(left, Decoder(), reports.append)
+    assert len(reports) + len(list(left)) == len(shown), "no more pictures are looked at than it needs"
+    assert reports[3].hint == "a QR code that is not of a transfer (no ur:… text)"
     assert [report.pictures for report in reports] == list(range(1, len(reports) + 1))
     assert reports[3].line() == f"{100 // count:3} %  1 of {count} parts, 1 seen again, 1 other codes"
     assert [report.progress.percent for report in reports][-1] == 100
     assert all(report.progress.percent < 100 for report in reports[:-1])
-
-
-def test_a_line_of_progress_fits_80_columns() -> None:
-    line = ScanReport(10**9, Progress(4096, 10**6, 10**6, 10**6, 10**6, 4096, 100), "").line()
-    assert len(line) <= 80
-    assert ScanReport(0, Progress(0, 0, 0, 0, 0, 0, 0), "").line() == "no part is read yet"
 
 
 def test_when_nothing_is_read_for_a_while_the_hints_come_in_turn() -> None:
@@ -203,22 +160,10 @@ def test_when_nothing_is_read_for_a_while_the_hints_come_in_turn() -> None:
     assert [report.hint for report in reports[: HINT_AFTER - 1]] == [""] * (HINT_AFTER - 1)
     told = [reports[n * HINT_AFTER - 1].hint for n in (1, 2, 3, 4)]
     assert told == [*HINTS, HINTS[0]]
-    assert all(word in " ".join(HINTS) for word in ("fill the picture", "lamps", "density"))
-
-
-def test_a_code_that_is_read_ends_the_hints() -> None:
-    reports: list[ScanReport] = []
     texts: Iterator[list[str]] = iter([[]] * HINT_AFTER + [[cycle_texts(whole_plan(), 15)[0]], []])
     with pytest.raises(DocumentError):
         scan_pictures([BLANK] * (HINT_AFTER + 2), Decoder(), reports.append, read=lambda _image: next(texts))
-    assert [report.hint for report in reports[-3:]] == [HINTS[0], "", ""]
-
-
-def test_a_foreign_code_says_what_it_is_not() -> None:
-    reports: list[ScanReport] = []
-    with pytest.raises(DocumentError):
-        scan_pictures([image_of("HTTP://EXAMPLE.ORG")], Decoder(), reports.append)
-    assert reports[0].hint == "a QR code that is not of a transfer (no ur:… text)"
+    assert [report.hint for report in reports[-3:]] == [HINTS[0], "", ""]  # a code that is read ends them
 
 
 def test_another_transfer_shown_midway_is_ignored_and_named() -> None:
@@ -237,12 +182,6 @@ def test_a_stray_frame_before_every_picture_blocks_nothing() -> None:
     assert OTHER_TRANSFER in {report.hint for report in reports[:6]}
 
 
-def test_of_two_transfers_shown_in_turn_the_first_that_is_whole_counts() -> None:
-    short, long = images_of(one_intent()), images_of(whole_plan())
-    shown = [*long[: len(short) + 3], *short, *long]
-    assert scan_pictures(shown, Decoder(), nothing).cbor == one_intent().cbor
-
-
 def test_an_overtaken_transfer_can_still_be_finished_and_is_kept_again(tmp_path: Path) -> None:
     kept = KeptFrames(tmp_path / "scan.part")
     first, other = images_of(whole_plan()), images_of(batch(3)[0])
@@ -251,25 +190,15 @@ def test_an_overtaken_transfer_can_still_be_finished_and_is_kept_again(tmp_path:
     assert scan_pictures([], Decoder(), nothing, kept=kept).cbor == whole_plan().cbor
 
 
-def test_a_whole_message_that_was_kept_needs_no_picture(tmp_path: Path) -> None:
-    kept = KeptFrames(tmp_path / "scan.part")
-    scan_pictures(images_of(one_intent()), Decoder(), nothing, kept=kept)
-    assert scan_pictures([], Decoder(), nothing, kept=kept).cbor == one_intent().cbor
-
-
-def test_a_frame_is_kept_before_anybody_is_told_of_it(tmp_path: Path) -> None:
-    kept = KeptFrames(tmp_path / "scan.part")
+def test_only_useful_frames_are_kept_and_each_once_before_anybody_is_told(tmp_path: Path) -> None:
+    images, kept = images_of(whole_plan()), KeptFrames(tmp_path / "scan.part")
 
     def interrupt(_report: ScanReport) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        scan_pictures(images_of(whole_plan()), Decoder(), interrupt, kept=kept)
-    assert kept.texts() == [cycle_texts(whole_plan(), 15)[0]]
-
-
-def test_only_useful_frames_are_kept_and_each_once(tmp_path: Path) -> None:
-    images, kept = images_of(whole_plan()), KeptFrames(tmp_path / "scan.part")
+        scan_pictures(images, Decoder(), interrupt, kept=kept)
+    assert kept.texts() == cycle_texts(whole_plan(), 15)[:1]
     shown = [images[0], images[0], image_of("FOREIGN"), BLANK, images_of(one_intent())[0], images[1]]
     with pytest.raises(DocumentError):
         scan_pictures(shown, Decoder(), nothing, kept=kept)
@@ -277,9 +206,7 @@ def test_only_useful_frames_are_kept_and_each_once(tmp_path: Path) -> None:
 
 
 def test_a_new_transfer_takes_the_place_of_kept_frames(tmp_path: Path) -> None:
-    kept = KeptFrames(tmp_path / "scan.part")
-    with pytest.raises(KeyboardInterrupt):
-        scan_pictures(interrupted_after(images_of(whole_plan()), 5), Decoder(), nothing, kept=kept)
+    kept = interrupted(tmp_path, 5)
     reports: list[ScanReport] = []
     message = scan_pictures(images_of(one_intent()), Decoder(), reports.append, kept=kept)
     assert message.cbor == one_intent().cbor
@@ -288,16 +215,17 @@ def test_a_new_transfer_takes_the_place_of_kept_frames(tmp_path: Path) -> None:
 
 
 def test_once_a_frame_of_the_kept_transfer_is_seen_no_other_takes_its_place(tmp_path: Path) -> None:
-    images, kept = images_of(whole_plan()), KeptFrames(tmp_path / "scan.part")
-    with pytest.raises(KeyboardInterrupt):
-        scan_pictures(interrupted_after(images, 5), Decoder(), nothing, kept=kept)
+    images, kept = images_of(whole_plan()), interrupted(tmp_path, 5)
     shown = [images[0], images_of(one_intent())[0], *images[5:]]
     assert scan_pictures(shown, Decoder(), nothing, kept=kept).cbor == whole_plan().cbor
 
 
 def test_frames_that_are_wrong_together_are_forgotten(tmp_path: Path) -> None:
     kept, texts = KeptFrames(tmp_path / "scan.part"), cycle_texts(one_intent(), 15)[: ideal_count(one_intent(), 15)]
-    forged = iter(forged_last(texts))
+    part = parse_part(texts[-1])
+    inner = FountainPart.from_cbor(part.payload)  # under the same message checksum
+    changed = inner._replace(data=bytes(byte ^ 1 for byte in inner.data))
+    forged = iter([*texts[:-1], part_text(part._replace(payload=changed.to_cbor())).upper()])
     with pytest.raises(DocumentError, match="QR-INCOMPLETE"):
         scan_pictures([BLANK] * len(texts), Decoder(), nothing, kept=kept, read=lambda _image: [next(forged)])
     assert kept.texts() == []
@@ -307,20 +235,3 @@ def test_frames_that_are_wrong_together_are_forgotten(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_named_at_the_first_frame(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be written"):
         scan_pictures(images_of(one_intent()), Decoder(), nothing, kept=KeptFrames(tmp_path / "no/such/folder"))
-
-
-def test_without_a_place_nothing_is_kept() -> None:
-    kept = KeptFrames()
-    kept.add("UR:BYTES/AEAD")
-    kept.forget()
-    assert kept.texts() == []
-
-
-def forged_last(texts: list[str]) -> list[str]:
-    """Return the plain parts of a message, of which the last holds other bytes under the same message checksum."""
-    from airlock_shared.ur.fountain import FountainPart, part_text
-
-    part = parse_part(texts[-1])
-    inner = FountainPart.from_cbor(part.payload)
-    changed = inner._replace(data=bytes(byte ^ 1 for byte in inner.data))
-    return [*texts[:-1], part_text(part._replace(payload=changed.to_cbor())).upper()]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from airlock_shared.errors import DocumentError
 from airlock_shared.host import picture_sources
 from airlock_shared.host.picture_sources import MAX_PIXELS, file_frames
 from airlock_shared.qr.documents import cycle_texts
-from airlock_shared.qr.render import picture, pictures
+from airlock_shared.qr.render import picture
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import matrix
 from shared.qr.transfers import whole_plan
@@ -42,16 +40,6 @@ def refusal(path: Path) -> DocumentError:
     return caught.value
 
 
-@contextmanager
-def suppress_only(check: str) -> Iterator[None]:
-    """Let a document be refused, with this id and no other."""
-    try:
-        yield
-    except DocumentError as error:
-        if error.check != check:
-            raise
-
-
 def png_of(width: int, height: int) -> bytes:
     """Return a PNG that says it is as large as that, and holds next to nothing."""
 
@@ -62,9 +50,6 @@ def png_of(width: int, height: int) -> bytes:
     return (
         b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
     )
-
-
-# ---- good ones --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("suffix", [".gif", ".tiff", ".webp", ".png"])
@@ -81,17 +66,13 @@ def test_a_damaged_picture_in_a_folder_is_named_and_left_out(tmp_path: Path) -> 
     (tmp_path / "d.png").symlink_to(tmp_path / "a.png")
     told: list[DocumentError] = []
     images = list(file_frames(tmp_path, on_skipped=told.append))
+    assert refusal(tmp_path / "d.png").check == "DOC-LINK"
     assert [texts_in(image) for image in images] == [[TEXTS[0]], [TEXTS[1]]]
     assert [error.check for error in told] == ["QR-IMAGE", "DOC-LINK"]
     assert "b.png" in told[0].what
 
 
-# ---- bad ones ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("width", "height"), [(3536, 3536), (12_500_001, 1), (1, 12_500_001), (60_000, 60_000), (2**31 - 1, 2**31 - 1)]
-)
+@pytest.mark.parametrize(("width", "height"), [(3536, 3536), (1, 12_500_001), (2**31 - 1, 2**31 - 1)])
 def test_a_picture_too_large_is_refused_before_it_is_unpacked(tmp_path: Path, width: int, height: int) -> None:
     path = tmp_path / "bomb.png"
     path.write_bytes(png_of(width, height))
@@ -111,9 +92,9 @@ def test_an_animation_of_too_many_pictures_is_refused(tmp_path: Path, monkeypatc
             assert refusal(path).check == "QR-LIMIT"
 
 
-def good_png() -> bytes:
+def saved(kind: str, *others: Image.Image) -> bytes:
     data = BytesIO()
-    code().save(data, "PNG")
+    code().save(data, kind, save_all=bool(others), append_images=others)
     return data.getvalue()
 
 
@@ -121,12 +102,11 @@ def good_png() -> bytes:
     ("name", "data"),
     [
         ("empty.png", b""),
-        ("text.png", b"hello"),
-        ("cut.png", good_png()[:-400]),
-        ("head.png", good_png()[:30]),
-        ("flipped.png", good_png()[:60] + b"\xff\xff\xff" + good_png()[63:]),
+        ("cut.png", saved("PNG")[:-400]),
+        ("flipped.png", saved("PNG")[:60] + b"\xff\xff\xff" + saved("PNG")[63:]),
         ("short.png", png_of(100, 100)),
         ("cut.gif", b"GIF89a\x10\x00\x10\x00\x80\x00\x00"),
+        ("cut-later.gif", saved("GIF", code(1), code(2))[:-400]),
         ("cut.jpg", b"\xff\xd8\xff\xe0\x00\x10JFIF"),
         ("postscript.png", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n"),
         ("cut.webp", b"RIFF\x10\x00\x00\x00WEBPVP8 "),
@@ -139,27 +119,3 @@ def test_a_file_that_is_no_whole_picture_is_refused(tmp_path: Path, name: str, d
     error = refusal(path)
     assert error.check == "QR-IMAGE"
     assert name in error.what
-
-
-def test_any_cut_of_a_gif_yields_frames_or_is_refused_by_name(tmp_path: Path) -> None:
-    whole = tmp_path / "whole.gif"
-    first, *others = pictures(TEXTS, 15)
-    first.save(whole, save_all=True, append_images=others, disposal=1)
-    data = whole.read_bytes()
-    frames: list[int] = []
-    for length in range(0, len(data), len(data) // 12):
-        path = tmp_path / f"cut-{length}.gif"
-        path.write_bytes(data[:length])
-        modes: list[str] = []
-        with suppress_only("QR-IMAGE"):
-            modes.extend(image.mode for image in file_frames(path, on_skipped=unexpected))
-        assert set(modes) <= {"L"}
-        frames.append(len(modes))
-    assert frames == sorted(frames), "a longer cut yields fewer frames"
-    assert (frames[0], frames[-1] > 1) == (0, True), frames
-
-
-def test_a_link_is_refused(tmp_path: Path) -> None:
-    code().save(tmp_path / "code.png")
-    (tmp_path / "link.png").symlink_to(tmp_path / "code.png")
-    assert refusal(tmp_path / "link.png").check == "DOC-LINK"

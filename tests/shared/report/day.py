@@ -19,6 +19,8 @@ from airlock_shared.documents.transcript import PROVED, next_entry, read_entries
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.report.evidence.redaction import withhold
 from airlock_shared.report.evidence.timeline import Screens, ShownPages, write_screens
+from airlock_shared.report.reexamined import judge
+from airlock_shared.report.verify import MadeReport, report_of_artefacts
 from airlock_shared.wire.strict_json import read_batch
 from shared.make_payloads import KEYS, NOW_MS, signed_item
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, deployment, plan, to_bytes, whole
@@ -134,12 +136,27 @@ def online_events(timeline: bytes) -> list[Event]:
     ]  # fmt: skip
 
 
+def reported(offline: Sequence[Event] | None = None, online: Sequence[Event] | None = None) -> MadeReport:
+    """Return the online machine's report with these entries in the transcripts, or those of the day."""
+    files = online_files()
+    if offline is not None:
+        files |= {"offline-transcript.jsonl": chain(offline)}
+    if online is not None:
+        files |= {"online-transcript.jsonl": chain(online)}
+    return report_of_artefacts(files, judge)
+
+
+def after(event: str, *more: Event) -> list[Event]:
+    """Return the air-gapped machine's day with more entries after its first one of an event."""
+    events = offline_events()
+    at = 1 + [name for name, _ in events].index(event)
+    return [*events[:at], *more, *events[at:]]
+
+
 def sealed(key: str, over: int | None = None, ceremony: str = "", **altered: Any) -> bytes:
     """Return the offline transcript sealed by the published key of an address, over all its entries or another number.
 
-    For the plan's ceremony, or another one.
-
-    The members ``altered`` are put in after it was signed.
+    For the plan's ceremony, or another one; the members ``altered`` are put in after it was signed.
     """
     lines = chain(offline_events()).splitlines()
     entries = read_entries(lines)
@@ -160,7 +177,6 @@ def screens_bytes() -> bytes:
 
 
 def offline_files() -> dict[str, bytes]:
-    """Return the artefacts of the offline machine's report."""
     return {
         "plan.toml": PLAN_TEXT.encode(),
         "deployment.json": DEPLOYMENT_TEXT.encode(),

@@ -1,4 +1,7 @@
-"""The first page is the report: what people ask first stands on it, with its evidence or the word that there is none."""
+"""The first page is the report: what people ask first stands on it, with its evidence or the word that there is none.
+
+Behind it: the Ledger's screens, each beside its fields. And a plan as a page, for those who agree on it days before.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +9,45 @@ import copy
 import hashlib
 import re
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.documents.transcript import read_entries
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report import model
 from airlock_shared.report.page.front import is_of_chain, outcome_transaction
+from airlock_shared.report.page.html import screens_of_fields, without_buttons
 from airlock_shared.report.page.labels import label, leaf_label
-from airlock_shared.report.page.page import report_page
+from airlock_shared.report.page.page import plan_page, report_page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
 from airlock_shared.report.verify import report_of_artefacts
 from airlock_shared.text.words import grouped, spoken
 from airlock_shared.venue.kinds import LEAF_KINDS
 from shared.make_payloads import KEYS
-from shared.report.day import chain, digests, offline_files, online_events, online_files, played, sealed, timeline_bytes
-from shared.world import whole
+from shared.report import day
+from shared.world import PLAN_TEXTS, VECTORS, whole
 
 STEPS = len(whole()["requests"])
 EVIDENCE = "<h2>Fingerprints</h2>"
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 ADDRESS = re.compile(r"(?<![0-9A-Za-z])0x[0-9A-Fa-f]{40}(?![0-9A-Za-z])")
 TREASURY = next(iter(KEYS))
-
-
-def is_known(key: str) -> bool:
-    return label(key) != f'"{key}"'
+PAUSE = ["Press right button to ", "continue message or ", "press both to skip"]
+DELEGATE = {path.name: path.read_bytes() for path in (day.PLAYED.parent / "delegate-key").iterdir()}
+PLANS = [*sorted((VECTORS / "plans/good").glob("*.toml")), *day.PLAYED.parent.glob("*/plan.toml")]
 
 
 def close() -> Row:
     """Return the report of a ceremony that was played in a rehearsal."""
-    return report_of_artefacts(played(), judge).value
+    return report_of_artefacts(day.played(), judge).value
+
+
+def page_text(page: bytes) -> str:
+    return shown(page.decode().partition("<main>")[2])
 
 
 def first_page(value: Row) -> str:
@@ -61,9 +71,6 @@ def answers(value: Row) -> dict[str, list[str]]:
     drawn = report_page(value).decode().partition("wide people")[2].partition("</table>")[0]
     rows = [[shown(cell) for cell in re.findall(r"<t[dh].*?</t[dh]>", row)] for row in drawn.split("<tr>")[1:]]
     return {row[0]: row[1:] for row in rows}
-
-
-# ---- what stands on it ----------------------------------------------------------------------------------------------
 
 
 def test_it_says_in_this_order_what_people_ask_first() -> None:
@@ -94,7 +101,7 @@ def test_it_says_in_this_order_what_people_ask_first() -> None:
 
 def test_account_and_deadline_are_read_off_what_is_signed() -> None:
     by_step = {item["step"]: item["payload"] for item in whole()["requests"]}
-    steps = report_of_artefacts(offline_files(), judge).value["steps"]
+    steps = report_of_artefacts(day.offline_files(), judge).value["steps"]
     without = []
     for step in steps:
         message = str(by_step[step["id"]]["message"]).lower()
@@ -116,8 +123,10 @@ def test_what_cannot_be_read_is_not_known_and_never_without_a_deadline() -> None
 
 
 def test_what_was_not_read_is_not_read() -> None:
-    value = report_of_artefacts(online_files(), judge).value
-    times = {entry.hash: entry.at_ms for entry in read_entries(online_files()["online-transcript.jsonl"].splitlines())}
+    value = day.reported().value
+    times = {
+        entry.hash: entry.at_ms for entry in read_entries(day.online_files()["online-transcript.jsonl"].splitlines())
+    }
     outcomes = [step["outcome"] for step in value["steps"]]
     assert outcomes[0]["read_back_at"]["ms"] in times.values()
     assert [each["read_back_at"] for each in outcomes[1:] if each] == [None, None]
@@ -138,7 +147,7 @@ def test_only_what_a_node_of_ones_own_told_is_the_chains_word() -> None:
 
 
 def test_there_is_one_seal_on_it_which_is_the_last() -> None:
-    files = offline_files() | {"offline-transcript.jsonl": sealed(TREASURY)}
+    files = day.offline_files() | {"offline-transcript.jsonl": day.sealed(TREASURY)}
     value = report_of_artefacts(files, judge).value
     (seal,) = value["transcripts"][0]["seals"]
     value["transcripts"][0]["seals"] = [seal | {"head": "e" * 64, "entries": 1}, seal]
@@ -186,13 +195,10 @@ def test_what_was_sent_after_the_seal_is_to_be_looked_at(monkeypatch: pytest.Mon
     assert bool(looked) is (after_ms > 0)
 
 
-# ---- the time line and the answers -----------------------------------------------------------------------------------
-
-
 def test_the_time_line_has_each_time_by_its_record_in_their_order() -> None:
     value = close()
     step, outcome = value["steps"][0], value["steps"][0]["outcome"]
-    sending = next(e for e in read_entries(played()["online-transcript.jsonl"].splitlines()) if e.event == "sending"
+    sending = next(e for e in read_entries(day.played()["online-transcript.jsonl"].splitlines()) if e.event == "sending"
                    and e.data["digest"] == step["signature"]["digest"])  # fmt: skip
     assert outcome["sent_at"]["ms"] == sending.at_ms
     times = [value["prepared_at"], step["signature"]["at"], outcome["sent_at"], outcome["known_at"],
@@ -204,19 +210,15 @@ def test_the_time_line_has_each_time_by_its_record_in_their_order() -> None:
 
 
 def test_of_several_steps_their_number_is_told_and_what_was_perhaps_not_sent_does_not_count() -> None:
-    events = online_events(timeline_bytes())
-    sending = [("sending", {"digest": each}) for each in digests()[:3]]
-    files = online_files() | {"online-transcript.jsonl": chain([*events[:3], *sending, *events[3:]])}
-    value = report_of_artefacts(files, judge).value
+    events = day.online_events(day.timeline_bytes())
+    sending = [("sending", {"digest": each}) for each in day.digests()[:3]]
+    value = day.reported(online=[*events[:3], *sending, *events[3:]]).value
     assert [step["outcome"]["state"] for step in value["steps"][:3]] == ["FILLED", "UNKNOWN", "FAILED"]
     assert [bool(step["outcome"]["sent_at"]) for step in value["steps"][:3]] == [True, False, True]
     told = {stage.split()[0]: stage for stage in time_line(value)}
     assert told["sent"].startswith(f"sent 2 of {STEPS}: 20")
     assert told["confirmed"].startswith(f"confirmed 1 of {STEPS}: 20")
     assert " to " in told["signed"]
-
-
-# ---- labels ---------------------------------------------------------------------------------------------------------
 
 
 def _keys(value: Row) -> set[str]:
@@ -231,16 +233,14 @@ def _keys(value: Row) -> set[str]:
     return keys
 
 
-@pytest.mark.parametrize(
-    "made", [close, lambda: report_of_artefacts(online_files(), judge).value], ids=["close", "everything"]
-)
+@pytest.mark.parametrize("made", [close, lambda: day.reported().value], ids=["close", "everything"])
 def test_no_raw_key_is_shown_without_its_label(made: Any) -> None:
     """A raw key is shown once, below its label, beside the Ledger's screen that has it too."""
     value = made()
     html = report_page(value).decode().partition("<main>")[2]
     html = re.sub(r'<span class="raw">.*?</span>', "", html)
     html = re.sub(r'<div class="screen">.*?</div>', "", html)
-    raw = {key for key in _keys(value) if is_known(key) and label(key) != key and re.search("[A-Z_.]", key)}
+    raw = {key for key in _keys(value) if label(key) not in (key, f'"{key}"') and re.search("[A-Z_.]", key)}
     assert len(raw) > 30
     rest = html.partition("What else was recorded:")[2].partition("<h2>")[0]
     assert not re.findall(r": (?:true|false)?</li>", rest)
@@ -249,22 +249,16 @@ def test_no_raw_key_is_shown_without_its_label(made: Any) -> None:
     assert sorted(words & raw) == []
 
 
-# ---- addresses ------------------------------------------------------------------------------------------------------
-
-
 def test_every_address_is_held_together() -> None:
-    for value in (close(), report_of_artefacts(online_files(), judge).value):
+    for value in (close(), day.reported().value):
         html = report_page(value).decode().partition("<main>")[2]
         outside = re.sub(r'<span class="address">(<span>|</span>|<wbr>|\w)*</span>', "", html)
         assert html.count('<span class="address">') > 10
         assert ADDRESS.findall(outside) == []
 
 
-# ---- what people sign ----------------------------------------------------------------------------------------------
-
-
 def test_the_page_that_people_sign_has_the_reports_own_fingerprint_in_hex_and_words() -> None:
-    made = report_of_artefacts(played(), judge)
+    made = report_of_artefacts(day.played(), judge)
     told = first_page(made.value)
     mark = hashlib.sha256(made.json).hexdigest()
     assert f"this report {grouped(mark)}" in told
@@ -289,3 +283,82 @@ def test_a_leaf_is_called_by_its_kind_and_never_by_the_name_that_the_venue_gives
     assert (said == '"_t.tp"') is (kind == "raw")
     assert ("take profit" in said) is (kind == "takeProfit")
     assert said.strip('"') not in LEAF_KINDS or said in ("nonce", "leverage", "delegate", "spender", "referee", "price")
+
+
+def beside(pages: list[list[str]], *names: str) -> list[tuple[list[list[str]], list[str]]]:
+    fields: list[Row] = [{"field": name} for name in names]
+    return [(screens, [row["field"] for row in rows]) for screens, rows in screens_of_fields(pages, fields)]
+
+
+def test_every_screen_of_a_nano_stands_beside_its_field() -> None:
+    step = report_of_artefacts(DELEGATE, judge).value["steps"][0]
+    assert step["device"]["model"] == "nanosp"
+    first, *rest = screens_of_fields(step["device"]["pages"], step["request"]["decided"])
+    assert (len(first[0]), first[1]) == (8, [])  # warning, review, two structs, four members of the domain
+    told = [([screen[0] for screen in screens], [row["field"] for row in rows]) for screens, rows in rest]
+    assert told == [
+        (["trader"], ["trader"]),
+        (["delegate"], ["delegate"]),
+        (["expiry"], ["expiry"]),
+        (["deadline"], ["deadline"]),
+        ([f"tnc ({number}/6)" for number in range(1, 7)], ["tnc"]),
+        (["nonce (1/2)", "nonce (2/2)", "Sign message"], ["nonce"]),
+    ]
+
+
+def test_a_value_cannot_take_the_place_of_a_button() -> None:
+    value = ["tnc (1/1)", "Reject", "2 of 7"]
+    assert without_buttons([value, ["tnc", *PAUSE], ["Sign message"]]) == [value, ["tnc", *PAUSE], ["Sign message"]]
+    touch = [
+        ["Review typed message", "Swipe to review", "Reject", "1 of 3"],
+        ["tnc", "Skip", "Swipe to review", "Reject", "2 of 3", "Hold to sign", "Reject", "2 of 3"],
+        ["Sign typed message?", "Reject", "3 of 3", "Hold to sign"],
+    ]
+    assert without_buttons(touch) == [
+        ["Review typed message"],
+        ["tnc", "Skip", "Swipe to review", "Reject", "2 of 3", "Hold to sign"],
+        ["Sign typed message?"],
+    ]
+
+
+def test_no_field_is_lost_whatever_the_pages_say() -> None:
+    assert beside([], "a", "b") == [([], []), ([], ["a"]), ([], ["b"])]
+    assert beside([["x"]], "a", "b") == [([["x"]], []), ([], ["a"]), ([], ["b"])]
+    assert beside([["x"], ["b"], ["a"]], "a", "b") == [([["x"]], []), ([["b"], ["a"]], ["a", "b"])]
+    assert beside([["pairIndex"]], "_t.trader", "_t.pairIndex", "_t.open") == [
+        ([], []),
+        ([["pairIndex"]], ["_t.trader", "_t.pairIndex"]),
+        ([], ["_t.open"]),
+    ]
+
+
+@pytest.mark.parametrize("path", PLANS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_all_that_the_screen_tells_stands_on_it(path: Path) -> None:
+    """Word for word, but for the raw names of fields, which have their labels, and for what the layout adds."""
+    plan = parse_plan(path.read_bytes())
+    told = page_text(plan_page(plan))
+    names = {name for step in plan.steps.values() for name in step.values}
+    layout = """ceremony on deployment roles: witness: limits for the builder's choices: signer signed by step device shows
+        as delegate of plan fingerprint hex and""".split()
+    layout += map(str, range(1, 25))
+    for word in " ".join(plan_lines(plan)).split():
+        bare = word.strip(':,;()"')
+        assert bare in told or word in layout or bare in names, word
+    for step in plan.steps.values():
+        assert f"({step.id}, {step.action.name})" in told
+        for name, value in step.values.items():
+            assert label(name) in told
+            assert " ".join(value.text.split()) in told
+
+
+def test_a_hostile_title_is_text() -> None:
+    text = PLAN_TEXTS["requests"]
+    title = re.search(r'(?m)^title = "(.*)"$', text)
+    assert title
+    hostile = day.HOSTILE.replace('"', "")
+    page = plan_page(parse_plan(text.replace(title[1], hostile).encode()))
+    html = page.decode()
+    assert "<script" not in html
+    assert "<img" not in html
+    assert " ".join(hostile.split()) in page_text(page)
+    assert {character for character in html if not character.isprintable()} == {"\n"}

@@ -36,17 +36,6 @@ def a_milliard_frames() -> Iterator[str]:
         yield part(number, 10**9, 100 * 10**9 if number % 2 else 10**9, bytes(100 if number % 2 else 1))
 
 
-def lengths_that_disagree() -> Iterator[str]:
-    for number in range(1, 1001):
-        yield part(number, 4096, number, bytes(100))
-        yield part(number, 10, (1 << 32) - 1, bytes(1 + number))
-
-
-def foreign_frames() -> Iterator[str]:
-    for number in range(10_000):
-        yield f"https://example.org/{number}/" + "x" * 4000
-
-
 def frames_of_ten_thousand_messages() -> Iterator[str]:
     for number in range(10_000):
         yield part(5000 + number, 4000, 4000 * 100, bytes([number % 251]) * 100, checksum=number)
@@ -64,15 +53,6 @@ def random_parts() -> Iterator[str]:
     for _ in range(20_000):
         numbers = chance.randrange(1, 1 << chance.randrange(1, 33)), chance.randrange(1, 1 << chance.randrange(1, 33))
         yield part_text(Part("bytes", *numbers, chance.randbytes(chance.randrange(1, 60))))
-
-
-def frames_changed_by_a_letter() -> Iterator[str]:
-    chance = random.Random(9)
-    texts = frames("bytes", chance.randbytes(3000), fragment_bytes=100)
-    yield next(texts)  # the type is under no checksum: a wrong one at first would begin another message
-    for text in islice(texts, 2000):
-        place = chance.randrange(len(text))
-        yield text[:place] + chance.choice(LETTERS) + text[place + 1 :]
 
 
 def texts_without_end() -> Iterator[str]:
@@ -94,8 +74,8 @@ def the_longest_message() -> Iterator[str]:
 
 
 FRAMES = (
-    a_milliard_frames, lengths_that_disagree, foreign_frames, frames_of_ten_thousand_messages, random_texts, random_parts,
-    frames_changed_by_a_letter, texts_without_end, the_densest_parts, the_longest_message,
+    a_milliard_frames, frames_of_ten_thousand_messages, random_texts, random_parts, texts_without_end, the_densest_parts,
+    the_longest_message,
 )  # fmt: skip
 
 
@@ -125,12 +105,6 @@ def empty_lists() -> Iterator[bytes]:
     yield from document_with("list", cbor_head(0x80, count) + b"\x80" * count)
 
 
-def empty_maps() -> Iterator[bytes]:
-    count = MAX_INFLATED // 6 - 100
-    members = b"".join(b"\x64%04x\xa0" % at for at in range(1 << 16))
-    yield from document_with("list", cbor_head(0x80, count // (1 << 16)) + (cbor_head(0xA0, 1 << 16) + members) * 10)
-
-
 def lists_in_lists() -> Iterator[bytes]:
     yield from document_with("list", b"\x81" * (MAX_INFLATED - 100) + b"\x00")
 
@@ -140,27 +114,13 @@ def as_many_items_as_allowed() -> Iterator[bytes]:
     yield from document_with("list", cbor_head(0x80, count) + b"\xa0" * count)
 
 
-def a_wide_text() -> Iterator[bytes]:
-    """One character that makes Python keep four bytes for each of the others."""
-    text = "\U0001f600".encode() + b"x" * (MAX_INFLATED - 100)
-    yield from document_with("text", cbor_head(0x60, len(text)) + text)
-
-
 def texts_that_grow_as_json() -> Iterator[bytes]:
     """Each of these characters takes six in JSON."""
     text = b"\x01" * (MAX_INFLATED - 100)
     yield from document_with("text", cbor_head(0x60, len(text)) + text)
 
 
-ENVELOPES = (
-    two_hundred_mib,
-    empty_lists,
-    empty_maps,
-    lists_in_lists,
-    as_many_items_as_allowed,
-    a_wide_text,
-    texts_that_grow_as_json,
-)
+ENVELOPES = (two_hundred_mib, empty_lists, lists_in_lists, as_many_items_as_allowed, texts_that_grow_as_json)
 
 
 def allow_no_more() -> None:

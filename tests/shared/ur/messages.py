@@ -15,18 +15,13 @@ VECTORS = Path(__file__).resolve().parents[2] / "vectors" / "ur"
 
 @cache
 def vectors(name: str) -> Any:
-    """The values of a vector file."""
     return json.loads((VECTORS / f"{name}.json").read_text())
-
-
-def next_bytes(random: Xoshiro256, count: int) -> bytes:
-    """The next bytes of a generator, as the reference implementation's tests draw them."""
-    return bytes(random.next_int(0, 255) for _ in range(count))
 
 
 def message(count: int, seed: str = "Wolf") -> bytes:
     """The message that the reference implementation's tests send."""
-    return next_bytes(Xoshiro256(seed.encode()), count)
+    random = Xoshiro256(seed.encode())
+    return bytes(random.next_int(0, 255) for _ in range(count))
 
 
 def bytes_payload(count: int, seed: str = "Wolf") -> bytes:

@@ -3,11 +3,6 @@ const { UR, UREncoder, URDecoder } = require("@ngraveio/bc-ur");
 const eth = require("@keystonehq/bc-ur-registry-eth");
 
 const hex = (text) => Buffer.from(text, "hex");
-const path = (text, fingerprint) =>
-  new eth.CryptoKeypath(
-    text.split("/").slice(1).map((step) => new eth.PathComponent({ index: parseInt(step), hardened: step.endsWith("'") })),
-    hex(fingerprint),
-  );
 const said = (value) => (value === undefined ? null : Buffer.isBuffer(value) ? value.toString("hex") : value);
 
 const answers = {
@@ -23,10 +18,6 @@ const answers = {
     const ur = decoder.resultUR();
     return { taken, type: ur.type, cbor: ur.cbor.toString("hex") };
   },
-  write_request(r) {
-    const args = [hex(r.sign_data), r.data_type, r.path, r.source_fingerprint, r.request_id, r.chain_id, r.address, r.origin];
-    return eth.EthSignRequest.constructETHRequest(...args).toCBOR().toString("hex");
-  },
   read_request({ cbor }) {
     const r = eth.EthSignRequest.fromCBOR(hex(cbor));
     return {
@@ -37,18 +28,6 @@ const answers = {
   },
   write_signature({ signature, request_id, origin }) {
     return new eth.ETHSignature(hex(signature), hex(request_id), origin).toCBOR().toString("hex");
-  },
-  read_signature({ cbor }) {
-    const s = eth.ETHSignature.fromCBOR(hex(cbor));
-    return { signature: said(s.getSignature()), request_id: said(s.getRequestId()), origin: said(s.getOrigin()) };
-  },
-  write_key(k) {
-    const origin = path(k.origin, k.source_fingerprint);
-    const children = new eth.CryptoKeypath([new eth.PathComponent({ hardened: false }), new eth.PathComponent({ hardened: false })]);
-    return new eth.CryptoHDKey({
-      isMaster: false, key: hex(k.key), chainCode: hex(k.chain_code), origin, children,
-      parentFingerprint: hex(k.parent_fingerprint), name: k.name, note: k.note,
-    }).toCBOR().toString("hex");
   },
   read_key({ cbor }) {
     const k = eth.CryptoHDKey.fromCBOR(hex(cbor));

@@ -19,15 +19,14 @@ from airlock_shared.ur.fountain import frame_count
 from airlock_shared.wire.cbor import Tagged, read, write
 from airlock_shared.wire.strict_json import fingerprint, parse_json, to_cbor
 from draws import repeatable
+from shared.strategies import json_values
 
 VECTORS = Path(__file__).resolve().parents[2] / "vectors"
-GOOD = sorted(
-    [
-        *VECTORS.glob("requests/good/*.json"),
-        *VECTORS.glob("signatures/good/*.json"),
-        *VECTORS.glob("transactions/good/*"),
-    ]
-)
+GOOD = [
+    path
+    for folder in ("requests", "signatures", "transactions")
+    for path in sorted(VECTORS.glob(f"{folder}/good/*.json"))
+]
 CEREMONY = "2026-12-delegates"
 DOCUMENT = {"format": "airlock/requests@1", "header": {"ceremony": CEREMONY, "count": 0}, "requests": []}
 
@@ -63,39 +62,25 @@ def test_a_document_comes_back_with_its_kind_ceremony_and_fingerprint(path: Path
     assert envelope.fingerprint == fingerprint(document) == fingerprint(parse_json(envelope.document_json))
 
 
-def test_a_stream_made_with_another_dictionary_is_refused() -> None:
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15, zdict=dictionary()[:-7])
-    stream = packer.compress(to_cbor([CEREMONY, DOCUMENT])) + packer.flush()
-    with pytest.raises(DocumentError, match=r"QR-CBOR|QR-INFLATE|QR-ENVELOPE|DOC-CBOR|QR-FINGERPRINT"):
-        unwrap(payload(stream=stream))
-
-
 BAD_ENVELOPES = {
     "not bytes": (write("text"), "QR-ENVELOPE"),
     "a list": (write([1, bytes(32), b""]), "QR-CBOR"),
     "not CBOR within": (write(b"\xff"), "QR-CBOR"),
-    "nothing within": (write(b""), "QR-CBOR"),
     "a map within": (write(write({1: 2})), "QR-ENVELOPE"),
     "two members": (write(write([1, bytes(32)])), "QR-ENVELOPE"),
     "four members": (write(write([1, bytes(32), b"", 0])), "QR-CBOR"),
     "true as version": (payload(version=True), "QR-ENVELOPE"),
     "version 2": (payload(version=2), "QR-ENVELOPE"),
-    "version 0": (payload(version=0), "QR-ENVELOPE"),
     "a text as fingerprint": (payload(claimed=fingerprint(DOCUMENT)), "QR-ENVELOPE"),
     "another fingerprint": (payload(claimed=bytes(32)), "QR-FINGERPRINT"),
-    "half a fingerprint": (payload(claimed=bytes.fromhex(fingerprint(DOCUMENT))[:16]), "QR-FINGERPRINT"),
-    "no fingerprint": (payload(claimed=b""), "QR-FINGERPRINT"),
     "another document": (payload(content=to_cbor([CEREMONY, DOCUMENT | {"requests": [1]}])), "QR-FINGERPRINT"),
-    "no deflate stream": (payload(stream=b"\xff" * 40), "QR-INFLATE"),
     "nothing to inflate": (payload(stream=b""), "QR-INFLATE"),
     "a stream cut short": (payload(stream=deflated(to_cbor([CEREMONY, DOCUMENT]))[:-3]), "QR-INFLATE"),
     "a stream with more behind it": (payload(stream=deflated(to_cbor([CEREMONY, DOCUMENT])) + b"x"), "QR-INFLATE"),
-    "a zlib header": (payload(stream=zlib.compress(to_cbor([CEREMONY, DOCUMENT]))), "QR-INFLATE"),
     "beyond the cap by a byte": (payload(content=bytes(MAX_INFLATED + 1)), "QR-INFLATE"),
     "content that is no CBOR": (payload(content=b"\xff"), "QR-CBOR"),
     "content that goes on": (payload(content=to_cbor([CEREMONY, DOCUMENT]) + b"\0"), "QR-CBOR"),
     "a document alone": (payload(content=to_cbor(DOCUMENT)), "QR-ENVELOPE"),
-    "three members in it": (payload(content=to_cbor([CEREMONY, DOCUMENT, None])), "QR-ENVELOPE"),
     "a number in a long form": (payload(content=write([CEREMONY, DOCUMENT])[:-1] + b"\x98\x00"), "DOC-CBOR"),
     "names out of order": (payload(content=write([CEREMONY, dict(reversed(DOCUMENT.items()))])), "DOC-CBOR"),
     "bytes in the document": (payload(content=write([CEREMONY, DOCUMENT | {"requests": b"x"}])), "DOC-CBOR"),
@@ -118,12 +103,10 @@ def test_an_envelope_that_is_not_right_is_refused(cbor: bytes, refusal: str) -> 
 BAD_CONTENTS: dict[str, tuple[Any, Any]] = {
     "a document that is a list": (CEREMONY, []),
     "a document without a format": (CEREMONY, {"header": {}}),
-    "a format that is a number": (CEREMONY, {"format": 1}),
     "a format of another program": (CEREMONY, {"format": "other/thing@1"}),
     "a ceremony that is a number": (7, DOCUMENT),
     "a ceremony that is no name": ("../evil", DOCUMENT),
     "a ceremony with a line break": (CEREMONY + "\n", DOCUMENT),
-    "an empty ceremony": ("", DOCUMENT),
     "another ceremony than the document's": ("2027-01-other", DOCUMENT),
 }
 
@@ -139,7 +122,7 @@ def test_contents_that_are_not_right_are_refused_on_both_sides(ceremony: Any, do
 
 @pytest.mark.parametrize(
     ("text", "refusal"),
-    [("", "DOC-JSON"), ("{", "DOC-JSON"), ('{"format": 1, "format": 2}', "DOC-DUPLICATE"), ("\x00", "DOC-JSON")],
+    [("", "DOC-JSON"), ("{", "DOC-JSON"), ('{"format": 1, "format": 2}', "DOC-DUPLICATE")],
 )
 def test_a_text_that_is_no_document_is_not_wrapped(text: str, refusal: str) -> None:
     with pytest.raises(DocumentError, match=refusal):
@@ -153,19 +136,8 @@ def test_a_document_too_long_for_codes_is_not_wrapped() -> None:
     assert caught.value.do == "take it by file"
 
 
-JSON_VALUES = st.recursive(
-    st.one_of(
-        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text("aé𝄞")
-    ),
-    lambda values: st.one_of(
-        st.lists(values, max_size=4), st.dictionaries(st.text("ab", max_size=3), values, max_size=4)
-    ),
-    max_leaves=15,
-)
-
-
 @repeatable
-@given(JSON_VALUES)
+@given(json_values())
 def test_any_document_comes_back(value: Any) -> None:
     document = {"format": "airlock/anything@1", "value": value}
     envelope = unwrap(wrap(json.dumps(document).encode(), ceremony="any"))
@@ -188,16 +160,6 @@ def test_any_changed_byte_is_noticed_or_changes_nothing(place: int, change: int)
         assert unwrap(bytes(changed)) == unwrap(payload())
 
 
-def test_an_envelope_made_by_hand_is_read() -> None:
-    assert unwrap(payload()) == ("airlock/requests@1", CEREMONY, fingerprint(DOCUMENT), unwrap(payload())[3])
-
-
-@pytest.mark.parametrize("path", [path for path in GOOD if "requests" in path.parts], ids=lambda path: path.stem)
-def test_one_intent_takes_at_most_two_frames(path: Path) -> None:
-    document = read_document(path)
-    assert frame_count(wrap(json.dumps(document).encode(), ceremony=ceremony_of(document)), VERSION_20) <= 2
-
-
 def test_the_dictionary_changes_with_the_version_alone() -> None:
     assert (ENVELOPE_VERSION, hashlib.sha256(dictionary()).hexdigest()) == (
         1,
@@ -209,23 +171,15 @@ def test_a_stream_made_without_the_dictionary_is_read_too() -> None:
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     stream = packer.compress(to_cbor([CEREMONY, DOCUMENT])) + packer.flush()
     assert unwrap(payload(stream=stream)) == unwrap(payload())
+    assert unwrap(payload())[:3] == ("airlock/requests@1", CEREMONY, fingerprint(DOCUMENT))
 
 
-@pytest.mark.parametrize("nonce", range(20))
-def test_an_intent_with_a_long_nonce_takes_at_most_two_frames(nonce: int) -> None:
-    document = many("requests/good/open.json", 1, unlike=lambda item, at: another_intent(item, at + nonce))
-    assert frame_count(wrap(document, ceremony=ceremony_of(json.loads(document))), VERSION_20) <= 2
-
-
-@pytest.mark.parametrize(("count", "most"), [(1, 1), (50, 14)])
-def test_signatures_take_few_frames(count: int, most: int) -> None:
-    document = many("signatures/good/every-struct.json", count, unlike=another_signature)
-    assert frame_count(wrap(document, ceremony=ceremony_of(json.loads(document))), VERSION_20) <= most
-
-
-def test_fifty_intents_take_at_most_forty_frames() -> None:
-    document = many("requests/good/open.json", 50, unlike=another_intent)
-    assert frame_count(wrap(document, ceremony=ceremony_of(json.loads(document))), VERSION_20) <= 40
+@pytest.mark.parametrize(("count", "intents", "signatures"), [(1, 2, 1), (50, 40, 14)])
+def test_documents_take_few_frames(count: int, intents: int, signatures: int) -> None:
+    asked = many("requests/good/open.json", count, unlike=another_intent)
+    answered = many("signatures/good/every-struct.json", count, unlike=another_signature)
+    for document, most in ((asked, intents), (answered, signatures)):
+        assert frame_count(wrap(document, ceremony=ceremony_of(json.loads(document))), VERSION_20) <= most
 
 
 def test_a_document_of_too_many_items_is_not_wrapped() -> None:
