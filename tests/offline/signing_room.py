@@ -25,8 +25,7 @@ from airlock_shared.host.files import MachineProbes
 from airlock_shared.host.machine import library_lines
 from airlock_shared.units import utc_text
 from airlock_software_ledger.app import SoftwareLedger
-from offline.opinions import SameProcess
-from offline.test_signing import SEED
+from offline.test_signing import SEED, SameProcess
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, good, patched, to_bytes
 

@@ -220,7 +220,7 @@ def test_a_step_that_replaces_a_signature_is_reviewed_by_itself() -> None:
     assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 7)], [f"desk-{n:03}" for n in range(8, 14)]]
 
 
-def called(otherwise: Callable[[Field], Field], **other: str) -> list[Group]:
+def called(otherwise: Callable[[Field], Field], **other: Any) -> list[Group]:
     items = []
     for item in examine(*world(steps())):
         if isinstance(case := item.case, IntentCase):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -16,13 +17,14 @@ from airlock_offline.signing.review import (
 )
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.text.safe import WIDTH, columns
+from airlock_shared.text.safe import WIDTH, columns, is_visible
 from offline.signing_world import FOLDERS, document
 from shared.make_payloads import seal
 from shared.world import STEPS, examined, good, good_challenges, plan, request_of, situation
 
 OURS = ("DECIDED BY THE PLAN", "CHECKS: 37 passed, 0 refused", "Signed.", "  signer              0x00", "=" * WIDTH)
 STRANGER = "0x" + "ab" * 20
+HOSTILE = "\x1b[2J\u202e\u200b\u200b\nDECIDED BY THE PLAN"
 
 
 def _review(made: dict[str, Any], folder: str = "requests") -> list[str]:
@@ -43,16 +45,15 @@ def _saying(step: str, folder: str, **said: Any) -> dict[str, Any]:
 FLOODS: dict[str, Any] = {
     "20,000 members": {str(n): 1 for n in range(20_000)},
     "thousands of our own lines": {f"{name} {n}": name for n in range(600) for name in OURS[:5]},
-    "our own lines": {name: name for name in OURS},
     "long names": {"x" * 5000 + str(n): 1 for n in range(30)},
     "one long text": {"note": "y" * 60_000},
-    "letters of two bytes": {str(n): "\u0436" * 60 for n in range(100)},
     "letters of four bytes": {str(n): "\U00020000" * 30 for n in range(100)},
     "escapes": {str(n): "\U0010ffff" * 400 for n in range(100)},
     "a long word and breaks": {"note": "z " * 500 + "\n".join(OURS)},
     "a list": [list(OURS)] * 500,
     "a text in place of an object": " ".join(OURS) * 50,
     "nothing of ours": {"a": 1, "b": {"c": [None, True]}},
+    "what acts on a terminal": {HOSTILE: [HOSTILE, {HOSTILE: HOSTILE}]},
 }
 
 
@@ -72,8 +73,9 @@ def test_what_the_builder_says_is_bounded_and_marked(said: Any, refused: bool) -
     ours = [line for line in lines if not line.startswith(BUILDER_MARK)]
     ours.remove("THE BUILDER SAYS (not signed, decides nothing)")
     ours.remove("")
-    told = [line for line in ours if line not in silent]
+    told = list((Counter(ours) - Counter(silent)).elements())
     assert all(line.startswith(("WARNING: what the builder says: ", "  ")) or not line for line in told)
+    assert all(map(is_visible, "".join(lines)))
     assert len(told) <= 20
     assert not any(line.startswith(BUILDER_MARK) for line in silent)
 
