@@ -98,31 +98,26 @@ def test_the_child_answers_nothing_to_what_is_not_one_document(given: bytes) -> 
     assert (out, child.returncode != 0) == (b"", True)
 
 
-# ---- what it is given ---------------------------------------------------------------------------------------------
+def begin_child(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> subprocess.Popen[bytes]:
+    """Begin a child, as the second opinion is begun, that runs this script as its module."""
+    (folder / "probe_child.py").write_text(f"import os, sys, time\ndef main():\n    {script}\n")
+    monkeypatch.syspath_prepend(str(folder))
+    return child_process.start_child("probe_child")
 
 
-def in_a_child(script: str, tmp_path: Path) -> str:
-    """Return what a child says that runs this script as its module, started as the second opinion is."""
-    (tmp_path / "probe_child.py").write_text(f"import os, sys\ndef main():\n    {script}\n")
-    sys.path.insert(0, str(tmp_path))
-    try:
-        out, _ = child_process.start_child("probe_child").communicate(b"", timeout=60)
-    finally:
-        sys.path.remove(str(tmp_path))
-    return out.decode().strip()
-
-
-def test_a_child_has_no_environment_no_terminal_and_no_descriptor_but_its_pipes(tmp_path: Path) -> None:
+def test_a_child_has_no_environment_no_terminal_and_no_descriptor_but_its_pipes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept = os.open("/dev/null", os.O_RDONLY)
     os.set_inheritable(kept, True)
-    os.environ["AIRLOCK_SECRET"] = "x"
-    try:
-        said = in_a_child("print('AIRLOCK_SECRET' in os.environ, os.getsid(0) == os.getpid(), "
-                          f"os.path.exists('/proc/self/fd/{kept}'), os.getcwd())", tmp_path)  # fmt: skip
-    finally:
-        del os.environ["AIRLOCK_SECRET"]
-        os.close(kept)
-    assert said == "False True False /"
+    monkeypatch.setenv("AIRLOCK_SECRET", "x")
+    script = (
+        "print('AIRLOCK_SECRET' in os.environ, os.getsid(0) == os.getpid(), "
+        f"os.path.exists('/proc/self/fd/{kept}'), os.getcwd())"
+    )
+    said, _ = begin_child(script, tmp_path, monkeypatch).communicate(b"", timeout=60)
+    os.close(kept)
+    assert said.decode() == "False True False /\n"
 
 
 def test_the_child_confines_itself_before_it_loads_a_library_of_others() -> None:
@@ -146,9 +141,6 @@ def test_the_child_confines_itself_before_it_loads_a_library_of_others() -> None
     assert ended.returncode != -signal.SIGSYS
 
 
-# ---- how it ends --------------------------------------------------------------------------------------------------
-
-
 def is_there(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -163,15 +155,10 @@ def is_gone(pid: int) -> bool:
     return not is_there(pid)
 
 
-def write_probe(folder: Path, script: str) -> None:
-    (folder / "probe_child.py").write_text(f"import os, sys, time\ndef main():\n    {script}\n")
-
-
 def test_what_a_child_has_started_is_ended_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a kernel without the filter: there it could start something."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-    write_probe(tmp_path, "pid = os.fork() or time.sleep(600); print(pid, flush=True); time.sleep(600)")
-    child = child_process.start_child("probe_child")
+    script = "pid = os.fork() or time.sleep(600); print(pid, flush=True); time.sleep(600)"
+    child = begin_child(script, tmp_path, monkeypatch)
     assert child.stdout is not None
     started = int(child.stdout.readline())
     assert is_there(started)
@@ -181,9 +168,11 @@ def test_what_a_child_has_started_is_ended_with_it(tmp_path: Path, monkeypatch: 
 
 
 def test_a_child_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
-    write_probe(tmp_path, "print(os.getpid(), flush=True); time.sleep(600)")
+    (tmp_path / "probe_child.py").write_text(
+        "import os, time\ndef main(): print(os.getpid(), flush=True); time.sleep(600)\n"
+    )
     script = (
-        "import sys, time\n"
+        "import time\n"
         "from airlock_offline import child_process\n"
         "child = child_process.start_child('probe_child')\n"
         "print(child.stdout.readline().decode(), flush=True); time.sleep(600)"

@@ -50,9 +50,7 @@ def test_a_seal_by_the_ledger_holds(events: tuple[str, ...]) -> None:
         ({"ceremony": "other"}, "another key"),
         ({"address": "0x3eE3ae6EE4aFdA2CCe410EAb1365664FfBAD2b45"}, "another key"),
         ({"signature": "0x" + "11" * 65}, "belongs to no key"),
-        ({"signature": "0x" + "00" * 65}, "belongs to no key"),
         ({"signature": "0x12"}, "belongs to no key"),
-        ({"signature": "zz"}, "belongs to no key"),
         ({"signature": 5}, "members"),
         ({"more": 1}, "members"),
     ],
@@ -77,9 +75,6 @@ def test_the_ledger_shows_the_sealed_head_whole() -> None:
     open_app(ledger).sign_personal_message(PATH, seal.text())
     text = "".join(line for page in shown[1:-1] for line in page[1:])
     assert seal.head in text.replace(" ", "")
-
-
-# ---- a seal over a transcript that went on meanwhile -----------------------------------------------------------------
 
 
 def test_a_seal_after_another_entry_is_refused_whatever_is_said_of_it() -> None:

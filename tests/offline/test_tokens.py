@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from airlock_offline.ledger.device_errors import SettingOff, TokenRefused, WrongAnswer
-from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_shared.documents.ledger_metadata import TokenMetadata, read_token_metadata
 from airlock_shared.ethereum.signatures import keccak256
-from offline.recordings import SIGNER, recovered
+from offline.recordings import SIGNER, answering, recovered
 from offline.test_message_filters import Desk
 from shared.token_records import MAINNET_USDC, USDC_RECORD
 
@@ -99,12 +98,5 @@ def test_a_record_with_one_other_bit_is_refused(at: int) -> None:
 
 
 def test_an_answer_that_is_no_place_is_named() -> None:
-    class Silent:
-        def exchange(self, _apdu: bytes, *, person: bool) -> tuple[bytes, int]:
-            return b"", 0x9000
-
-        def close(self) -> None:
-            pass
-
     with pytest.raises(WrongAnswer, match="0 bytes instead of 1"):
-        EthereumApp(Silent()).provide_token(USDC)
+        answering(b"").provide_token(USDC)

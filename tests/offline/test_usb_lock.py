@@ -45,7 +45,7 @@ def test_the_program_that_holds_the_device_is_named(root: Path) -> None:
     port = port_of(HIDRAW, root)
     assert port is not None
     assert holders(port, root) == ["browser (process 4711)"]
-    (root / "proc/4711/fd/5").unlink()
+    (root / "proc/4711").rename(root / f"proc/{os.getpid()}")  # this process does not hold it from itself
     assert holders(port, root) == []
 
 
@@ -97,24 +97,13 @@ def test_a_lock_is_exclusive_per_device_and_is_not_taken_through_a_link(tmp_path
 
 def test_a_path_of_hidraw_is_a_device_file_with_its_number_on_the_bus(root: Path) -> None:
     assert port_of(HIDRAW, root) == UsbPort(root / "dev/hidraw3", "1-7")
-
-
-def test_plugged_in_again_it_has_another_number(root: Path) -> None:
-    before = port_of(HIDRAW, root)
-    (root / "sys/bus/usb/devices/1-2.3/devnum").write_text("8\n")
-    assert port_of(HIDRAW, root) != before
+    (root / "sys/bus/usb/devices/1-2.3/devnum").write_text("8\n")  # it was plugged in again
+    assert port_of(HIDRAW, root) == UsbPort(root / "dev/hidraw3", "1-8")
 
 
 @pytest.mark.parametrize("path", ["1-9:1.0", "/dev/hidraw9", "IOService:/AppleARM", "", "../../etc/passwd:1.0"])
 def test_what_is_gone_or_not_linux_has_no_port(root: Path, path: str) -> None:
     assert port_of(path, root) is None
-
-
-def test_this_process_does_not_hold_the_device_from_itself(root: Path) -> None:
-    (root / "proc/4711").rename(root / f"proc/{os.getpid()}")
-    port = port_of(HIDRAW, root)
-    assert port is not None
-    assert holders(port, root) == []
 
 
 def test_a_device_file_that_is_not_there_may_not_be_opened(tmp_path: Path) -> None:
