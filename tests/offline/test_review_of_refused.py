@@ -20,17 +20,26 @@ from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.text.safe import WIDTH, columns, is_visible
 from offline.signing_world import FOLDERS, document
 from shared.make_payloads import seal
-from shared.world import STEPS, examined, good, good_challenges, plan, request_of, situation
+from shared.world import examined, good, good_challenges, plan, request_of, situation
 
 OURS = ("DECIDED BY THE PLAN", "CHECKS: 37 passed, 0 refused", "Signed.", "  signer              0x00", "=" * WIDTH)
 STRANGER = "0x" + "ab" * 20
 HOSTILE = "\x1b[2J\u202e\u200b\u200b\nDECIDED BY THE PLAN"
 
 
-def _review(made: dict[str, Any], folder: str = "requests") -> list[str]:
+def _parts(made: dict[str, Any], folder: str) -> list[list[str]]:
+    """Return the review of a document's item: its sections, and at last its verdicts."""
     known = Known(used=UsedNonces(), proofs={challenge.sha256() for challenge in good_challenges(folder)})
     item = examined(request_of(made), situation(folder), known=known)
-    return list(section_lines([*review_sections(item, 1, 1), list(verdict_lines(item.verdicts))]))
+    return [*review_sections(item, 1, 1), list(verdict_lines(item.verdicts))]
+
+
+def _review(made: dict[str, Any], folder: str = "requests") -> list[str]:
+    return list(section_lines(_parts(made, folder)))
+
+
+def _sections(made: dict[str, Any], folder: str = "requests") -> dict[str, list[str]]:
+    return {section[0]: section[1:] for section in _parts(made, folder)[:-1] if section}
 
 
 def _saying(step: str, folder: str, **said: Any) -> dict[str, Any]:
@@ -39,7 +48,13 @@ def _saying(step: str, folder: str, **said: Any) -> dict[str, Any]:
     return made
 
 
-# ---- what the builder says ----------------------------------------------------------------------------------------------
+def _with(step: str, **message: str) -> dict[str, Any]:
+    """Return an intent with other values, sealed anew."""
+    made = good(step)
+    payload = made["requests"][0]["payload"]
+    payload["message"].update(message)
+    seal(payload)
+    return made
 
 
 FLOODS: dict[str, Any] = {
@@ -80,25 +95,10 @@ def test_what_the_builder_says_is_bounded_and_marked(said: Any, refused: bool) -
     assert not any(line.startswith(BUILDER_MARK) for line in silent)
 
 
-# ---- what is signed -----------------------------------------------------------------------------------------------------
-
-
-def _with_terms(text: str) -> dict[str, Any]:
-    made = good("desk-key")
-    payload = made["requests"][0]["payload"]
-    payload["message"]["tnc"] = text
-    seal(payload)
-    return made
-
-
-@pytest.mark.parametrize("characters", [1, 500, 20_000])
-def test_a_signed_text_is_never_cut(characters: int) -> None:
-    text = "".join(chr(ord("a") + n % 26) for n in range(characters))
-    lines = _review(_with_terms(text))
-    assert text in "".join(line.strip("· ") for line in lines)
-
-
-# ---- refused items ------------------------------------------------------------------------------------------------------
+def test_a_signed_text_is_never_cut() -> None:
+    for characters in (1, 500, 20_000):
+        text = "".join(chr(ord("a") + n % 26) for n in range(characters))
+        assert text in "".join(line.strip("· ") for line in _review(_with("desk-key", tnc=text)))
 
 
 def _changed(step: str, **members: Any) -> list[str]:
@@ -114,10 +114,7 @@ def test_a_strangers_contract_is_not_called_pinned_and_its_amounts_have_no_unit(
     assert "DECIDED BY THE PLAN" not in text
     assert not [line for line in lines if line.endswith("USDC")]
     assert "RECEIVED, not compared with anything" in lines
-
-
-def test_a_value_of_one_wei_is_shown_as_it_came() -> None:
-    assert any("0 (no native currency is sent)" in line for line in _changed("approve"))
+    assert any("0 (no native currency is sent)" in line for line in honest)
     lines = _changed("approve", value="0x1")
     assert not any("no native currency" in line for line in lines)
     assert "✗ value               0x1, NOT what the plan allows" in lines
@@ -131,19 +128,11 @@ def test_an_unlimited_approval_that_nobody_planned_is_not_said_to_be_planned() -
     assert "NOT WHAT THE PLAN SAYS" in text
 
 
-def _with_message(step: str, **message: str) -> list[str]:
-    made = good(step)
-    payload = made["requests"][0]["payload"]
-    payload["message"].update(message)
-    seal(payload)
-    return _review(made)
-
-
 def test_the_first_lines_of_a_refused_item_say_in_words_what_is_wrong() -> None:
-    lines = _with_message("close", _amount="900000000")
+    lines = _review(_with("close", _amount="900000000"))
     assert lines[2].startswith("REFUSED: it is not signed.")
     assert lines[4] == "✗ amount: the payload says 900 USDC, the plan 250.000001"
-    lines = _with_message("close", _wantedPrice="900000000000000", _deadline="1790000900001")
+    lines = _review(_with("close", _wantedPrice="900000000000000", _deadline="1790000900001"))
     assert lines[4] == "✗ wantedPrice: the payload says 90000 USD, the plan at least 60000, at most"
     assert lines[6].startswith("  came ")
     lines = _changed("approve", to=STRANGER)  # a refusal that is about no value
@@ -152,14 +141,11 @@ def test_the_first_lines_of_a_refused_item_say_in_words_what_is_wrong() -> None:
 
 def test_no_more_than_five_reasons_stand_at_the_beginning_and_none_is_flooded() -> None:
     wrong = {"_amount": "1", "_pairIndex": "7", "_index": "9", "_wantedPrice": "9" * 30, "_trader": STRANGER}
-    lines = _with_message("close", **wrong, _openTimestamp="1789000001")
+    lines = _review(_with("close", **wrong, _openTimestamp="1789000001"))
     reasons = lines[4 : [line.startswith("  came ") for line in lines].index(True)]
     assert sum(" the payload says " in line for line in reasons) == 5
     assert len(reasons) <= 10
-    made = _with_terms("\n".join(OURS) * 100)
-    made["requests"][0]["payload"]["message"]["addUntilTimestamp"] = "1"
-    seal(made["requests"][0]["payload"])
-    assert len(_review(made)) < 120
+    assert len(_review(_with("desk-key", tnc="\n".join(OURS) * 100, addUntilTimestamp="1"))) < 120
 
 
 def test_a_value_is_equal_to_a_value_and_within_bounds() -> None:
@@ -170,31 +156,11 @@ def test_a_value_is_equal_to_a_value_and_within_bounds() -> None:
             assert line.endswith(": within") == line.startswith(("plan at least ", "plan at most ")), line
 
 
-def _is_deadline(member: str) -> bool:
-    return member.strip("_") == "deadline"
-
-
-@pytest.mark.parametrize(
-    "step", [step for step in STEPS if any(map(_is_deadline, good(step)["requests"][0]["payload"]["message"]))]
-)
-def test_a_time_out_of_its_limit_is_not_said_to_keep_it(step: str) -> None:
-    made = good(step)
-    payload = made["requests"][0]["payload"]
-    name = next(filter(_is_deadline, payload["message"]))
-    payload["message"][name] = "1"
-    seal(payload)
-    lines = _review(made)
+@pytest.mark.parametrize(("step", "member"), [("open", "_deadline"), ("desk-key", "deadline")])
+def test_a_time_out_of_its_limit_is_not_said_to_keep_it(step: str, member: str) -> None:
+    lines = _review(_with(step, **{member: "1"}))
     assert any("REFUSED  TIME-" in line for line in lines)
     assert not any(line.endswith(": kept") for line in lines)
-
-
-# ---- marks ----------------------------------------------------------------------------------------------------------
-
-
-def _sections(made: dict[str, Any], folder: str = "requests") -> dict[str, list[str]]:
-    known = Known(used=UsedNonces(), proofs={challenge.sha256() for challenge in good_challenges(folder)})
-    item = examined(request_of(made), situation(folder), known=known)
-    return {section[0]: section[1:] for section in review_sections(item, 1, 1) if section}
 
 
 def _marks(lines: list[str]) -> set[str]:
@@ -218,10 +184,7 @@ def test_every_line_of_what_is_signed_has_the_mark_of_who_decided_it(folder: str
 
 
 def test_the_lines_of_a_value_that_is_not_the_plans_are_marked_and_no_others() -> None:
-    made = good("close")
-    made["requests"][0]["payload"]["message"]["_amount"] = "900000000"
-    seal(made["requests"][0]["payload"])
-    lines = _sections(made)["RECEIVED, beside what the plan decides"]
+    lines = _sections(_with("close", _amount="900000000"))["RECEIVED, beside what the plan decides"]
     assert {line[2:10].strip() or "below" for line in lines if line.startswith("✗")} == {"_amount", "below"}
     assert [line[22:] for line in lines if line.startswith("✗")] == [
         "900 USDC", "raw 900000000", "plan collateralToCloseUsdc 250.000001: NOT WHAT THE PLAN", "SAYS",

@@ -19,7 +19,6 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.cli import review_pages
-from airlock_offline.cli import review_pages as deciding
 from airlock_offline.cli.review_pages import deciding_lines, deciding_rows, terminal_screens
 from airlock_offline.cli.sign import sections_of
 from airlock_offline.signing.review import screen_lines
@@ -33,8 +32,6 @@ from airlock_shared.text.safe import WIDTH, columns, safe
 from e2e.terminal import Terminal
 from offline.signing_world import FOLDERS
 from shared.world import examined, good, good_challenges, plan, request_of, situation
-
-# ---- screens --------------------------------------------------------------------------------------------------------
 
 SECTIONS = [
     ["=" * 80, "STEP 1", "=" * 80],
@@ -53,8 +50,6 @@ def test_every_line_is_on_one_screen_in_its_order_and_no_screen_is_too_high(rows
     if rows > 5:
         assert max(sum(-(-columns(line) // width) for line in screen) for _, screen in screens) < rows
 
-
-# ---- at a terminal --------------------------------------------------------------------------------------------------
 
 CHILD = """
 import json, os, signal, sys, termios, time
@@ -221,8 +216,6 @@ def test_a_terminal_that_was_closed_declines(tmp_path: Path, sections: list[list
     assert json.loads((tmp_path / "ended").read_text())[0] == "Declined"
 
 
-# ---- the page that decides ------------------------------------------------------------------------------------------
-
 FIVE = ["WHAT IS SIGNED", "  what        all of it"]
 QUESTION = "Type Yes to go on, no to stop: "
 
@@ -264,15 +257,11 @@ def test_what_stands_out_is_on_the_page_and_needs_no_opening(
 ) -> None:
     reader = Reader(tmp_path, "page", sections=[*sections, [head, "  what it says"]], five=FIVE)
     _until(reader, QUESTION, 1)
-    assert [
-        line in reader.terminal.shown
-        for line in (head, "  what it says", "type its number: 1 = first, 2 = second, 3 = fourth")
-    ] == [True] * 3
+    for line in (head, "  what it says", "type its number: 1 = first, 2 = second, 3 = fourth"):
+        assert line in reader.terminal.shown
     reader.terminal.press("Yes\n")
     assert reader.ended() == [[], True]
 
-
-# ---- beside the Ledger ----------------------------------------------------------------------------------------------
 
 LIST = ["THE LEDGER WILL SHOW", *(f"{number:>3}  page" for number in range(1, 59)), " 59  \x1b[31mSign\u202e"]
 
@@ -280,10 +269,10 @@ LIST = ["THE LEDGER WILL SHOW", *(f"{number:>3}  page" for number in range(1, 59
 def test_the_ledgers_list_is_turned_while_it_waits(tmp_path: Path) -> None:
     reader = Reader(tmp_path, "ledger", lines=LIST, wait=30)
     came = [reader.keys()]
-    for key in ("\n", "\n", "\n", "b", "x", "\x1b[D", "b"):
+    for key in ("\n", "\n", "\n", "b", "x", "Yes\n", "\x1b[D", "b"):
         reader.terminal.press(key)
         came.append(reader.keys())
-    assert came == [(number, 3) for number in (1, 2, 3, 3, 2, 2, 1, 1)]
+    assert came == [(number, 3) for number in (1, 2, 3, 3, 2, 2, 2, 1, 1)]
     assert all(f"{line}\r\n" in reader.terminal.shown for line in LIST[:-1])
     assert "\x1b" not in reader.terminal.shown.replace("\r\x1b[K", "")  # the row of keys is taken away
     assert "\\u{1b}[31mSign\\u{202e}" in reader.terminal.shown
@@ -291,17 +280,6 @@ def test_the_ledgers_list_is_turned_while_it_waits(tmp_path: Path) -> None:
     (tmp_path / "answer").touch()
     assert reader.ended() == ["(b'signature', 36864)", True]
 
-
-def test_yes_typed_at_the_ledgers_list_is_no_key(tmp_path: Path) -> None:
-    reader = Reader(tmp_path, "ledger", lines=LIST, wait=30)
-    assert reader.keys() == (1, 3)
-    reader.terminal.press("Yes\n")
-    assert reader.keys() == (1, 3)
-    (tmp_path / "answer").touch()
-    assert reader.ended() == ["(b'signature', 36864)", True]
-
-
-# ---- the five lines -------------------------------------------------------------------------------------------------
 
 LABELS = ["what", "how much", "for whom", "until when", "as whom"]
 
@@ -325,7 +303,7 @@ CASES = list(_cases())
 def _five(case: Case) -> dict[str, str]:
     heading, *lines = deciding_lines(deciding_rows(case), {})
     lines = [line for line in lines if "OTHER THAN" not in line]
-    assert heading == deciding.HEADING
+    assert heading == review_pages.HEADING
     assert max(map(columns, lines)) <= WIDTH
     found: dict[str, str] = {}
     for line in lines:
@@ -380,9 +358,6 @@ def test_native_currency_that_goes_with_a_call_is_said_with_how_much() -> None:
     [case] = [case for case in CASES if case.step.id == "approve"]
     sent = case._replace(request=case.request._replace(payload={**case.request.payload, "value": "0x470de4df820000"}))
     assert "; 0.02 of the native currency is sent with it; fee at most " in _five(sent)["how much"]
-
-
-# ---- the page of a case ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.step.id)
@@ -447,14 +422,8 @@ def test_a_screen_stands_alone_but_the_first_which_leaves_what_was_said_before_i
 
 
 def test_colour_stands_beside_the_mark_and_only_there(tmp_path: Path) -> None:
-    lines = [
-        "FIRST",
-        f"{KEPT} kept",
-        f"{NOT_KEPT} not {KEPT} kept",
-        f"{CHOSEN} chosen",
-        f"  {KEPT} imitated",
-        "\x1b[31mx",
-    ]
+    lines = ["FIRST", f"{KEPT} kept", f"{NOT_KEPT} not {KEPT} kept", f"{CHOSEN} chosen"]
+    lines += [f"  {KEPT} imitated", "\x1b[31mx"]
     for colour in (True, False):
         (tmp_path / str(colour)).mkdir()
         reader = Reader(tmp_path / str(colour), "review", sections=[lines], colour=colour)
@@ -493,28 +462,21 @@ def test_where_nobody_has_to_compare_anything_nothing_is_shown(tmp_path: Path, q
     assert "THE LEDGER" not in reader.terminal.shown
 
 
-def test_what_the_device_fails_with_comes_through(tmp_path: Path) -> None:
-    reader = Reader(tmp_path, "ledger", lines=LIST, wait=0.6, fails=True)
+@pytest.mark.parametrize(("fails", "ended"), [(True, "OSError"), (False, "KeyboardInterrupt")])
+def test_what_the_device_fails_with_and_ctrl_c_come_through(tmp_path: Path, fails: bool, ended: str) -> None:
+    reader = Reader(tmp_path, "ledger", lines=LIST, wait=0.6 if fails else 30, fails=fails)
     assert reader.keys() == (1, 3)
-    assert reader.ended() == ["OSError", True]
-
-
-def test_ctrl_c_beside_the_ledger_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
-    reader = Reader(tmp_path, "ledger", lines=LIST, wait=30)
-    assert reader.keys() == (1, 3)
-    os.kill(reader.terminal.pid, signal.SIGINT)
-    assert reader.ended() == ["KeyboardInterrupt", True]
+    if not fails:
+        os.kill(reader.terminal.pid, signal.SIGINT)
+    assert reader.ended() == [ended, True]
 
 
 def test_as_whom_names_the_account_that_a_delegate_signs_for_and_none_where_it_is_its_own() -> None:
     of_delegates = [case for case in CASES if case.step.signer.delegate_of is not None]
-    said = {
-        case.step.id: f"as delegate of {checksum_address(case.step.signer.delegate_of or b'')}"
-        in _five(case)["as whom"]
-        for case in of_delegates
-    }
-    assert {step for step, told in said.items() if not told} == {"keeper-rewards"}  # the desk's own
-    assert said["increase"]
+    for case in of_delegates:
+        named = f"as delegate of {checksum_address(case.step.signer.delegate_of or b'')}"
+        assert (named in _five(case)["as whom"]) == (case.step.id != "keeper-rewards")  # the desk's own
+    assert "increase" in [case.step.id for case in of_delegates]
 
 
 def test_a_page_that_comes_again_is_listed_once() -> None:

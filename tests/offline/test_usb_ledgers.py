@@ -192,7 +192,8 @@ def test_a_ledger_of_another_seed_is_noticed_before_people_read(
     else:
         bus.plug()
     found = looked()
-    assert (type(found), found.check) == (WrongDevice, "SIGNER-DEVICE")
+    assert isinstance(found, WrongDevice)
+    assert found.check == "SIGNER-DEVICE"
 
 
 def test_before_the_signature_no_app_is_opened(bus: UsbBus, quick: list[float]) -> None:
