@@ -48,11 +48,12 @@ def route(name: str, *, destination: str = "000200C0", flags: str = "0001", mask
 
 
 def radio(world: MachineProbes, kind: str, name: str, soft: str = "0", hard: str = "0") -> Path:
-    """Add the switch of a radio and return its folder."""
+    """Add the switch of a radio and return its folder; an empty value is a file that cannot be read."""
     switches = world.root / "sys/class/rfkill"
     folder = next(path for number in itertools.count() if not (path := switches / f"rfkill{number}").exists())
     for part, text in (("type", kind), ("name", name), ("soft", soft), ("hard", hard)):
-        write(folder / part, f"{text}\n")
+        if text:
+            write(folder / part, f"{text}\n")
     return folder
 
 
