@@ -27,16 +27,16 @@ from airlock_shared.units import utc_text
 from airlock_software_ledger.app import SoftwareLedger
 from offline.test_signing import SEED, SameProcess
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
-from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, good, patched, to_bytes
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, good, patched, to_bytes
 
 STEPS = ("open", "take-profit")  # with a deadline, and without one
 PEOPLE = ("signer=Ada Lovelace", "facilitator=Grace Hopper", "witness=Mary Somerville")
 WATCH = utc_text(NOW_MS).replace(" UTC", "Z").replace(" ", "T")
 
 
-def plan_of(step: str) -> str:
+def plan_of(step: str, folder: str = "requests") -> str:
     """Return the vectors' plan with one step alone."""
-    head, *steps = PLAN_TEXT.split("[[steps]]\n")
+    head, *steps = PLAN_TEXTS[folder].split("[[steps]]\n")
     [wanted] = [text for text in steps if f'id = "{step}"\n' in text]
     return f"{head}[[steps]]\n{wanted}"
 

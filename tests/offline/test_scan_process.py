@@ -78,36 +78,23 @@ def test_a_damaged_picture_is_refused_by_its_own_name(tmp_path: Path) -> None:
 GOOD = record(TEXTS, [TEXT])
 
 
-def require_failed(said: bytes) -> None:
+WRONG = {"check": "", "what": "x", "got": "", "expected": "", "do": ""}
+INCOMPLETE = [
+    b"", GOOD, GOOD[:-1], b"T\xff\xff\xff\xff", b"T\0\x10\0\x01", b"X\0\0\0\x02[]", b"T\0\0\0\0", b"T\0\0\0\x02[]" * 3,
+]  # fmt: skip
+STRANGE = [
+    b"T\0\0\0\x02{}", record(TEXTS, [1]), record(TEXTS, ["x" * 8193]), record(TEXTS, [""] * 257), record(TEXTS, "x"),
+    record(TEXTS, [["x"]]), b"T\0\0\0\x02[[", b"T\0\0\x01\x00" + b"[" * 256, b"T\0\0\0\x04[\"\xff]", record(REMARK, 7),
+    record(REMARK, "x" * 8193), record(ERROR, "x"), record(ERROR, {}), record(ERROR, WRONG | {"check": "SIG-SIGNER"}),
+    record(ERROR, WRONG | {"check": 3}), record(ERROR, WRONG | {"what": None}), b"X\0\0\0\x02[]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("said", [*INCOMPLETE, *(strange + END for strange in STRANGE)])
+def test_anything_else_is_a_refusal(said: bytes) -> None:
     with pytest.raises(DocumentError) as caught:
         read(said)
     assert (caught.value.check, caught.value.what) == ("QR-IMAGE", "the process that reads pictures failed")
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        b"", GOOD, GOOD[:-1], b"T\xff\xff\xff\xff", b"T\0\x10\0\x01", b"X\0\0\0\x02[]", b"T\0\0\0\0", b"T\0\0\0\x02[]" * 3,
-    ],
-)  # fmt: skip
-def test_what_is_no_whole_sequence_of_records_is_a_refusal(said: bytes) -> None:
-    require_failed(said)
-
-
-WRONG = {"check": "", "what": "x", "got": "", "expected": "", "do": ""}
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        b"T\0\0\0\x02{}", record(TEXTS, [1]), record(TEXTS, ["x" * 8193]), record(TEXTS, [""] * 257), record(TEXTS, "x"),
-        record(TEXTS, [["x"]]), b"T\0\0\0\x02[[", b"T\0\0\x01\x00" + b"[" * 256, b"T\0\0\0\x04[\"\xff]", record(REMARK, 7),
-        record(REMARK, "x" * 8193), record(ERROR, "x"), record(ERROR, {}), record(ERROR, WRONG | {"check": "SIG-SIGNER"}),
-        record(ERROR, WRONG | {"check": 3}), record(ERROR, WRONG | {"what": None}), b"X\0\0\0\x02[]",
-    ],
-)  # fmt: skip
-def test_anything_else_is_a_refusal(said: bytes) -> None:
-    require_failed(said + END)
 
 
 def test_a_crash_is_a_refusal_after_what_was_read() -> None:

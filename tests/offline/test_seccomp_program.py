@@ -59,16 +59,11 @@ def ask(machine: str, name: str, *arguments: int, **kind: bool) -> int:
 
 
 @pytest.mark.parametrize("machine", NAMES)
-@pytest.mark.parametrize("name", sorted(set(NUMBERS) - {"clone", "clone3", "ioctl", *STARTING}))
-def test_every_listed_call_is_refused(machine: str, name: str) -> None:
-    if NUMBERS[name][ARCHITECTURES[machine].column] != ABSENT:
-        assert ask(machine, name, AF_INET, 1, 0) == REFUSE
-
-
-@pytest.mark.parametrize("machine", NAMES)
-@pytest.mark.parametrize("name", sorted(HARMLESS))
-def test_what_is_not_listed_is_allowed(machine: str, name: str) -> None:
-    assert ask(machine, name) == ALLOW
+def test_every_listed_call_is_refused(machine: str) -> None:
+    for name in set(NUMBERS) - {"clone", "clone3", "ioctl", *STARTING}:
+        if NUMBERS[name][ARCHITECTURES[machine].column] != ABSENT:
+            assert ask(machine, name, AF_INET, 1, 0) == REFUSE, name
+    assert {ask(machine, name) for name in HARMLESS} == {ALLOW}
 
 
 @pytest.mark.parametrize("machine", NAMES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 import uuid
 from functools import cache
 from pathlib import Path
@@ -29,6 +28,7 @@ from airlock_shared.ethereum.signatures import recover
 from airlock_shared.ethereum.transactions import unsigned_bytes
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.ur.eth import DataType, Keypath, PathStep, SignRequest
+from offline.signing_room import plan_of
 from shared.make_payloads import DOMAIN_TYPE, NOW_MS, TREASURY
 from shared.world import PLAN_TEXTS, VECTORS, deployment, examined, good, refusals
 from shared.world import request_of as vector_request
@@ -43,9 +43,7 @@ SIGNATURES = {
 @cache
 def situation(step: str, folder: str = "requests") -> Situation:
     """The vectors' world with a plan that has this step alone."""
-    head, *chunks = PLAN_TEXTS[folder].split("[[steps]]\n")
-    by_id = {tomllib.loads(chunk.replace("[steps.fields]", "[fields]"))["id"]: chunk for chunk in chunks}
-    return Situation(parse_plan((head + "[[steps]]\n" + by_id[step]).encode()), deployment(), NOW_MS)
+    return Situation(parse_plan(plan_of(step, folder).encode()), deployment(), NOW_MS)
 
 
 def typed(step: str, **changes: Any) -> dict[str, Any]:
