@@ -13,7 +13,6 @@ import sys
 import termios
 import time
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -49,6 +48,9 @@ def test_every_line_is_on_one_screen_in_its_order_and_no_screen_is_too_high(rows
     assert shown == [line for section in SECTIONS for line in section]
     if rows > 5:
         assert max(sum(-(-columns(line) // width) for line in screen) for _, screen in screens) < rows
+    if (rows, width) == (24, 80):
+        assert [number for number, _ in screens] == [0, 1, 2, 2, 2, 2, 2, 3]  # a section begins a screen
+        assert [screen[0] for _, screen in screens[3:7]] == ["long 0, continued"] * 4
 
 
 CHILD = """
@@ -140,6 +142,10 @@ class Reader:
         told: list[object] = json.loads((self.home / "ended").read_text())
         return told
 
+    def interrupt(self) -> None:
+        self.terminal.press("\x03")
+        assert self.ended() == ["KeyboardInterrupt", True]
+
 
 def _quiet(reader: Reader, for_s: float) -> bool:
     """Tell whether nothing more is shown for so long."""
@@ -172,8 +178,7 @@ def test_other_keys_turn_nothing(tmp_path: Path, sections: list[list[str]], keys
         reader.terminal.press(keys)
         assert reader.keys() == (1, 5)
     assert reader.terminal.shown.count("\r-- 1 of 5 -- only Enter: on --") == 3
-    reader.terminal.press("\x03")
-    assert reader.ended() == ["KeyboardInterrupt", True]
+    reader.interrupt()
 
 
 @pytest.mark.parametrize("ahead", ["\n" * 50, "\n", "Yes\n" * 20])
@@ -189,8 +194,7 @@ def test_what_was_pressed_before_a_screen_stood_there_turns_nothing(
     reader.terminal.press("\n")  # while the second screen has only just come
     assert reader.keys() == (2, 5) or reader.keys() == (2, 5)  # a busy machine may draw the first row of keys once more
     assert _quiet(reader, 0.4)
-    reader.terminal.press("\x03")
-    assert reader.ended() == ["KeyboardInterrupt", True]
+    reader.interrupt()
 
 
 def test_after_another_size_the_section_is_shown_once_more(tmp_path: Path, sections: list[list[str]]) -> None:
@@ -204,8 +208,7 @@ def test_after_another_size_the_section_is_shown_once_more(tmp_path: Path, secti
     assert reader.keys() == (3, 6)
     reader.terminal.press("\n")
     assert reader.keys() == (4, 6)
-    reader.terminal.press("\x03")
-    assert reader.ended() == ["KeyboardInterrupt", True]
+    reader.interrupt()
 
 
 def test_a_terminal_that_was_closed_declines(tmp_path: Path, sections: list[list[str]]) -> None:
@@ -312,19 +315,6 @@ def _five(case: Case) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.step.id)
-def test_five_lines_are_said_of_everything_that_can_be_signed(case: Case) -> None:
-    five = _five(case)
-    assert list(five) == LABELS
-    assert all(five.values())
-    assert five["what"].startswith(case.title)
-    assert five["as whom"].startswith(checksum_address(case.step.signer.address))
-    if isinstance(case, IntentCase):
-        assert (case.intent.deadline.rsplit(".", 1)[-1] or "no deadline") in five["until when"]
-    elif case.request.transaction is not None:
-        assert "fee at most " in five["how much"]
-
-
 SAID = {
     "open": ("BTC/USD, long", "the plan's collateralUsdc; 10 x (leverage)", "0xf39F", "2026-09-21 14:28:20"),
     "close": ("position 2", "the plan has at least 60000, at most 64000", "(_trader)", "(_deadline)"),
@@ -362,7 +352,18 @@ def test_native_currency_that_goes_with_a_call_is_said_with_how_much() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.step.id)
 def test_every_value_that_the_plan_decides_is_in_the_five_lines(case: Case) -> None:
-    said = " ".join(_five(case).values()).replace(" ", "")
+    five, signer = _five(case), case.step.signer
+    assert list(five) == LABELS
+    assert five["what"].startswith(case.title)
+    assert five["as whom"].startswith(checksum_address(signer.address))
+    if signer.delegate_of is not None:
+        named = f"as delegate of {checksum_address(signer.delegate_of)}" in five["as whom"]
+        assert named == (case.step.id != "keeper-rewards")  # those are the desk's own
+    if isinstance(case, IntentCase):
+        assert (case.intent.deadline.rsplit(".", 1)[-1] or "no deadline") in five["until when"]
+    elif case.request.transaction is not None:
+        assert "fee at most " in five["how much"]
+    said = " ".join(five.values()).replace(" ", "")
     for decision in case.decisions:
         parameter, shown = decision.field.rule.parameter, shown_value(decision.field, decision.raw)
         if decision.decided_by == "plan":
@@ -392,14 +393,6 @@ def test_what_differs_from_the_last_time_stands_beside_the_line() -> None:
     assert [line.strip() for line in told if "LAST" in line] == ["OTHER THAN LAST TIME: 1 USDC"]
     assert not [line for line in deciding_lines(now, now) if "LAST" in line or "of this kind" in line]
     assert "no page of this kind was shown here before" in next(deciding_lines(now, None))
-
-
-def test_a_section_begins_a_screen_and_a_long_one_goes_on_under_its_heading() -> None:
-    screens = terminal_screens(SECTIONS, 24, 80)
-    assert [number for number, _ in screens] == [0, 1, 2, 2, 2, 2, 2, 3]
-    for (before, _), (number, screen) in pairwise(screens):
-        assert screen[0] == ("long 0, continued" if number == before else SECTIONS[number][0])
-    assert terminal_screens([["=" * 80, "STEP 1", *map(str, range(30))]], 24, 80)[1][1][0] == "STEP 1, continued"
 
 
 def test_a_screen_stands_alone_but_the_first_which_leaves_what_was_said_before_it(
@@ -469,14 +462,6 @@ def test_what_the_device_fails_with_and_ctrl_c_come_through(tmp_path: Path, fail
     if not fails:
         os.kill(reader.terminal.pid, signal.SIGINT)
     assert reader.ended() == [ended, True]
-
-
-def test_as_whom_names_the_account_that_a_delegate_signs_for_and_none_where_it_is_its_own() -> None:
-    of_delegates = [case for case in CASES if case.step.signer.delegate_of is not None]
-    for case in of_delegates:
-        named = f"as delegate of {checksum_address(case.step.signer.delegate_of or b'')}"
-        assert (named in _five(case)["as whom"]) == (case.step.id != "keeper-rewards")  # the desk's own
-    assert "increase" in [case.step.id for case in of_delegates]
 
 
 def test_a_page_that_comes_again_is_listed_once() -> None:
