@@ -92,9 +92,7 @@ def _no_library(soname: str) -> object:
     raise OSError(soname)
 
 
-def test_the_page_of_a_machine_on_which_everything_is_wrong_fits_and_is_recorded(
-    home: Path, world: MachineProbes
-) -> None:
+def test_the_page_of_a_machine_with_every_fault_fits_and_is_recorded(home: Path, world: MachineProbes) -> None:
     result, transcript = worst_case(home, world), TranscriptFile(home / "transcript.jsonl")
     lines = list(page_lines(result.lines))
     assert max(map(len, lines)) <= 80
@@ -272,21 +270,13 @@ def test_other_permissions_than_0700_are_a_fault(tmp_path: Path, mode: int) -> N
         ({}, "4096 MiB free", OK),
         ({"f_bavail": 16384}, "64 MiB free", OK),
         ({"f_bavail": 16383}, "63 MiB free, less than 64 MiB", FAULT),
-        ({"f_bavail": 0}, "0 MiB free", FAULT),
         ({"f_flag": os.ST_RDONLY}, "read-only", FAULT),
     ],
 )
-def test_a_disk_that_is_full_or_read_only_is_a_fault(
-    tmp_path: Path, changed: dict[str, int], said: str, verdict: str
-) -> None:
-    asked: list[Path] = []
-
-    def disk(path: Path) -> os.statvfs_result:
-        asked.append(path)
-        return statvfs(**changed)
-
-    line = disk_line(tmp_path / "not/yet/there", MachineProbes(disk=disk))
-    assert (line.verdict, said in line.found, asked) == (verdict, True, [tmp_path])
+def test_a_full_or_read_only_disk_is_a_fault(tmp_path: Path, changed: dict[str, int], said: str, verdict: str) -> None:
+    disks = {tmp_path: statvfs(**changed)}  # of a folder that is not there, the nearest one above it is asked
+    line = disk_line(tmp_path / "not/yet/there", MachineProbes(disk=disks.__getitem__))
+    assert (line.verdict, said in line.found) == (verdict, True)
     unknown = disk_line(tmp_path, MachineProbes(disk=lambda path: os.statvfs(path / "none")))
     assert (unknown.verdict, unknown.found) == (LOOK, "unknown: No such file or directory")
 
@@ -585,19 +575,19 @@ def test_a_changed_installed_file_and_a_missing_library_are_faults(home: Path, w
 
 
 @pytest.mark.parametrize(
-    ("may_open", "held_by", "said", "verdict", "code"),
+    ("may_open", "held_by", "said", "code"),
     [
-        (True, [], "plugged in", OK, ExitCode.DONE),
-        (False, [], "may not open it", FAULT, ExitCode.DEVICE),
-        (True, ["wallet (process 7)"], "held by wallet (process 7)", FAULT, ExitCode.DEVICE),
+        (True, [], "plugged in", ExitCode.DONE),
+        (False, [], "may not open it", ExitCode.DEVICE),
+        (True, ["wallet (process 7)"], "held by wallet (process 7)", ExitCode.DEVICE),
     ],
 )
 def test_a_plugged_ledger_is_said_with_what_stands_in_the_way(
-    monkeypatch: pytest.MonkeyPatch, may_open: bool, held_by: list[str], said: str, verdict: str, code: ExitCode
+    monkeypatch: pytest.MonkeyPatch, may_open: bool, held_by: list[str], said: str, code: ExitCode
 ) -> None:
     monkeypatch.setattr(health, "port_of", lambda path: UsbPort(Path("/dev/bus/usb/001/002"), "1-2"))
     monkeypatch.setattr(health, "may_open", lambda port: may_open)
     monkeypatch.setattr(health, "holders", lambda port: held_by)
     [line] = ledger_lines(lambda: [PluggedLedger("1-2:1.0", "Flex\x1b[2J", "flex")])
-    assert (said in line.found, line.verdict, line.code) == (True, verdict, code)
+    assert (said in line.found, line.verdict, line.code) == (True, OK if code == ExitCode.DONE else FAULT, code)
     assert "\x1b" not in line.found

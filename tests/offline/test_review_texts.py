@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
-import struct
-import subprocess
 import sys
-import termios
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from airlock_offline.signing.review import (
     BUILDER_MARK,
@@ -34,6 +26,7 @@ from airlock_shared.plan.decisions import Decision
 from airlock_shared.text.safe import WIDTH, columns, is_visible, labelled_rows, safe
 from airlock_shared.units import ADDRESS
 from airlock_shared.venue.kinds import LEAF_KINDS, field
+from e2e.terminal import Terminal
 from offline.signing_world import FOLDERS, document
 from shared.make_payloads import NOW_MS, seal
 from shared.world import deployment, examined, good, good_challenges, plan, request_of, situation
@@ -285,13 +278,7 @@ def test_a_leaf_of_any_kind_stays_in_its_column(kind: str, raw: object) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
 def test_a_text_that_nobody_made_safe_does_not_begin_a_row(text: str) -> None:
-    laid_out = (
-        row("label", text),
-        row(text, "value"),
-        labelled_rows("  1  ", text),
-        labelled_rows("  ", text),
-        rows("  got: ", text),
-    )
+    laid_out = [row("label", text), row(text, "value"), labelled_rows("  1  ", text), rows("  got: ", text)]
     for lines in (list(noted("NOTE", text))[1:], *map(list, laid_out)):
         require_rows(lines)
         for line in lines[1:]:
@@ -299,39 +286,16 @@ def test_a_text_that_nobody_made_safe_does_not_begin_a_row(text: str) -> None:
     require_rows(explain_error(Refusal("X", "what", got=text, expected=text, do="do")).split("\n"))
 
 
-@given(st.text(max_size=300), st.sampled_from(["", "  ", "  label   ", "REFUSED  "]))
-def test_no_text_leaves_its_column(text: str, label: str) -> None:
-    first, *rest = labelled_rows(label, text)
-    assert first.startswith(label)
-    assert all(line.startswith(" " * len(label)) for line in rest)
-    require_rows([first, *rest])
-
-
-def shown_at(width: int, *words: object) -> tuple[int, str]:
-    """Run the program at a terminal of this width, and return its exit code and what stands there."""
-    outside, inside = pty.openpty()
-    fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    program = [sys.executable, "-c", "from airlock_offline.start import main; main()"]
-    child = subprocess.Popen([*program, *map(str, words)], stdin=inside, stdout=inside, stderr=inside)
-    os.close(inside)
-    shown = b""
-    while True:
-        try:
-            data = os.read(outside, 1 << 16)
-        except OSError:
-            break
-        shown += data
-    os.close(outside)
-    return child.wait(), shown.decode()
-
-
 @pytest.mark.parametrize(("width", "words"), [(79, ("plan", "show")), (40, ("verify", "x.json", "--plan"))])
 def test_a_terminal_that_would_break_our_rows_is_refused(width: int, words: tuple[str, ...], tmp_path: Path) -> None:
-    plan = tmp_path / "plan.toml"
+    plan, home = tmp_path / "plan.toml", tmp_path / "home"
     plan.write_text("# nothing\n")
-    code, shown = shown_at(width, "--home", tmp_path / "home", *words, plan)
-    assert (code, f"it has {width} columns" in shown.replace("\r\n", " "), "80" in shown) == (2, True, True)
-    assert not (tmp_path / "home").exists()
+    program = (sys.executable, "-c", "from airlock_offline.start import main; main()", "--home", home, *words, plan)
+    terminal = Terminal("sh", "-c", f'stty cols {width} && exec "$@"', "sh", *program)
+    assert terminal.end() == 2
+    assert f"it has {width} columns" in terminal.shown.replace("\r\n", " ")
+    assert "80" in terminal.shown
+    assert not home.exists()
 
 
 @pytest.mark.parametrize("entity", ["trigger-17", "x\x1b[2J", "~" * 200])
