@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -121,28 +120,6 @@ def test_with_an_interface_up_nothing_is_signed_sealed_or_proved_in_production(h
     assert [entry.event for entry in OfflineHome(home).transcript.entries()] == ["deployment-pinned"]
 
 
-class Untouched:
-    """A Ledger's app that nobody may use."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise AssertionError(f"the Ledger was asked for {name}")
-
-
-class Plugged:
-    """A device that has been looked at, or is, by the app that is handed to it."""
-
-    app, model, listed_model, version = Untouched, "nanosp", "nanosp", "1.22.0"
-
-    def probe(self, app: Callable[[], Any], _need: Need) -> None:
-        if self.looked_at:
-            app()
-
-    def __init__(self, *, looked_at: bool) -> None:
-        self.looked_at = looked_at
-
-    def close(self) -> None: ...
-
-
 @pytest.mark.parametrize("first", [True, False], ids=["to look", "to sign"])
 @pytest.mark.parametrize("command", ["sign", "transcript", "delegate"])
 def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
@@ -153,7 +130,9 @@ def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
     line = Observed("network", "eth0", "up", REFUSED, "unplug it", "AIRGAP-INTERFACE")
     monkeypatch.setattr("airlock_offline.preflight.isolation.airgap_lines", lambda _world: [line])
     place = f"airlock_offline.cli.{command}"
-    monkeypatch.setattr(f"{place}.opened", lambda *_, **__: nullcontext(Plugged(looked_at=first)))
+    device = SimpleNamespace(app=object, model="nanosp", listed_model="nanosp", version="1.22.0", close=lambda: None)
+    device.probe = lambda app, _need: app() if first else None
+    monkeypatch.setattr(f"{place}.opened", lambda *_, **__: nullcontext(device))
     monkeypatch.setattr(f"{place}.ask_yes", lambda _question, *, piped: None)
     if command == "sign":  # the document's own checks are not what this is about
         monkeypatch.setattr(f"{place}.require_none", lambda _verdicts: None)
