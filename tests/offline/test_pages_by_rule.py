@@ -76,34 +76,22 @@ def test_a_call_on_a_touch_screen_is_as_the_app_publishes_it(model: str, fields:
         ["Accept risk and sign ", "transaction?", "Reject", "4 of 4", "Hold to sign"],
     ]
     for nano in ("nanosp", "nanox"):
-        assert transaction_pages(SHOWN, nano)[2:-1] == NANO
-
-
-def test_an_amount_of_nothing_is_shown_without_calldata_alone() -> None:
-    titles = [line for page in transaction_pages(SHOWN._replace(data=b""), "nanosp") for line in page]
-    assert "Amount" in titles
-    assert not any("Amount" in page for page in transaction_pages(SHOWN, "nanosp"))
-    assert any("Amount" in page for page in transaction_pages(SHOWN._replace(value_wei=1), "nanosp"))
-
-
-def test_nothing_is_lost_between_lines() -> None:
-    for text in ("a b-c_d " * 60, "0x" + "ab" * 180, "-" + "9" * 60, "one\ntwo\n\nthree", "-", " ", ""):
-        lines = text_lines(text, INTER_MEDIUM_36, 416)
-        assert "".join(lines) == text.replace("\n", "")
-        assert all(width_px(line.rstrip(" -_"), INTER_MEDIUM_36) <= 416 for line in lines)
+        assert transaction_pages(SHOWN, nano)[2:-1] == NANO  # without an amount: it is nothing, and there is calldata
+    for shown in (SHOWN._replace(data=b""), SHOWN._replace(value_wei=1)):
+        assert "Amount" in [line for page in transaction_pages(shown, "nanosp") for line in page]
 
 
 def test_a_line_breaks_after_each_delimiter_and_in_a_word_without_one() -> None:
+    for text in ("a b-c_d " * 60, "0x" + "ab" * 180, "-" + "9" * 60, "one\ntwo\n\nthree", "-", " ", ""):
+        lines = text_lines(text, INTER_MEDIUM_36, 416)
+        assert "".join(lines) == text.replace("\n", "")  # nothing is lost
+        assert all(width_px(line.rstrip(" -_"), INTER_MEDIUM_36) <= 416 for line in lines)
     assert text_lines("a" * 15 + " b", INTER_MEDIUM_36, 320) == ["a" * 15 + " ", "b"]
     assert text_lines("a" * 10 + "-" + "b" * 10, INTER_MEDIUM_36, 320) == ["a" * 10 + "-", "b" * 10]
     assert text_lines("a" * 10 + "_" + "b" * 10, INTER_MEDIUM_36, 320) == ["a" * 10 + "_", "b" * 10]
     assert text_lines("a" * 20, INTER_MEDIUM_36, 320) == ["a" * 15, "a" * 5]
-
-
-def test_a_line_that_begins_with_a_delimiter_is_counted_otherwise_than_drawn() -> None:
-    number = "-" + "9" * 40
-    assert len(text_lines(number, INTER_MEDIUM_36, 416)) == 3
-    assert counted_lines(number, INTER_MEDIUM_36, 416) == 4
+    number = "-" + "9" * 40  # a line that begins with a delimiter is counted otherwise than drawn
+    assert (len(text_lines(number, INTER_MEDIUM_36, 416)), counted_lines(number, INTER_MEDIUM_36, 416)) == (3, 4)
 
 
 def test_a_long_title_on_a_nano_is_cut_in_its_middle() -> None:
@@ -134,10 +122,7 @@ def test_three_dots_take_the_place_of_three_characters_where_they_do_not_fit() -
     # as the real app showed it: the space takes room on the line, and the dots come after it all the same
     value = "wU,LVrRy_MxnFivIcE1 " + "more" * 20
     assert cut_lines(value, INTER_MEDIUM_36, 416, 1) == ["wU,LVrRy_MxnFivIcE1 ..."]
-
-
-def test_no_dots_follow_a_line_that_ends_at_a_line_feed() -> None:
-    """As the real app showed it (tests/speculos/test_held_out.py)."""
+    # as the real app showed it too (tests/speculos/test_held_out.py): no dots follow a line that ends at a line feed
     assert cut_lines("a" * 10 + "\n" + "b" * 90, INTER_MEDIUM_36, 416, 1) == ["a" * 10]
     assert cut_lines("a\n\nb\n\nc", INTER_MEDIUM_36, 416, 3) == ["a", "", "b"]
 

@@ -193,26 +193,23 @@ def test_where_every_step_has_the_same_warning_each_is_reviewed_by_itself() -> N
     assert grouped(many)[0] == []
 
 
-def test_what_the_ledger_shows_as_hashes_and_what_was_signed_before_are_reviewed_by_themselves() -> None:
+def test_what_is_shown_as_hashes_was_signed_before_replaces_or_has_a_note_is_reviewed_by_itself() -> None:
     by_hashes = lambda text: text.replace('path = "m/44', 'show = "hashes"\npath = "m/44', 1)  # noqa: E731
     assert grouped(steps(), change=by_hashes)[0] == []
     requests, situation = world(steps(12))
     items = examine(requests, situation)
     case = items[5].case
     assert isinstance(case, IntentCase)
-    earlier = use_of(case)._replace(digest="0x" + "ee" * 32, nonce=5, deadline_ms=1)
-    used = UsedNonces([earlier])
-    groups = list(groups_of(examine(requests, situation, used), used, lambda _case: []))
-    assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 6)], [f"desk-{n:03}" for n in range(7, 13)]]
-
-
-def test_a_step_that_replaces_a_signature_is_reviewed_by_itself() -> None:
-    items = examine(*world(steps(13)))
-    case = items[6].case
-    assert isinstance(case, IntentCase)
-    items[6] = items[6]._replace(case=case._replace(step=case.step._replace(replaced_digest="0x" + "ee" * 32)))
-    groups = list(groups_of(items, UsedNonces(), lambda _case: []))
-    assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 7)], [f"desk-{n:03}" for n in range(8, 14)]]
+    used = UsedNonces([use_of(case)._replace(digest="0x" + "ee" * 32, nonce=5, deadline_ms=1)])
+    replacing = list(items)
+    replacing[5] = items[5]._replace(case=case._replace(step=case.step._replace(replaced_digest="0x" + "ee" * 32)))
+    for groups in (
+        groups_of(examine(requests, situation, used), used, lambda _case: []),
+        groups_of(replacing, UsedNonces(), lambda _case: []),
+        groups_of(items, UsedNonces(), lambda case: ["cut"] if case.step.id == "desk-006" else []),
+    ):
+        parted = [[f"desk-{n:03}" for n in range(1, 6)], [f"desk-{n:03}" for n in range(7, 13)]]
+        assert ids(list(groups), items) == parted
 
 
 def called(otherwise: Callable[[Field], Field], **other: Any) -> list[Group]:
@@ -250,12 +247,6 @@ def test_steps_of_another_signer_are_another_group() -> None:
     groups = list(groups_of(items, UsedNonces(), lambda _case: []))
     assert not any(item.verdicts.blocking() for item in items)
     assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 7)], [f"desk-{n:03}" for n in range(7, 13)]]
-
-
-def test_a_note_on_what_the_ledger_does_not_show_parts_the_group() -> None:
-    items = examine(*world(steps(12)))
-    groups = list(groups_of(items, UsedNonces(), lambda case: ["cut"] if case.step.id == "desk-006" else []))
-    assert "desk-006" not in [each for group in ids(groups, items) for each in group]
 
 
 @pytest.mark.parametrize(("rows", "count"), [(24, 10), (60, 20), (200, 20), (3, 1), (1, 1)])

@@ -197,27 +197,22 @@ def begun(home: Path, step: str = STEP) -> Table:
     return table
 
 
-def test_a_reservation_without_an_end_counts_as_signed_and_is_named_as_what_it_is(tmp_path: Path) -> None:
-    assert begun(tmp_path).events == ["signing"]
-    table = Table(tmp_path, ledger())
-    assert sign(table, renonced(STEP, "99")).answer.why == "NONCE-PENDING"
+@pytest.mark.parametrize("step", [STEP, "take-profit"])  # the latter has no deadline
+def test_a_reservation_without_an_end_counts_as_signed_and_is_resumed(tmp_path: Path, step: str) -> None:
+    assert begun(tmp_path, step).events == ["signing"]
+    table, digest = Table(tmp_path, ledger()), "0x" + case_of(good(step)).digest.hex()
+    assert sign(table, renonced(step, "99")).answer.why == "NONCE-PENDING"
     used = nonces_of(table.state.transcript.entries())
-    digest = "0x" + case_of(good(STEP)).digest.hex()
     assert used.begun_ms(digest) == NOW_MS
     shown: list[str] = []
     watching = table.desk._replace(used=used, show=lambda e: shown.extend(str(v.got) for v in e.verdicts.all()))
-    sign_item(renonced(STEP, "99"), situation(), watching)
+    sign_item(renonced(step, "99"), situation(), watching)
     assert any("signing began at 2026-09-21" in got and "is not known" in got for got in shown)
     assert table.sent == []
-
-
-def test_what_was_begun_is_resumed_with_the_same_digest(tmp_path: Path) -> None:
-    begun(tmp_path)
-    table = Table(tmp_path, ledger())
-    assert sign(table, case()).code == ExitCode.DONE
+    assert sign(table, case(step)).code == ExitCode.DONE  # the same digest
     assert any("of this step began at" in line for line in table.told)
-    assert table.events == ["signing", "signing", "signed"]
-    assert nonces_of(table.state.transcript.entries()).begun_ms("0x" + case_of(good(STEP)).digest.hex()) is None
+    assert table.events[-2:] == ["signing", "signed"]
+    assert nonces_of(table.state.transcript.entries()).begun_ms(digest) is None
 
 
 @pytest.mark.parametrize(
@@ -240,6 +235,7 @@ def test_a_device_that_cannot_have_signed_frees_the_step(tmp_path: Path, ins: In
         sign(table, case())
     assert table.events == ["signing", "not-signed"]
     assert table.state.transcript.entries()[-1].data["why"] == error.__name__
+    assert sign(Table(tmp_path, ledger(screens=lambda _: False)), renonced(STEP, "98")).answer.result == "declined"
     assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).code == ExitCode.DONE
 
 
@@ -384,15 +380,3 @@ def test_one_home_has_one_lock_wherever_temporary_files_are(tmp_path: Path, monk
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
         with account_lock(tmp_path / "home", SIGNER):
             assert len(waited) == 1
-
-
-def test_what_was_begun_without_a_deadline_counts_for_ever(tmp_path: Path) -> None:
-    begun(tmp_path, "take-profit")
-    table = Table(tmp_path, ledger())
-    assert sign(table, renonced("take-profit", "99")).answer.why == "NONCE-PENDING"
-
-
-def test_a_no_on_the_device_frees_the_step(tmp_path: Path) -> None:
-    sign(Table(tmp_path, ledger(screens=lambda _: False)), case())
-    table = Table(tmp_path, ledger())
-    assert sign(table, renonced(STEP, "99")).code == ExitCode.DONE
