@@ -60,13 +60,9 @@ def proof(by: list[str], compared: str, *, how: str | None = "paper", checkpoint
     return {"checkpoint": checkpoint, "by": by, "compared": compared} | ({"how": how} if how else {})
 
 
-def test_what_signer_and_witness_typed_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    of = mark(tmp_path)
-    assert not asked_when_pinned(tmp_path, monkeypatch, proof(SIGNER, of), proof(WITNESS, of))
-
-
 def test_without_both_their_words_a_person_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of, other = mark(tmp_path), "ab" * 32
+    assert not asked_when_pinned(tmp_path, monkeypatch, proof(SIGNER, of), proof(WITNESS, of))
     over = {"event": "ceremony-ended", "complete": False, "missing": ["all"]}
     proofs: dict[str, list[dict[str, Any]]] = {
         "nothing": [],
@@ -186,9 +182,7 @@ def test_what_was_refused_uses_up_no_name_either(room: Room, monkeypatch: pytest
     assert room.state.transcript.entries()[-1].event == "refused"
 
 
-def test_other_documents_and_other_people_are_compared_for_themselves(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_documents_and_people_are_compared_for_themselves(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     sign(room, monkeypatch, says_no="Sign step")
     assert BROUGHT in sign(room, monkeypatch, says_no="Sign step", name="two")[1]
     plan = parse_plan((room.folder / "plan.toml").read_bytes())

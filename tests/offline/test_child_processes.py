@@ -112,9 +112,7 @@ def begin_child(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> s
     return child_process.start_child("probe_child")
 
 
-def test_a_child_has_no_environment_no_terminal_and_no_descriptor_but_its_pipes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_child_has_nothing_but_its_pipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = os.open("/dev/null", os.O_RDONLY)
     os.set_inheritable(kept, True)
     monkeypatch.setenv("AIRLOCK_SECRET", "x")

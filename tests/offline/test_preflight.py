@@ -92,7 +92,7 @@ def _no_library(soname: str) -> object:
     raise OSError(soname)
 
 
-def test_the_page_of_a_machine_with_every_fault_fits_and_is_recorded(home: Path, world: MachineProbes) -> None:
+def test_a_page_with_every_fault_fits_and_is_recorded(home: Path, world: MachineProbes) -> None:
     result, transcript = worst_case(home, world), TranscriptFile(home / "transcript.jsonl")
     lines = list(page_lines(result.lines))
     assert max(map(len, lines)) <= 80
@@ -140,9 +140,7 @@ def test_what_is_not_as_it_should_be_is_to_be_looked_at_and_says_what_to_do(
 
 
 @pytest.mark.parametrize("text", ["", "\xff", '{"format": "airlock/deployment@9"}'])
-def test_a_damaged_pin_is_refused_and_makes_the_machine_one_of_production(
-    home: Path, world: MachineProbes, text: str
-) -> None:
+def test_a_damaged_pin_is_refused_and_makes_it_production(home: Path, world: MachineProbes, text: str) -> None:
     (home / "pins/venue.json").unlink()
     pin(home, rehearsal=True, name="practice")
     (home / "pins/venue.json").write_text(text, encoding="latin-1")
@@ -508,9 +506,7 @@ def test_what_the_kernel_does_not_enforce_is_recorded(tmp_path: Path, found: Con
 
 
 @pytest.mark.parametrize(("words", "expected"), [((), "True"), (("--pdf",), "False")])
-def test_a_process_that_may_start_a_browser_is_begun_when_it_is_asked_for(
-    tmp_path: Path, words: tuple[str, ...], expected: str
-) -> None:
+def test_a_browser_is_begun_only_when_it_is_asked_for(tmp_path: Path, words: tuple[str, ...], expected: str) -> None:
     script = "import click\nprint('airlock.printing' not in click.get_current_context().meta)"
     given = ("--home", tmp_path / "home", "report", "make", "--plan", tmp_path / "p", "-o", tmp_path / "out", *words)
     assert confined(script, *given, name="report.make_command").stdout == f"{expected}\n"
@@ -551,9 +547,7 @@ def test_where_nothing_is_wrong_doctor_ends_with_0_and_changes_nothing(home: Pat
         ("pins/venue.json", "{}", "venue", 4),
     ],
 )
-def test_what_is_wrong_is_named_with_what_to_do_and_its_exit_code(
-    home: Path, file: str, text: str, what: str, code: int
-) -> None:
+def test_what_is_wrong_is_named_with_its_exit_code(home: Path, file: str, text: str, what: str, code: int) -> None:
     if file:
         (home / file).write_text(text)
     else:

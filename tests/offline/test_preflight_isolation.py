@@ -73,9 +73,7 @@ def test_everything_is_production_but_a_rehearsal_with_the_software_ledger(
 
 @pytest.mark.parametrize("port", [None, 9999])
 @pytest.mark.parametrize("what", ["AIRGAP-INTERFACE", "AIRGAP-ROUTE", "AIRGAP-RADIO", "AIRGAP-SECCOMP"])
-def test_production_is_refused_before_anything_is_reviewed(
-    home: Path, tmp_path: Path, what: str, port: int | None
-) -> None:
+def test_production_is_refused_before_a_review(home: Path, tmp_path: Path, what: str, port: int | None) -> None:
     pin(home, rehearsal=True, name="practice")
     pin(home, rehearsal=False)
     world = machine(tmp_path / "machine", routes=route("eth0") if what == "AIRGAP-ROUTE" else "")

@@ -395,9 +395,7 @@ def test_what_differs_from_the_last_time_stands_beside_the_line() -> None:
     assert "no page of this kind was shown here before" in next(deciding_lines(now, None))
 
 
-def test_a_screen_stands_alone_but_the_first_which_leaves_what_was_said_before_it(
-    tmp_path: Path, sections: list[list[str]]
-) -> None:
+def test_a_screen_stands_alone_but_the_first(tmp_path: Path, sections: list[list[str]]) -> None:
     reader = Reader(tmp_path, "review", sections=sections)
     assert reader.keys() == (1, 5)
     assert reader.terminal.shown.count("\n") == len(sections[0])
@@ -430,9 +428,7 @@ def test_colour_stands_beside_the_mark_and_only_there(tmp_path: Path) -> None:
         assert reader.ended() == ["asked", True]
 
 
-def test_what_is_too_high_for_a_screen_is_turned_and_the_five_lines_stay(
-    tmp_path: Path, sections: list[list[str]]
-) -> None:
+def test_what_is_too_high_is_turned_and_the_five_lines_stay(tmp_path: Path, sections: list[list[str]]) -> None:
     sections[2] += map(str, range(40))
     reader = Reader(tmp_path, "page", sections=sections, five=FIVE)
     assert reader.keys() == (1, 3)

@@ -204,9 +204,7 @@ def test_the_lines_of_a_value_that_is_not_the_plans_are_marked_and_no_others() -
 @pytest.mark.parametrize(
     ("changed", "wrong"), [({"to": STRANGER}, "contract"), ({"value": "0x1"}, "value"), ({"chainId": 1}, "calls")]
 )
-def test_of_a_refused_transaction_nothing_is_marked_as_kept_but_what_was_compared(
-    changed: dict[str, Any], wrong: str
-) -> None:
+def test_a_refused_transaction_marks_as_kept_what_was_compared(changed: dict[str, Any], wrong: str) -> None:
     made = _saying("approve", "transactions", **changed)
     head, *_ = sections = _sections(made, "transactions")
     rows = [line for line in sections[head][4:] if not line.startswith("·")]
@@ -322,9 +320,7 @@ def test_an_order_type_that_the_plan_leaves_open_is_the_online_machine_s(pnl: bo
         ([NOW_MS + 1, None], "Any one of these 3 may execute"),
     ],
 )
-def test_what_may_execute_beside_a_replacement_is_counted_by_the_deadlines(
-    deadlines: list[int | None], said: str
-) -> None:
+def test_what_may_execute_beside_a_replacement_is_counted(deadlines: list[int | None], said: str) -> None:
     case = examined(request_of(good("open"))).case
     assert case is not None
     case = case._replace(step=case.step._replace(replaced_digest="0x" + "ee" * 32))

@@ -89,9 +89,7 @@ def test_the_same_document_in_two_terminals_is_signed_by_the_device_once(tmp_pat
         (STEP, VALID_MS + 1, "TIME-REMAINING"),
     ],
 )
-def test_who_thinks_for_too_long_is_told_so_and_the_device_is_not_asked(
-    tmp_path: Path, step: str, later_ms: int, why: str
-) -> None:
+def test_who_thinks_for_too_long_asks_no_device(tmp_path: Path, step: str, later_ms: int, why: str) -> None:
     table = Table(tmp_path, ledger())
     during(table, lambda: setattr(table, "now_ms", NOW_MS + later_ms))
     result = sign(table, case(step))
@@ -270,9 +268,7 @@ def test_what_was_signed_at_another_time_is_not_freed_by_a_later_no(tmp_path: Pa
         ("stop-loss", 2 * VALID_MS, "TIME-CLOCK"),
     ],
 )
-def test_a_signature_after_its_time_is_recorded_and_not_handed_over(
-    tmp_path: Path, step: str, later_ms: int, why: str
-) -> None:
+def test_a_late_signature_is_recorded_and_not_handed_over(tmp_path: Path, step: str, later_ms: int, why: str) -> None:
     table = Table(tmp_path, at_the_answer(lambda: setattr(table, "now_ms", NOW_MS + later_ms)))
     result = sign(table, case(step))
     assert (result.code, result.answer.result, result.answer.why) == (ExitCode.EXPIRED, "refused", why)
@@ -293,7 +289,7 @@ def test_a_signature_in_the_plans_margin_is_in_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_what_would_end_the_command_waits_until_the_signature_is_on_record(
+def test_what_would_end_the_command_waits_for_the_record(
     tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Ended(Exception):
@@ -321,9 +317,7 @@ def test_what_would_end_the_command_waits_until_the_signature_is_on_record(
     assert len(table.kept()) == 1
 
 
-def test_a_signature_that_cannot_be_recorded_is_told_and_not_handed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signature_that_cannot_be_recorded_stays_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patches:
         table = Table(tmp_path, at_the_answer(fill_the_disk(patches)))
         with pytest.raises(UsageError, match="has signed step desk-key, but that is NOT on record"):
@@ -341,9 +335,7 @@ def test_a_step_that_is_signed_once_more_after_its_deadline_is_warned_about(tmp_
     assert any("WARNING" in line and "ab" * 32 in line for line in table.told)
 
 
-def test_a_signature_that_is_on_record_and_cannot_be_kept_is_told_as_signed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signature_that_cannot_be_kept_is_told_as_signed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise UsageError("signed/x.json cannot be written")
 
@@ -357,9 +349,7 @@ def test_a_signature_that_is_on_record_and_cannot_be_kept_is_told_as_signed(
 
 
 @pytest.mark.parametrize("ended", [False, True])
-def test_a_ceremony_that_was_ended_while_the_person_thought_is_noticed_after_the_yes(
-    tmp_path: Path, ended: bool
-) -> None:
+def test_a_ceremony_that_was_ended_meanwhile_is_noticed_after_the_yes(tmp_path: Path, ended: bool) -> None:
     table, agreed = Table(tmp_path, ledger()), situation().plan._replace(witness="required")
     names = {"signer": "Ada Lovelace", "witness": "Mary Somerville"}
     begun = {"ceremony": agreed.id, "plan": agreed.fingerprint, "roles": names}

@@ -228,9 +228,7 @@ def fill_the_disk(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: full.append(True)
 
 
-def test_a_wrong_signature_is_told_also_where_the_transcript_cannot_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_signature_is_told_on_a_full_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, fill = Table(tmp_path, ledger()), fill_the_disk(monkeypatch)
     monkeypatch.setattr(ceremony, "_ask_device", lambda signed, _app: (fill(), sign_another_hash(signed))[1])
     with pytest.raises(Refusal) as caught:

@@ -81,9 +81,7 @@ def told(path: str | None = None, model: str = "") -> AirlockError:
         ("held", HeldByAnother, "another airlock-offline", ""),
     ],
 )
-def test_a_ledger_that_is_not_ready_has_its_sentence(
-    bus: UsbBus, fault: str, error: type[AirlockError], said: str, do: str
-) -> None:
+def test_an_unready_ledger_is_told(bus: UsbBus, fault: str, error: type[AirlockError], said: str, do: str) -> None:
     plugged = bus.plug(seed=SEED, faults=frozenset({fault} - {"held"}))
     lock = DeviceLock(plugged.path) if fault == "held" else None
     found = looked()
@@ -195,9 +193,7 @@ def test_a_home_screen_that_opens_nothing_has_its_sentence(
 
 
 @pytest.mark.parametrize("meanwhile", [False, True])
-def test_a_ledger_of_another_seed_is_noticed_before_people_read(
-    bus: UsbBus, quick: list[float], meanwhile: bool
-) -> None:
+def test_another_seed_is_noticed_before_people_read(bus: UsbBus, quick: list[float], meanwhile: bool) -> None:
     if meanwhile:
         bus.at_home(seed="abandon " * 11 + "about", path=SECOND)
     else:
@@ -389,9 +385,7 @@ def test_elsewhere_than_on_linux_a_sentence_says_so(monkeypatch: pytest.MonkeyPa
         (0xFD11, "nanosp", "nanosp"),
     ],
 )
-def test_the_model_is_read_from_usb_and_the_ledger_is_let_go_of(
-    bus: UsbBus, product_id: int, named: str, model: str
-) -> None:
+def test_the_model_is_read_and_the_ledger_let_go_of(bus: UsbBus, product_id: int, named: str, model: str) -> None:
     plugged = bus.plug(product_id, seed=SEED, model=model)
     device = Device(None, None, named_model=named)
     look(device)
