@@ -60,14 +60,11 @@ def test_a_fault_of_ours_is_noticed_by_the_process() -> None:
     [
         ("sys.stdin.read()", "0 bytes"),
         ("os.write(1, bytes(63))", "63 bytes"),
-        ("os.write(1, bytes(65))", "more than 64 bytes"),
         ("os.write(1, bytes(64)); time.sleep(0.2); os.write(1, b'!')", "more than 64 bytes"),
         ("\nwhile True: os.write(1, bytes(4096))", "more than 64 bytes"),
         ("os.write(1, bytes(64)); sys.exit(1)", "it ended with 1"),
         ("os.write(1, bytes(64)); os.kill(os.getpid(), 11)", "it ended with -11"),
-        ("raise SystemExit(3)", "it ended with 3"),
         ("time.sleep(60)", "nothing within 1 s"),
-        ("os.write(1, bytes(64)); time.sleep(60)", "nothing within 1 s"),
         ("os.write(1, bytes(64)); os.close(1); time.sleep(60)", "nothing within 1 s"),
     ],
 )

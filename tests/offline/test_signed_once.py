@@ -365,6 +365,7 @@ def test_a_ceremony_that_was_ended_meanwhile_is_noticed_after_the_yes(tmp_path: 
 def test_one_home_has_one_lock_wherever_temporary_files_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[int] = []
     monkeypatch.setattr("airlock_offline.signing.guards.lock", lambda descriptor, *_, **__: waited.append(descriptor))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "elsewhere").mkdir()
     with account_lock(tmp_path / "home", SIGNER):
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))

@@ -262,7 +262,6 @@ class Answers:
         (lambda answer: bytes([answer[0] ^ 1]) + answer[1:], "DIGEST-DISAGREE"),
         (lambda answer: answer[:-1] + bytes([answer[-1] ^ 1]), "ENC-DISAGREE"),
         (lambda answer: answer[:-1], "DIGEST-OPINION"),
-        (lambda answer: answer + b"\0", "DIGEST-OPINION"),
         (lambda _answer: b"", "DIGEST-OPINION"),
     ],
 )

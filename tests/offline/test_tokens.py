@@ -39,7 +39,6 @@ def listed(data: bytes, digest: bytes, token: TokenMetadata | None = USDC) -> li
     [
         (call(), "2500 USDC"),
         (call(amount=1), "0.000001 USDC"),
-        (call(amount=0), "0 USDC"),
         (call(amount=2**256 - 1), "Unlimited USDC"),
         (call("a9059cbb"), "2500 USDC"),
     ],
