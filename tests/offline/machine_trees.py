@@ -1,4 +1,4 @@
-"""Machines as file trees, and network namespaces with a /sys of their own: a real interface is up, and the machine untouched."""
+"""Machines as file trees, and network namespaces with a /sys of their own: an interface is up, the machine untouched."""
 
 from __future__ import annotations
 
