@@ -417,11 +417,8 @@ def test_a_machine_without_sys_and_proc_is_not_called_cut_off(tmp_path: Path) ->
         assert all("unknown" in line.found for line in lines(MachineProbes(tmp_path)))
 
 
-SIX = "{to:032x} {bits:02x} {0:032x} 00 {0:032x} 00000100 00000001 00000000 {flags:08x} {name:>8}\n"
-
-
-def six(name: str, flags: int, *, to: int = 0xFE80 << 112, bits: int = 64) -> str:
-    return SIX.format(0, to=to, bits=bits, flags=flags, name=name)
+def six(name: str, flags: int, *, to: int, bits: int) -> str:
+    return f"{to:032x} {bits:02x} {0:032x} 00 {0:032x} 00000100 00000001 00000000 {flags:08x} {name:>8}\n"
 
 
 @pytest.mark.parametrize(

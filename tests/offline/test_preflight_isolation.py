@@ -44,12 +44,6 @@ def cut_off(tmp_path: Path) -> MachineProbes:
     return machine(tmp_path / "machine")
 
 
-@pytest.fixture
-def connected(cut_off: MachineProbes) -> MachineProbes:
-    interface(cut_off, "eth0", "0x1003", "up", "1")
-    return cut_off
-
-
 @pytest.mark.parametrize(
     ("rehearsals", "software_ledger", "production"),
     [
@@ -152,11 +146,12 @@ def test_a_refusal_names_everything_that_is_wrong(tmp_path: Path) -> None:
         assert name in caught.value.got
 
 
-def test_a_rehearsal_looks_at_what_production_refuses_and_says_so(connected: MachineProbes) -> None:
-    [line, *_] = as_notes(airgap_lines(connected))
+def test_a_rehearsal_looks_at_what_production_refuses_and_says_so(cut_off: MachineProbes) -> None:
+    interface(cut_off, "eth0", "0x1003", "up", "1")
+    [line, *_] = as_notes(airgap_lines(cut_off))
     assert (line.verdict, line.check) == (LOOK, "AIRGAP-INTERFACE")
     assert line.do.startswith("production refuses this; ")
-    changed = [line._replace(check="KIT-INSTALLED") for line in airgap_lines(connected)]
+    changed = [line._replace(check="KIT-INSTALLED") for line in airgap_lines(cut_off)]
     assert [line.verdict for line in as_notes(changed)] == [line.verdict for line in changed]  # that is no note
     assert REFUSED in {line.verdict for line in changed}
 

@@ -338,6 +338,3 @@ def test_only_the_exact_word_yes_goes_on(answer: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr("sys.stdin", io.StringIO(answer, newline=""))
     with pytest.raises(Declined):
         ask_yes("Sign?", piped=True)
-
-
-# ---- the clock ------------------------------------------------------------------------------------------------------

@@ -45,8 +45,6 @@ def test_the_client_asks_and_reads_as_the_real_app_answered(answer: dict[str, An
     assert transport.waited_for_a_person == [False]
 
 
-# ---- bad answers ----------------------------------------------------------------------------------------------------
-
 GOOD = bytes.fromhex(next(a["data"] for a in WITH_CODE if a["path"] == ACCOUNT))
 BAD = {
     "nothing": b"",
@@ -74,9 +72,6 @@ class OtherCode(SoftwareLedger):
 def test_a_node_that_does_not_lead_to_the_devices_own_address_is_not_shown() -> None:
     with pytest.raises(DeviceError, match="does not lead to its own accounts"):
         account_of(EthereumApp(OtherCode()), ACCOUNT, None)
-
-
-# ---- what is shown --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fingerprint", [None, 0x73C5DA0A])
