@@ -84,9 +84,15 @@ def examine(requests: Sequence[Request], situation: Situation, used: UsedNonces 
     return [judge_item(request, situation, known) for request in requests]
 
 
+def groups_among(items: Sequence[Examined], used: UsedNonces | None = None, cut: str = "") -> list[Group]:
+    """Return the groups; of the step that is named as cut the Ledger does not show everything."""
+    notes = lambda case: ["cut"] if case.step.id == cut else []  # noqa: E731
+    return list(groups_of(items, used or UsedNonces(), notes))
+
+
 def grouped(steps: Sequence[Step], **more: Any) -> tuple[list[Group], list[Examined]]:
     items = examine(*world(steps, **more))
-    return list(groups_of(items, UsedNonces(), lambda _case: [])), items
+    return groups_among(items), items
 
 
 def digest_of(item: Examined) -> str:
@@ -203,13 +209,10 @@ def test_what_is_shown_as_hashes_was_signed_before_replaces_or_has_a_note_is_rev
     used = UsedNonces([use_of(case)._replace(digest="0x" + "ee" * 32, nonce=5, deadline_ms=1)])
     replacing = list(items)
     replacing[5] = items[5]._replace(case=case._replace(step=case.step._replace(replaced_digest="0x" + "ee" * 32)))
-    for groups in (
-        groups_of(examine(requests, situation, used), used, lambda _case: []),
-        groups_of(replacing, UsedNonces(), lambda _case: []),
-        groups_of(items, UsedNonces(), lambda case: ["cut"] if case.step.id == "desk-006" else []),
-    ):
-        parted = [[f"desk-{n:03}" for n in range(1, 6)], [f"desk-{n:03}" for n in range(7, 13)]]
-        assert ids(list(groups), items) == parted
+    parted = [[f"desk-{n:03}" for n in range(1, 6)], [f"desk-{n:03}" for n in range(7, 13)]]
+    assert ids(groups_among(examine(requests, situation, used), used), items) == parted
+    assert ids(groups_among(replacing), items) == parted
+    assert ids(groups_among(items, cut="desk-006"), items) == parted
 
 
 def called(otherwise: Callable[[Field], Field], **other: Any) -> list[Group]:
@@ -218,7 +221,7 @@ def called(otherwise: Callable[[Field], Field], **other: Any) -> list[Group]:
         if isinstance(case := item.case, IntentCase):
             decisions = [each._replace(field=otherwise(each.field), **other) for each in case.decisions]
             items.append(item._replace(case=case._replace(decisions=decisions)))
-    return list(groups_of(items, UsedNonces(), lambda _case: []))
+    return groups_among(items)
 
 
 def test_a_value_that_the_profile_calls_otherwise_stands_in_no_row() -> None:
@@ -244,7 +247,7 @@ def test_steps_of_another_signer_are_another_group() -> None:
     requests, situation = world(steps(12), two_signers)
     requests[6:] = [request._replace(path="m/44'/60'/7'/0/0") for request in requests[6:]]
     items = examine(requests, situation)
-    groups = list(groups_of(items, UsedNonces(), lambda _case: []))
+    groups = groups_among(items)
     assert not any(item.verdicts.blocking() for item in items)
     assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 7)], [f"desk-{n:03}" for n in range(7, 13)]]
 
@@ -256,24 +259,22 @@ def test_a_page_stands_above_its_question_with_twenty_rows_at_most(rows: int, co
     assert rows_of_page(group, list(group.rows)[:2], 60) == 2
 
 
-@pytest.mark.parametrize(
-    ("rows", "width", "stands"), [(24, 80, True), (23, 80, False), (24, 79, False), (60, 200, True)]
-)
+@pytest.mark.parametrize(("rows", "width"), [(24, 80), (60, 200), (23, 80), (24, 79)])
 def test_nobody_is_asked_about_a_page_that_the_screen_cannot_hold(
-    rows: int, width: int, *, stands: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    rows: int, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(review_pages, "_size", lambda: (rows, width))
     monkeypatch.setattr(review_pages, "LOOK_S", 0)
     lines = [f"row {number}" for number in range(22)]
     screen = review_pages.ReviewPages(lambda _question: None)
-    if stands:
-        screen.show_group_page(lines, 2)
-        shown = capsys.readouterr().err.splitlines()
-        assert (shown[:22], len(shown)) == (lines, rows - 2)
-    else:
+    if rows < 24 or width < 80:
         with pytest.raises(Declined, match="too small"):
             screen.show_group_page(lines, 2)
         assert capsys.readouterr().err == ""
+    else:
+        screen.show_group_page(lines, 2)
+        shown = capsys.readouterr().err.splitlines()
+        assert (shown[:22], len(shown)) == (lines, rows - 2)
 
 
 class Desk:
@@ -289,8 +290,7 @@ class Desk:
         self.pages = self.begin([])
 
     def begin(self, confirmed: Sequence[str]) -> GroupPages:
-        items = examine(self.requests, self.situation)
-        groups = groups_of(items, UsedNonces(), lambda _case: [])
+        groups = groups_among(examine(self.requests, self.situation))
         return GroupPages(groups, confirmed, None, self._ask, self._record)
 
     def _record(self, digests: list[str]) -> None:
@@ -365,10 +365,8 @@ def test_a_row_that_was_altered_after_its_page_is_asked_about_by_itself(tmp_path
 def test_an_item_that_is_slipped_in_after_its_page_is_asked_about_by_itself(tmp_path: Path) -> None:
     many = steps(9)
     desk = Desk(tmp_path, many)
-    desk.pages = GroupPages(
-        list(groups_of(examine(desk.requests[:8], desk.situation), UsedNonces(), lambda _case: [])), [], None,
-        desk._ask, desk._record,
-    )  # fmt: skip
+    groups = groups_among(examine(desk.requests[:8], desk.situation))
+    desk.pages = GroupPages(groups, [], None, desk._ask, desk._record)
     desk.show_from(0)
     assert len(desk.recorded[0]) == 8
     sign_item(desk.requests[8], desk.situation, desk.signing, desk.pages.confirmed)
@@ -387,12 +385,8 @@ def test_a_step_that_somebody_signed_otherwise_since_its_page_is_asked_about_by_
 
 def test_what_was_refused_meanwhile_is_on_no_page(tmp_path: Path) -> None:
     desk = Desk(tmp_path, steps(8))
-    late = desk.situation._replace(now_ms=1790000900000)
-    items = {digest_of(each): each.received.request for each in examine(desk.requests, desk.situation)}
-    desk.pages.show_from(
-        next(iter(items)),
-        lambda digest: to_sign(judged(items[digest], late, desk.signing), desk.table.state) is not None,
-    )
+    desk.situation = desk.situation._replace(now_ms=1790000900000)
+    desk.show_from(0)
     assert (desk.asked, desk.recorded) == ([], [])
 
 
