@@ -19,17 +19,6 @@ from airlock_offline.ledger import device_errors as errors
 from airlock_offline.ledger import status_words, usb
 from airlock_offline.ledger.ethereum_app import Need, WrongDevice, open_app
 from airlock_offline.ledger.models import MODELS, model_of_product
-from airlock_offline.ledger.usb import (
-    DeviceLock,
-    HeldByAnother,
-    HidTransport,
-    NotPermitted,
-    PluggedLedger,
-    UsbPort,
-    holders,
-    may_open,
-    port_of,
-)
 from airlock_offline.signing.device_pages import need_of
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import ItemResult, sign_item
@@ -78,12 +67,12 @@ def told(path: str | None = None, model: str = "") -> AirlockError:
         ("lock", status_words.Locked, "is locked", "unlock it with its PIN"),
         ("wrong-app", errors.WrongApp, "'Bitcoin' is open", "open the Ethereum app"),
         ("old-version", status_words.AppTooOld, "'1.10.4'", "update it"),
-        ("held", HeldByAnother, "another airlock-offline", ""),
+        ("held", usb.HeldByAnother, "another airlock-offline", ""),
     ],
 )
 def test_an_unready_ledger_is_told(bus: UsbBus, fault: str, error: type[AirlockError], said: str, do: str) -> None:
     plugged = bus.plug(seed=SEED, faults=frozenset({fault} - {"held"}))
-    lock = DeviceLock(plugged.path) if fault == "held" else None
+    lock = usb.DeviceLock(plugged.path) if fault == "held" else None
     found = looked()
     assert (type(found), said in found.what, do in found.do) == (error, True, True)
     if lock:
@@ -444,37 +433,40 @@ def test_the_system_tells_where_a_ledger_is_and_which_program_holds_it(tmp_path:
     write(tmp_path / "proc/4711/comm", "browser\n")
     (tmp_path / "proc/4711/fd").mkdir()
     (tmp_path / "proc/4711/fd/5").symlink_to(tmp_path / "dev/hidraw3")
-    port = UsbPort(tmp_path / "dev/hidraw3", "1-7")
-    assert (port_of(HIDRAW, tmp_path), holders(port, tmp_path)) == (port, ["browser (process 4711)"])
+    port = usb.UsbPort(tmp_path / "dev/hidraw3", "1-7")
+    assert (usb.port_of(HIDRAW, tmp_path), usb.holders(port, tmp_path)) == (port, ["browser (process 4711)"])
     (tmp_path / "proc/4711").rename(tmp_path / f"proc/{os.getpid()}")  # this process does not hold it from itself
-    assert holders(port, tmp_path) == []
+    assert usb.holders(port, tmp_path) == []
     write(device / "devnum", "8\n")  # it was plugged in again
-    assert port_of(HIDRAW, tmp_path) == port._replace(plug_number="1-8")
+    assert usb.port_of(HIDRAW, tmp_path) == port._replace(plug_number="1-8")
     for gone in ("1-9:1.0", "/dev/hidraw9", "IOService:/AppleARM", "", "../../etc/passwd:1.0"):
-        assert port_of(gone, tmp_path) is None
-    assert [may_open(port._replace(node=tmp_path / "dev" / name)) for name in ("hidraw3", "none")] == [True, False]
+        assert usb.port_of(gone, tmp_path) is None
+    assert [usb.may_open(port._replace(node=tmp_path / "dev" / name)) for name in ("hidraw3", "none")] == [True, False]
 
 
 @pytest.mark.parametrize(
     ("permitted", "held_by", "error", "said"),
-    [(True, ["browser (process 4711)"], HeldByAnother, "held by browser"), (False, [], NotPermitted, "may not open")],
+    [
+        (True, ["browser (process 4711)"], usb.HeldByAnother, "held by browser"),
+        (False, [], usb.NotPermitted, "may not open"),
+    ],
 )
 def test_held_by_another_program_and_not_permitted_are_told_apart(
     monkeypatch: pytest.MonkeyPatch, permitted: bool, held_by: list[str], error: type[Exception], said: str
 ) -> None:
-    monkeypatch.setattr(usb, "port_of", lambda path: UsbPort(Path("/dev/bus/usb/001/007"), "1-7"))
+    monkeypatch.setattr(usb, "port_of", lambda path: usb.UsbPort(Path("/dev/bus/usb/001/007"), "1-7"))
     monkeypatch.setattr(usb, "may_open", lambda port: permitted)
     monkeypatch.setattr(usb, "holders", lambda port: held_by)
     closed = UsbBus().device  # nothing is plugged in: it cannot be opened
     with pytest.raises(error, match=said):
-        HidTransport(device=closed, plugged=lambda: [PluggedLedger(HIDRAW, "Flex")])
+        usb.HidTransport(device=closed, plugged=lambda: [usb.PluggedLedger(HIDRAW, "Flex")])
 
 
 def test_a_lock_is_exclusive_per_device_and_is_not_taken_through_a_link(tmp_path: Path) -> None:
-    lock = DeviceLock("one", tmp_path)
-    DeviceLock("other", tmp_path).release()
-    with pytest.raises(HeldByAnother, match="another airlock-offline"):
-        DeviceLock("one", tmp_path)
+    lock = usb.DeviceLock("one", tmp_path)
+    usb.DeviceLock("other", tmp_path).release()
+    with pytest.raises(usb.HeldByAnother, match="another airlock-offline"):
+        usb.DeviceLock("one", tmp_path)
     lock.release()
     lock.release()
     file = next(tmp_path.glob("*.lock"))
@@ -482,5 +474,5 @@ def test_a_lock_is_exclusive_per_device_and_is_not_taken_through_a_link(tmp_path
     for found in tmp_path.glob("*.lock"):
         found.unlink()
         found.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(HeldByAnother, match="lock file"):
-        DeviceLock("one", tmp_path)
+    with pytest.raises(usb.HeldByAnother, match="lock file"):
+        usb.DeviceLock("one", tmp_path)
