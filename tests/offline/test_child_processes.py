@@ -18,17 +18,13 @@ from airlock_offline import child_process
 from airlock_offline.scanning import scan_process as records
 from airlock_offline.scanning.scan_process import END, ERROR, REMARK, TEXTS, record, texts_by_child
 from airlock_offline.signing.opinion_process import CHILD, OpinionProcess
-from airlock_shared.checks.model import Case, IntentCase
+from airlock_shared.checks.model import IntentCase
 from airlock_shared.checks.second_opinion import compare_opinion, opinion_question
 from airlock_shared.errors import AirlockError, DocumentError, Refusal, UsageError
 from airlock_shared.qr.render import picture as drawn
 from airlock_shared.qr.symbol import matrix
 from offline.confined import require_landlock, require_seccomp
-from shared.world import STEPS, case_of, good, situation
-
-
-def examined(step: str) -> Case:
-    return case_of(good(step)) if step in STEPS else case_of(good(step, "transactions"), situation("transactions"))
+from shared.world import STEPS, case_of, good
 
 
 def answer_of(script: str, timeout_s: float = 20, document: object = None) -> bytes:
@@ -46,7 +42,7 @@ def answer_of(script: str, timeout_s: float = 20, document: object = None) -> by
 
 
 def test_a_fault_of_ours_is_noticed_by_the_process() -> None:
-    case = examined(STEPS[0])
+    case = case_of(good(STEPS[0]))
     assert isinstance(case, IntentCase)
     case = case._replace(hashes=case.hashes._replace(digest=bytes(32)))
     opinion = OpinionProcess(opinion_question(case))
@@ -87,7 +83,7 @@ def test_a_document_longer_than_a_pipe_holds_up_nobody_and_arrives_whole() -> No
 
 
 def test_an_ended_process_leaves_nothing_behind() -> None:
-    opinion = OpinionProcess(opinion_question(examined(STEPS[0])))
+    opinion = OpinionProcess(opinion_question(case_of(good(STEPS[0]))))
     opinion.end()
     with pytest.raises(ChildProcessError):
         os.waitpid(opinion._process.pid, 0)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -85,7 +86,7 @@ def world(tmp_path: Path) -> MachineProbes:
     return machine(tmp_path / "machine")._replace(load=lambda _soname: zbar_of(0, 23, 93), spec=lambda name: name)
 
 
-def worst_case(home: Path, world: MachineProbes) -> PreflightResult:
+def test_a_page_with_every_fault_fits_and_is_recorded(home: Path, world: MachineProbes) -> None:
     for name in ("enp0s31f6", "wlp0s20f3", "wwan0"):
         interface(world, name, "0x1003", "up", "1")
     with (world.root / "proc/net/route").open("a") as file:
@@ -93,19 +94,11 @@ def worst_case(home: Path, world: MachineProbes) -> PreflightResult:
     radio(world, "wlan", "phy0")
     radio(world, "bluetooth", "hci0")
     (world.root / "dev/video0").touch(mode=0o000)
-    world = world._replace(spec=lambda name: None, load=_no_library)
+    world = world._replace(spec=lambda name: None, load=Mock(side_effect=OSError))
     pin(home, rehearsal=True, name="practice")
     report = READY | {"blind_signing": True, "raw_messages": "not stated"}
     installation = KIT._replace(findings=(CHANGED,) * 40)
-    return look(home, world, {"statement": None, "device": report, "rule": "", "installation": installation})
-
-
-def _no_library(soname: str) -> object:
-    raise OSError(soname)
-
-
-def test_a_page_with_every_fault_fits_and_is_recorded(home: Path, world: MachineProbes) -> None:
-    result, transcript = worst_case(home, world), TranscriptFile(home / "transcript.jsonl")
+    result = look(home, world, {"statement": None, "device": report, "rule": "", "installation": installation})
     lines = list(page_lines(result.lines))
     assert max(map(len, lines)) <= 80
     assert sum(line.rstrip().endswith((OK, LOOK, REFUSED)) for line in lines) >= len(result.lines)
@@ -116,6 +109,7 @@ def test_a_page_with_every_fault_fits_and_is_recorded(home: Path, world: Machine
     changed = [line.found for line in result.lines if line.check == "KIT-INSTALLED"]
     assert (changed[:5], changed[5][:11]) == ([f"changed: {CHANGED.path}"] * 5, "and 35 more")
     assert result.report["lines"] == [line.as_json() for line in result.lines]
+    transcript = TranscriptFile(home / "transcript.jsonl")
     transcript.record("preflight", result.report, NOW_MS)
     assert transcript.entries()[-1].data == result.report
 
@@ -407,6 +401,9 @@ def test_an_interface_that_only_another_namespace_shows_is_refused(tmp_path: Pat
     assert "\x1b" not in elsewhere.do
     assert (untold.what, untold.verdict, untold.check) == ("eth7", REFUSED, "AIRGAP-INTERFACE")
     assert "unknown" in untold.found
+    (world.root / "proc/net/dev").unlink()  # then those of /sys are judged, and a file beside them is none
+    write(world.root / "sys/class/net/bonding_masters", "")
+    assert [line.verdict for line in interface_lines(world)] == [REFUSED]
 
 
 def test_a_machine_without_sys_and_proc_is_not_called_cut_off(tmp_path: Path) -> None:
@@ -480,20 +477,15 @@ def test_a_radio_is_off_only_where_its_own_switch_says_so(
     assert {each.verdict for each in radio_lines(world)} <= {verdict, OK}
 
 
-@pytest.mark.parametrize(("flags", "operstate"), [("0x80", "down"), ("0x1002", "down"), ("0x1002", "notpresent")])
-def test_interfaces_that_are_switched_off_pass(tmp_path: Path, flags: str, operstate: str) -> None:
+def test_interfaces_that_are_switched_off_pass(tmp_path: Path) -> None:
     world = machine(tmp_path)
-    interface(world, "eth0", flags, operstate, "")
-    interface(world, "sit0", "0x80", "down", "")
-    assert [(line.found, line.verdict) for line in interface_lines(world)] == [("switched off: eth0, sit0", OK)]
-
-
-def test_without_proc_the_interfaces_of_sys_are_judged(tmp_path: Path) -> None:
-    world = machine(tmp_path)
-    (world.root / "proc/net/dev").unlink()
-    interface(world, "eth0", "0x1003", "up", "1", own=False)
-    write(world.root / "sys/class/net/bonding_masters", "")  # a file, and no interface
-    assert [line.found for line in interface_lines(world)] == ["up, connected"]
+    for name, flags, operstate in (
+        ("eth0", "0x1002", "down"),
+        ("eth1", "0x1002", "notpresent"),
+        ("sit0", "0x80", "down"),
+    ):
+        interface(world, name, flags, operstate, "")
+    assert [(line.found, line.verdict) for line in interface_lines(world)] == [("switched off: eth0, eth1, sit0", OK)]
 
 
 # ---- what is recorded of the kernel, when a browser is begun, and that a filter which does not hold is not claimed --

@@ -57,6 +57,10 @@ def _saying(step: str, folder: str, **said: Any) -> dict[str, Any]:
     return made
 
 
+def _approval(**members: Any) -> list[str]:
+    return _review(_saying("approve", "transactions", **members), "transactions")
+
+
 def _with(step: str, **message: str) -> dict[str, Any]:
     """Return an intent with other values, sealed anew."""
     made = good(step)
@@ -108,12 +112,8 @@ def test_a_signed_text_is_never_cut() -> None:
         assert text in "".join(line.strip("· ") for line in _review(_with("desk-key", tnc=text)))
 
 
-def _changed(step: str, **members: Any) -> list[str]:
-    return _review(_saying(step, "transactions", **members), "transactions")
-
-
 def test_a_strangers_contract_is_not_called_pinned_and_its_amounts_have_no_unit() -> None:
-    honest, lines = _changed("approve"), _changed("approve", to=STRANGER)
+    honest, lines = _approval(), _approval(to=STRANGER)
     assert any("pinned as usdc" in line for line in honest)
     text = " ".join(" ".join(line[1:] for line in lines).split())
     assert "pinned as" not in text
@@ -122,12 +122,9 @@ def test_a_strangers_contract_is_not_called_pinned_and_its_amounts_have_no_unit(
     assert not [line for line in lines if line.endswith("USDC")]
     assert "RECEIVED, not compared with anything" in lines
     assert any("0 (no native currency is sent)" in line for line in honest)
-    lines = _changed("approve", value="0x1")
+    lines = _approval(value="0x1")
     assert not any("no native currency" in line for line in lines)
     assert "✗ value               0x1, NOT what the plan allows" in lines
-
-
-def test_an_unlimited_approval_that_nobody_planned_is_not_said_to_be_planned() -> None:
     made = good("approve-unlimited", "transactions")
     made["requests"][0]["step"] = "approve"
     text = "\n".join(_review(made, "transactions"))
@@ -142,7 +139,7 @@ def test_the_first_lines_of_a_refused_item_say_in_words_what_is_wrong() -> None:
     lines = _review(_with("close", _wantedPrice="900000000000000", _deadline="1790000900001"))
     assert lines[4] == "✗ wantedPrice: the payload says 90000 USD, the plan at least 60000, at most"
     assert lines[6].startswith("  came ")
-    lines = _changed("approve", to=STRANGER)  # a refusal that is about no value
+    lines = _approval(to=STRANGER)  # a refusal that is about no value
     assert (lines[4], lines[5].split()[0]) == ("✗ not the pinned contract of this function", "came")
 
 
@@ -291,10 +288,10 @@ def test_a_terminal_that_would_break_our_rows_is_refused(width: int, words: tupl
     assert not home.exists()
 
 
-@pytest.mark.parametrize("entity", ["trigger-17", "x\x1b[2J", "~" * 200])
-def test_the_trigger_that_is_replaced_stands_where_the_signature_goes(entity: str) -> None:
-    said = route_of(request_of(good("take-profit"))._replace(replaces=entity))
-    assert said == f"core-api, in place of the stored trigger {safe(entity)}"
+def test_the_trigger_that_is_replaced_stands_where_the_signature_goes() -> None:
+    for entity in ("trigger-17", "x\x1b[2J", "~" * 200):
+        said = route_of(request_of(good("take-profit"))._replace(replaces=entity))
+        assert said == f"core-api, in place of the stored trigger {safe(entity)}"
     assert "in place" not in route_of(request_of(good("take-profit")))
 
 

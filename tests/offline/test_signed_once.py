@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import Ins
 from airlock_offline.ledger.device_errors import DeviceLost, SettingOff
-from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.sign_item import ItemResult, sign_item
 from airlock_shared.checks.nonces import nonces_of, record_of
@@ -54,12 +54,15 @@ def during(table: Table, what: Callable[[], object]) -> None:
 
 def at_the_answer(what: Callable[[], object]) -> SoftwareLedger:
     """Return a Ledger at which something happens while the person confirms on it."""
+    return ledger(screens=lambda _pages: (what(), True)[1])
 
-    def screens(_pages: list[Page]) -> bool:
-        what()
-        return True
 
-    return ledger(screens=screens)
+def answer_instead(table: Table, ins: Ins, answer: Callable[[], tuple[bytes, int]]) -> None:
+    """Have the device answer one instruction so."""
+    exchange = table.exchange
+    table.exchange = lambda apdu, *, person: (  # type: ignore[method-assign]
+        answer() if apdu[1] == ins else exchange(apdu, person=person)
+    )
 
 
 @pytest.mark.parametrize("step", [STEP, "open", "take-profit"])
@@ -183,21 +186,12 @@ def test_the_reservation_is_on_the_disk_before_the_device_is_asked(tmp_path: Pat
     }
 
 
-def begun(home: Path, step: str = STEP) -> Table:
-    """Return a table whose Ledger was unplugged when it was asked for its signature."""
-
-    def unplugged(_pages: list[Page]) -> bool:
-        raise DeviceLost("the Ledger was unplugged")
-
-    table = Table(home, ledger(screens=unplugged))
-    with pytest.raises(DeviceLost):
-        sign(table, case(step))
-    return table
-
-
 @pytest.mark.parametrize("step", [STEP, "take-profit"])  # the latter has no deadline
 def test_a_reservation_without_an_end_counts_as_signed_and_is_resumed(tmp_path: Path, step: str) -> None:
-    assert begun(tmp_path, step).events == ["signing"]
+    begun = Table(tmp_path, ledger(screens=Mock(side_effect=DeviceLost("the Ledger was unplugged"))))
+    with pytest.raises(DeviceLost):
+        sign(begun, case(step))
+    assert begun.events == ["signing"]
     table, digest = Table(tmp_path, ledger()), "0x" + case_of(good(step)).digest.hex()
     assert sign(table, renonced(step, "99")).answer.why == "NONCE-PENDING"
     used = nonces_of(table.state.transcript.entries())
@@ -218,17 +212,13 @@ def test_a_reservation_without_an_end_counts_as_signed_and_is_resumed(tmp_path: 
     [(Ins.EIP712_DEFINITION, DeviceLost), (Ins.EIP712_VALUE, DeviceLost), (Ins.SIGN_EIP712, SettingOff)],
 )
 def test_a_device_that_cannot_have_signed_frees_the_step(tmp_path: Path, ins: Ins, error: type[DeviceError]) -> None:
-    table = Table(tmp_path, ledger())
-    exchange = table.exchange
-
-    def failing(apdu: bytes, *, person: bool) -> tuple[bytes, int]:
-        if apdu[1] != ins:
-            return exchange(apdu, person=person)
+    def failing() -> tuple[bytes, int]:
         if error is DeviceLost:
             raise DeviceLost("gone")
         return b"", 0x6A80
 
-    table.exchange = failing  # type: ignore[method-assign]
+    table = Table(tmp_path, ledger())
+    answer_instead(table, ins, failing)
     with pytest.raises(error):
         sign(table, case())
     assert table.events == ["signing", "not-signed"]
@@ -240,10 +230,7 @@ def test_a_device_that_cannot_have_signed_frees_the_step(tmp_path: Path, ins: In
 @pytest.mark.parametrize("reply", [b"", bytes(64), bytes(65), b"\x1b" + bytes(65)])
 def test_a_success_that_cannot_be_read_counts_as_signed(tmp_path: Path, reply: bytes) -> None:
     table = Table(tmp_path, ledger())
-    exchange = table.exchange
-    table.exchange = lambda apdu, *, person: (  # type: ignore[method-assign]
-        (reply, 0x9000) if apdu[1] == Ins.SIGN_EIP712 else exchange(apdu, person=person)
-    )
+    answer_instead(table, Ins.SIGN_EIP712, lambda: (reply, 0x9000))
     with pytest.raises(Exception, match=r"reported success|SIG-"):
         sign(table, case())
     assert table.events[0] == "signing"

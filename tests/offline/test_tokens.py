@@ -6,8 +6,7 @@ import pytest
 
 from airlock_offline.ledger.device_errors import SettingOff, TokenRefused, WrongAnswer
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
-from airlock_offline.ledger.typed_data_screens import Page
-from airlock_shared.documents.ledger_metadata import TokenMetadata, read_token_metadata
+from airlock_shared.documents.ledger_metadata import read_token_metadata
 from airlock_shared.ethereum.signatures import keccak256
 from offline.recordings import SIGNER, answering, recovered
 from offline.test_message_filters import Desk
@@ -30,10 +29,6 @@ def transaction(data: bytes, to: bytes = MAINNET_USDC, value: int = 0) -> bytes:
     return b"\x02" + bytes(encode([1, 3, 10**8, 2 * 10**9, 60_000, to, value, data, []]))
 
 
-def listed(data: bytes, digest: bytes, token: TokenMetadata | None = USDC) -> list[Page]:
-    return transaction_pages(ShownTransaction(SIGNER, 1, MAINNET_USDC, 0, FEE_WEI, data, digest, token), "flex")
-
-
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -49,7 +44,8 @@ def test_spender_and_amount_are_shown_with_blind_signing_off(data: bytes, said: 
     signature = desk.app.sign_transaction(PATH, whole)
     assert recovered(signature, keccak256(whole)) == SIGNER
     assert any(said in page for page in desk.shown)
-    assert desk.shown == listed(data, keccak256(whole))
+    shown = ShownTransaction(SIGNER, 1, MAINNET_USDC, 0, FEE_WEI, data, keccak256(whole), USDC)
+    assert desk.shown == transaction_pages(shown, "flex")
     assert "Blind signing ahead" not in desk.shown[0]
 
 
