@@ -52,9 +52,7 @@ def write_documents(folder: Path, step: str) -> None:
         message = document["requests"][0]["payload"]["message"]
         message["_nonce" if "_nonce" in message else "nonce"] = nonce
         seal(document["requests"][0]["payload"])
-        document["header"] |= {
-            "plan": plan_fingerprint(plan), "deployment": fingerprint(deployment), "rehearsal": True,
-        }  # fmt: skip
+        document["header"] |= {"plan": plan_fingerprint(plan), "deployment": fingerprint(deployment), "rehearsal": True}
         (folder / f"{name}.json").write_bytes(to_bytes(document))
 
 

@@ -12,7 +12,6 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -287,20 +286,20 @@ def test_the_ledgers_list_is_turned_while_it_waits(tmp_path: Path) -> None:
 LABELS = ["what", "how much", "for whom", "until when", "as whom"]
 
 
-def _cases() -> Iterator[Case]:
-    seen = set()
+def _cases() -> dict[str, Case]:
+    cases: dict[str, Case] = {}
     for folder in FOLDERS:
         known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(folder)})
         for step in plan(folder).steps:
-            if step in seen:  # an authorization's order, as it is elsewhere
-                continue
-            seen.add(step)
-            item = examined(request_of(good(step, folder)), situation(folder), known=known)
-            assert item.case is not None
-            yield item.case
+            if step not in cases:  # an authorization's order is as it is elsewhere
+                item = examined(request_of(good(step, folder)), situation(folder), known=known)
+                assert item.case is not None
+                cases[step] = item.case
+    return cases
 
 
-CASES = list(_cases())
+CASES = _cases()
+EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
 def _five(case: Case) -> dict[str, str]:
@@ -332,25 +331,21 @@ SAID = {
 
 @pytest.mark.parametrize("step", SAID)
 def test_they_say_what_decides(step: str) -> None:
-    [case] = [case for case in CASES if case.step.id == step]
-    five = _five(case)
+    five = _five(CASES[step])
     assert [text in five[label] for text, label in zip(SAID[step], LABELS, strict=False)] == [True] * 4, five
 
 
 def test_they_are_read_off_what_is_signed_and_not_off_the_plan() -> None:
-    [case] = [case for case in CASES if case.step.id == "close"]
+    case = CASES["close"]
     changed = [d._replace(raw=7_000_000) if d.field.path == "_amount" else d for d in case.decisions]
     assert isinstance(case, IntentCase | CallCase)
     assert "7 USDC (_amount)" in _five(case._replace(decisions=changed))["how much"]
-
-
-def test_native_currency_that_goes_with_a_call_is_said_with_how_much() -> None:
-    [case] = [case for case in CASES if case.step.id == "approve"]
+    case = CASES["approve"]
     sent = case._replace(request=case.request._replace(payload={**case.request.payload, "value": "0x470de4df820000"}))
     assert "; 0.02 of the native currency is sent with it; fee at most " in _five(sent)["how much"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.step.id)
+@EVERY
 def test_every_value_that_the_plan_decides_is_in_the_five_lines(case: Case) -> None:
     five, signer = _five(case), case.step.signer
     assert list(five) == LABELS
@@ -372,7 +367,7 @@ def test_every_value_that_the_plan_decides_is_in_the_five_lines(case: Case) -> N
             assert safe(pair.name if pair else word, limit=100).replace(" ", "") in said, decision
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.step.id)
+@EVERY
 def test_what_the_builder_chose_is_on_the_page_and_everything_else_can_be_opened(case: Case) -> None:
     item = examined(case.request, case.situation, known=Known(used=UsedNonces()))
     sections = [part for part in sections_of(item, UsedNonces(), [["Sign"]], [], "nanosp") if part]
@@ -387,8 +382,7 @@ def test_what_the_builder_chose_is_on_the_page_and_everything_else_can_be_opened
 
 
 def test_what_differs_from_the_last_time_stands_beside_the_line() -> None:
-    [case] = [case for case in CASES if case.step.id == "close"]
-    now = deciding_rows(case)
+    now = deciding_rows(CASES["close"])
     told = list(deciding_lines(now, now | {"how much": "1 USDC", "until when": "then"}))
     assert [line.strip() for line in told if "LAST" in line] == ["OTHER THAN LAST TIME: 1 USDC"]
     assert not [line for line in deciding_lines(now, now) if "LAST" in line or "of this kind" in line]

@@ -81,11 +81,8 @@ def test_a_real_ledger_on_a_test_network_is_refused_before_anything_is_shown(tmp
     document = good("desk-key")
     document["header"]["deployment"] = read_deployment(TESTING).fingerprint
     (tmp_path / "requests.json").write_bytes(to_bytes(document))
-    files = {
-        "REQUESTS": tmp_path / "requests.json",
-        "PLAN": VECTORS / "plans/good/every-struct.toml",
-        "OUT": tmp_path / "out",
-    }
+    plan_file = VECTORS / "plans/good/every-struct.toml"
+    files = {"REQUESTS": tmp_path / "requests.json", "PLAN": plan_file, "OUT": tmp_path / "out"}
     given = [str(files.get(word, word)) for word in words]
     ended = CliRunner().invoke(program, ["--home", str(tmp_path / "home"), *given])
     assert isinstance(ended.exception, Refusal), ended.output
@@ -117,15 +114,11 @@ def test_the_name_is_covered_by_the_fingerprint_and_shown_when_it_is_pinned(tmp_
 def test_the_online_machine_cannot_add_it_or_take_it_away_unseen(before: dict[str, Any], after: dict[str, Any]) -> None:
     old, new = (list(deployment_lines(read_deployment(each))) for each in (before, after))
     assert MARK in [line for mark, line in changed_lines(old, new) if mark in "-+"]
-    judged = {v.check for v in _judged(read_deployment(before), read_deployment(after))}
-    assert "PIN-DEPLOYMENT" in judged
-
-
-def _judged(prepared: Deployment, pinned_here: Deployment) -> Any:
     document = good("desk-key")
-    document["header"]["deployment"] = prepared.fingerprint
+    document["header"]["deployment"] = read_deployment(before).fingerprint
     header, _, _ = parse_requests(to_bytes(document))
-    return judge_header(header, situation()._replace(deployment=pinned_here), Known()).refused()
+    judged = judge_header(header, situation()._replace(deployment=read_deployment(after)), Known())
+    assert "PIN-DEPLOYMENT" in {verdict.check for verdict in judged.refused()}
 
 
 def test_another_form_of_the_name_is_refused() -> None:
@@ -141,11 +134,8 @@ def test_every_review_and_doctor_say_it_and_never_that_it_is_worth_nothing(tmp_p
     here = situation()
     there = here._replace(deployment=here.deployment._replace(test_network=NETWORK))
     for step in plan().steps:
-        shown = " ".join(
-            " ".join(line.split())
-            for part in review_sections(examined(request_of(good(step)), there), 1, 1)
-            for line in part
-        )
+        sections = review_sections(examined(request_of(good(step)), there), 1, 1)
+        shown = " ".join(" ".join(line.split()) for part in sections for line in part)
         assert MARK in shown
         assert "worth" not in shown
     (tmp_path / "test.json").write_bytes(to_bytes(TESTING))
