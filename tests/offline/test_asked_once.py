@@ -159,26 +159,18 @@ def sign(room: Room, monkeypatch: pytest.MonkeyPatch, *, says_no: str = "", name
     return room.run_to_end(name), asked
 
 
-def signed_file(room: Room, name: str = "one") -> Path:
-    return room.folder / f"{name}.signed.json"
-
-
 def test_after_a_no_the_same_command_signs_into_the_same_name(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Declined):
         sign(room, monkeypatch, says_no=BROUGHT)  # a comparison that is not confirmed is asked again
     code, asked = sign(room, monkeypatch, says_no="Sign step")
-    assert (code, BROUGHT in asked, signed_file(room).exists()) == (6, True, False)
+    assert (code, BROUGHT in asked, (room.folder / "one.signed.json").exists()) == (6, True, False)
     events = [entry.event for entry in room.state.transcript.entries()]
     assert (events[-1], "signatures-written" in events) == ("declined", False)
     code, asked = sign(room, monkeypatch)
     assert (code, BROUGHT in asked) == (0, False)  # the comparison is on record for this very document
-    assert json.loads(signed_file(room).read_text())["signatures"][0]["result"] == "signed"
-
-
-def test_what_was_refused_uses_up_no_name_either(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sign(room, monkeypatch)[0] == 0
-    code, _ = sign(room, monkeypatch, name="two")  # another nonce for a step that was signed
-    assert (code, signed_file(room, "two").exists()) == (3, False)
+    assert json.loads((room.folder / "one.signed.json").read_text())["signatures"][0]["result"] == "signed"
+    code, _ = sign(room, monkeypatch, name="two")  # another nonce for a step that was signed: a refusal uses up no name
+    assert (code, (room.folder / "two.signed.json").exists()) == (3, False)
     assert room.state.transcript.entries()[-1].event == "refused"
 
 

@@ -311,16 +311,15 @@ def test_what_was_signed_before_is_not_asked_for_again_and_is_recovered_again(tm
 
 
 def test_the_nonce_ledger_grows_with_every_signature_and_survives_in_the_transcript(tmp_path: Path) -> None:
-    def renonced(item: dict[str, Any]) -> None:
-        payload = item["payload"]
-        payload["message"]["deadline"] = str(int(payload["message"]["deadline"]) - 1)
-        seal(payload)
+    def later(item: dict[str, Any]) -> None:
+        item["payload"]["message"]["deadline"] = str(int(item["payload"]["message"]["deadline"]) - 1)
+        seal(item["payload"])
 
     first = Table(tmp_path, ledger())
     sign_item(case(), situation(), first.desk)
     for known in (first.desk.used, nonces_of(first.state.transcript.entries())):
         table = Table(tmp_path / "other", ledger(), ledger=known)
-        assert sign_item(case(change=renonced), situation(), table.desk).answer.why == "NONCE-USED"
+        assert sign_item(case(change=later), situation(), table.desk).answer.why == "NONCE-USED"
         assert (table.asked, table.sent) == ([], [])
 
 
