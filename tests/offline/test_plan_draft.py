@@ -17,7 +17,7 @@ from airlock_offline.cli.plan import draft_plan
 from airlock_offline.home import OfflineHome
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import AirlockError, Refusal
-from airlock_shared.plan.model import Bounds, Plan
+from airlock_shared.plan.model import Bounds
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calldata import decode_call, encode_call
 from airlock_shared.venue.calls import CALLS, indexed
@@ -90,16 +90,9 @@ def test_a_draft_of_everything_is_one_plan_under_which_everything_passes() -> No
         text = drafted(document)
         assert judged(document, text) == set()
         assert list(parse_plan(text.encode()).steps) == list(plan(folder).steps)
-
-
-def _plan(document: dict[str, Any]) -> Plan:
-    return parse_plan(drafted(document).encode())
-
-
-def test_a_part_for_one_signer_is_drafted_under_its_name() -> None:
-    document = patched(good("close"), [{"at": "header.signer", "set": "treasury"}])
-    assert list(_plan(document).signers) == ["treasury"]
-    assert judged(document, drafted(document)) == set()
+    part = patched(good("close"), [{"at": "header.signer", "set": "treasury"}])  # for one signer, under its name
+    assert list(parse_plan(drafted(part).encode()).signers) == ["treasury"]
+    assert judged(part, drafted(part)) == set()
 
 
 def test_a_draft_repeats_a_lie_so_that_a_person_sees_it() -> None:

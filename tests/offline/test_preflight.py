@@ -227,23 +227,14 @@ def test_a_pin_is_shown_with_its_kind_fingerprint_and_words(home: Path) -> None:
     assert (line.found, line.verdict, line.do) == ("none yet", LOOK, "trust one")
 
 
-@pytest.mark.parametrize(
-    "words", [("--kit", "."), ("--fingerprint", "ab" * 32), ("--kit", ".", "--fingerprint", "ab"), ("--kit", "none")]
-)
-def test_a_kit_without_its_fingerprint_is_a_mistake(home: Path, words: tuple[str, ...]) -> None:
+def test_a_kit_without_its_fingerprint_is_a_mistake_and_a_folder_that_is_none_is_refused(home: Path) -> None:
     require_namespaces()
-    before = (home / "transcript.jsonl").read_bytes()
-    ended = inside(OWN_SYS, *program(home), "preflight", *words)
-    assert ended.returncode == int(ExitCode.USAGE), ended.stderr
+    before, mark = (home / "transcript.jsonl").read_bytes(), "ab" * 32
+    for words in (("--kit", "."), ("--fingerprint", mark), ("--kit", ".", "--fingerprint", "ab"), ("--kit", "none")):
+        ended = inside(OWN_SYS, *program(home), "preflight", *words)
+        assert ended.returncode == int(ExitCode.USAGE), ended.stderr
     assert (home / "transcript.jsonl").read_bytes() == before
-
-
-def test_a_folder_that_is_no_kit_is_refused(home: Path, tmp_path: Path) -> None:
-    require_namespaces()
-    (tmp_path / "kit").mkdir()
-    ended = inside(
-        OWN_SYS, *program(home), "preflight", "--kit", tmp_path / "kit", "--fingerprint", "ab" * 32, "--json"
-    )
+    ended = inside(OWN_SYS, *program(home), "preflight", "--kit", home / "pins", "--fingerprint", mark, "--json")
     assert (ended.returncode, json.loads(ended.stdout)["refused"]) == (3, ["KIT-MANIFEST"]), ended.stderr
 
 

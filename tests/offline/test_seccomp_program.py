@@ -118,13 +118,10 @@ def test_a_call_of_another_machine_ends_the_process(machine: str) -> None:
     i386, arm = 0x40000003, 0x40000028
     other = next(each.audit_arch for name, each in ARCHITECTURES.items() if name != machine)
     assert {answer(program, arch, 1) for arch in (i386, arm, other, 0)} == {KILL}
-
-
-def test_a_call_of_the_x32_abi_ends_the_process() -> None:
-    made = ARCHITECTURES["x86_64"]
-    program = assemble(made, rules_for(made, loopback=True))
-    for number in (0x40000000, 0x40000000 | 41, 0xFFFFFFFF):
-        assert answer(program, made.audit_arch, number) == KILL
+    if machine == "x86_64":  # the x32 ABI has the machine's name, and other numbers
+        for kind in ({}, {"loopback": True}):
+            program = assemble(made, rules_for(made, **kind))
+            assert {answer(program, made.audit_arch, n) for n in (0x40000000, 0x40000000 | 41, 0xFFFFFFFF)} == {KILL}
 
 
 @pytest.mark.parametrize("machine", NAMES)

@@ -47,6 +47,8 @@ def test_spender_and_amount_are_shown_with_blind_signing_off(data: bytes, said: 
     shown = ShownTransaction(SIGNER, 1, MAINNET_USDC, 0, FEE_WEI, data, keccak256(whole), USDC)
     assert desk.shown == transaction_pages(shown, "flex")
     assert "Blind signing ahead" not in desk.shown[0]
+    with pytest.raises(SettingOff):  # the token is known for one transaction alone
+        desk.app.sign_transaction(PATH, whole)
 
 
 @pytest.mark.parametrize(
@@ -73,14 +75,6 @@ def test_what_is_told_of_one_token_says_nothing_of_another_contract() -> None:
     pages = transaction_pages(shown, "flex")
     assert "Blind signing ahead" in pages[0]
     assert not any("2500 USDC" in page for page in pages)
-
-
-def test_a_token_is_known_for_one_transaction_alone() -> None:
-    desk = Desk()
-    desk.app.provide_token(USDC)
-    desk.app.sign_transaction(PATH, transaction(call()))
-    with pytest.raises(SettingOff):
-        desk.app.sign_transaction(PATH, transaction(call()))
 
 
 @pytest.mark.parametrize("at", [0, 1, 8, 27, 31, 40, len(USDC_RECORD) - 1])
