@@ -78,6 +78,14 @@ def test_without_both_their_words_a_person_is_asked(tmp_path: Path, monkeypatch:
     for case, given in proofs.items():
         (tmp_path / case).mkdir()
         assert asked_when_pinned(tmp_path / case, monkeypatch, *given, named=case != "no plan"), case
+    unrecorded = tmp_path / "a pin that nobody agreed to on record"
+    unrecorded.mkdir()
+    mark(unrecorded)
+    data = (unrecorded / "deployment.json").read_bytes()
+    pin = OfflineHome(unrecorded / "home").pin_path(parse_deployment(data).name)
+    pin.parent.mkdir(parents=True)
+    pin.write_bytes(data)
+    assert asked_when_pinned(unrecorded, monkeypatch)
 
 
 def test_where_it_is_led_the_page_has_what_is_not_in_order_and_counts_the_rest() -> None:
@@ -116,15 +124,6 @@ def test_only_the_leader_of_a_ceremony_is_not_confined(
     context = SimpleNamespace(command_path=f"airlock-offline {words}", params={}, find_root=lambda: root)
     confine_command(cast("click.Context", context))
     assert seen == ([json] if confined else [])
-
-
-def test_a_pin_that_nobody_agreed_to_on_record_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mark(tmp_path)
-    data = (tmp_path / "deployment.json").read_bytes()
-    pin = OfflineHome(tmp_path / "home").pin_path(parse_deployment(data).name)
-    pin.parent.mkdir(parents=True)
-    pin.write_bytes(data)
-    assert asked_when_pinned(tmp_path, monkeypatch)
 
 
 def test_nothing_is_pinned_that_could_not_be_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

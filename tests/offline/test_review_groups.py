@@ -228,10 +228,7 @@ def test_a_value_that_the_profile_calls_otherwise_stands_in_no_row() -> None:
     assert called(lambda field: field._replace(label="Called so")) == []
     (group,) = called(lambda field: field._replace(path=field.path.replace("delegate", "key")))
     assert any("key " in line and "equal to the plan's delegate" in line for line in section_lines(group.form))
-
-
-def test_a_row_has_the_plans_own_text_where_the_value_is_written_otherwise() -> None:
-    (group,) = called(lambda field: field, expected="the desk's key")
+    (group,) = called(lambda field: field, expected="the desk's key")  # the plan's own text, written otherwise
     assert all(any("plan the desk's key" in line for line in row) for row in group.rows.values())
 
 

@@ -149,11 +149,15 @@ def test_two_state_folders_share_the_lock_of_an_account(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     waited: list[int] = []
     monkeypatch.setattr("airlock_offline.signing.guards.lock", lambda descriptor, *_, **__: waited.append(descriptor))
-    with (
-        account_lock(tmp_path / "one", SIGNER),
-        account_lock(tmp_path / ("one" if same_home else "two"), SIGNER if same_account else bytes(20)),
-    ):
-        assert (bool(waited), "signs with" in capsys.readouterr().err) == (same_account,) * 2
+    other = account_lock(tmp_path / ("one" if same_home else "two"), SIGNER if same_account else bytes(20))
+    with account_lock(tmp_path / "one", SIGNER):
+        with other:
+            assert (bool(waited), "signs with" in capsys.readouterr().err) == (same_account,) * 2
+        waited.clear()
+        (tmp_path / "elsewhere").mkdir()  # one home has one lock, wherever temporary files are
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
+        with account_lock(tmp_path / "one", SIGNER):
+            assert len(waited) == 1
 
 
 def test_a_lock_file_that_leads_elsewhere_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,14 +350,3 @@ def test_a_ceremony_that_was_ended_meanwhile_is_noticed_after_the_yes(tmp_path: 
     result = sign_item(case(STEP), situation()._replace(plan=agreed), table.desk)
     assert result.answer.why == ("PLAN-PEOPLE" if ended else "")
     assert bool(table.asked_of_the_device) is not ended
-
-
-def test_one_home_has_one_lock_wherever_temporary_files_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    waited: list[int] = []
-    monkeypatch.setattr("airlock_offline.signing.guards.lock", lambda descriptor, *_, **__: waited.append(descriptor))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (tmp_path / "elsewhere").mkdir()
-    with account_lock(tmp_path / "home", SIGNER):
-        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
-        with account_lock(tmp_path / "home", SIGNER):
-            assert len(waited) == 1

@@ -149,9 +149,6 @@ def test_the_test_accounts_are_the_software_ledger_s_own() -> None:
         assert derive(TEST_SEED, read_path(path)[0]).address == address
 
 
-# ---- a rehearsal has a chain of its own, and where else a signature counts is told ----------------------------------
-
-
 @pytest.mark.parametrize("chain_id", [8453, 1, 84532, 31338])
 def test_a_rehearsal_on_a_chain_that_is_not_its_own_is_not_pinned(tmp_path: Path, chain_id: int) -> None:
     refused = trust(tmp_path, on_chain(chain_id, rehearsal=True)).exception

@@ -409,8 +409,6 @@ def test_a_time_for_a_review_that_is_none_is_refused(tmp_path: Path, minutes: st
         read_config(write(tmp_path / "config.toml", f"[ledger]\nreview_minutes = {minutes}\n"))
 
 
-# ---- what the operating system tells of a Ledger, over a fake /sys, /proc and /dev -----------------------------------
-
 HIDRAW = "/dev/hidraw3"
 
 
