@@ -86,3 +86,4 @@ def test_the_code_holds_the_node_where_it_comes_from_and_what_is_below(fingerpri
     (read,) = peers(("read_key", {"cbor": key.to_cbor().hex()}))  # by another implementation
     assert (read["key"], read["chain_code"]) == (key.key.hex(), (key.chain_code or b"").hex())
     assert (read["origin"], read["children"]) == (ACCOUNT, "m/0/*")
+    assert fingerprint is None or read["source_fingerprint"] == "73c5da0a"
