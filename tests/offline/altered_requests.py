@@ -82,9 +82,6 @@ def alter(item: dict[str, Any], pick: random.Random, others: list[dict[str, Any]
     return item
 
 
-# ---- one alteration each ------------------------------------------------------------------------------------------------
-
-
 def _nodes(value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield every container with each of its keys or places, at any depth."""
     keys = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
@@ -94,9 +91,9 @@ def _nodes(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _somewhere(item: dict[str, Any], pick: random.Random) -> tuple[Any, Any]:
-    within = pick.choice([part for part in (item, item.get("payload"), item["payload"].get("message")) if part]) if (
-        isinstance(item.get("payload"), dict)) else item  # fmt: skip
-    nodes = list(_nodes(within))
+    payload = item.get("payload")
+    parts = [item, payload, payload.get("message")] if isinstance(payload, dict) else [item]
+    nodes = list(_nodes(pick.choice([part for part in parts if part])))
     return pick.choice(nodes) if nodes else (item, "payload")
 
 
@@ -116,7 +113,16 @@ def _an_address(item: Item, pick: random.Random, _others: list[Item]) -> None:
     node, key = pick.choice(places)
     text = node[key]
     at = pick.randrange(2, max(len(text), 3))
-    strangers = ["0x" + "ab" * 20, "0x" + "00" * 20, text.upper(), text[:-1], text + "0", "0x", text.lower()]
+    strangers = [
+        "0x" + "ab" * 20,
+        "0x" + "00" * 20,
+        text.upper(),
+        text[:-1],
+        text + "00" * 32,
+        "0x",
+        text.lower(),
+        HALF,
+    ]
     node[key] = pick.choice([text[:at] + pick.choice("0123456789abcdef") + text[at + 1 :], *strangers])
 
 
@@ -134,10 +140,8 @@ def _a_type(item: Item, pick: random.Random, _others: list[Item]) -> None:
             elif change == 1:
                 members.append(copy.deepcopy(pick.choice(members)))
             elif change == 2:
-                members[pick.randrange(len(members))] = {
-                    "name": "x",
-                    "type": pick.choice(("uint8[]", name, "bytes", "")),
-                }
+                other = pick.choice(("uint8[]", name, "bytes", ""))
+                members[pick.randrange(len(members))] = {"name": "x", "type": other}
             else:
                 pick.shuffle(members)
     else:
@@ -151,9 +155,8 @@ def _a_name(item: Item, pick: random.Random, others: list[Item]) -> None:
     if name in other:
         item[name] = copy.deepcopy(other[name])
     if isinstance(item.get("payload"), dict) and pick.random() < 0.5:
-        item["payload"]["primaryType"] = pick.choice(
-            ("DelegateReq", "OpenTradeReq", "EIP712Domain", "Trade", "nothing")
-        )
+        names = ("DelegateReq", "OpenTradeReq", "EIP712Domain", "Trade", "nothing")
+        item["payload"]["primaryType"] = pick.choice(names)
 
 
 def _a_member(item: Item, pick: random.Random, _others: list[Item]) -> None:
@@ -197,21 +200,4 @@ def _what_the_builder_says(item: Item, pick: random.Random, _others: list[Item])
         payload["description"] = pick.choice(TEXTS)
 
 
-def _a_fee(item: Item, pick: random.Random, _others: list[Item]) -> None:
-    if isinstance(item.get("transaction"), dict) and item["transaction"]:
-        item["transaction"][pick.choice(list(item["transaction"]))] = pick.choice(NUMBERS)
-    if isinstance(item.get("payload"), dict) and "value" in item["payload"]:
-        item["payload"]["value"] = pick.choice(("0x1", "1", "0x", "0x00", "0x" + "f" * 300, "-1", HALF))
-
-
-def _calldata(item: Item, pick: random.Random, _others: list[Item]) -> None:
-    payload = item.get("payload")
-    if isinstance(payload, dict) and isinstance(payload.get("data"), str):
-        data = payload["data"]
-        at = pick.randrange(len(data) + 1)
-        payload["data"] = pick.choice((data[:at], data + "00" * 32, data[:at] + "f" * 64 + data[at + 64 :], data[:10]))
-
-
-_ALTERATIONS = (
-    _a_number, _an_address, _a_type, _a_name, _a_member, _another_payload, _what_the_builder_says, _a_fee, _calldata,
-)  # fmt: skip
+_ALTERATIONS = (_a_number, _an_address, _a_type, _a_name, _a_member, _another_payload, _what_the_builder_says)

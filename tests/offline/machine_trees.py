@@ -1,10 +1,16 @@
-"""Machines as file trees: what the kernel would show in /sys, /proc and /dev."""
+"""Machines as file trees, and network namespaces with a /sys of their own: an interface is up, the machine untouched."""
 
 from __future__ import annotations
 
 import itertools
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from airlock_shared.host.files import MachineProbes
 
@@ -48,11 +54,12 @@ def route(name: str, *, destination: str = "000200C0", flags: str = "0001", mask
 
 
 def radio(world: MachineProbes, kind: str, name: str, soft: str = "0", hard: str = "0") -> Path:
-    """Add the switch of a radio and return its folder."""
+    """Add the switch of a radio and return its folder; an empty value is a file that cannot be read."""
     switches = world.root / "sys/class/rfkill"
     folder = next(path for number in itertools.count() if not (path := switches / f"rfkill{number}").exists())
     for part, text in (("type", kind), ("name", name), ("soft", soft), ("hard", hard)):
-        write(folder / part, f"{text}\n")
+        if text:
+            write(folder / part, f"{text}\n")
     return folder
 
 
@@ -65,3 +72,48 @@ def zbar_of(*version: int) -> object:
                 number._obj.value = value
 
     return Zbar()
+
+
+ENTER = ("unshare", "--map-root-user", "--net", "--mount", "sh", "-euc")
+OWN_SYS = "mount -t sysfs sysfs /sys"
+NO_SYS = "mount -t tmpfs tmpfs /sys"
+PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
+INTERFACES = ("ip link add dummy0 type dummy", "ip link add dummy0 type bridge", "ip tuntap add dev dummy0 mode tap")
+"""A kernel has at least one of these; which one it is does not matter."""
+
+
+def inside(script: str, *words: object) -> subprocess.CompletedProcess[str]:
+    """Run a shell script in a fresh namespace, then ``words`` in it."""
+    whole = f'{script}\nexec "$@"'
+    return subprocess.run(
+        [*ENTER, whole, "sh", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PATH": PATH},
+    )
+
+
+def require_namespaces() -> None:
+    if shutil.which("unshare") is None or inside(OWN_SYS, "true").returncode:
+        pytest.skip("this machine does not let us unshare the network with a /sys of its own")
+
+
+def with_an_interface(*, up: bool) -> str:
+    """Return the script that makes an interface; skips the test when neither the kernel nor ``ip`` can."""
+    require_namespaces()
+    if shutil.which("ip", path=PATH) is None:
+        pytest.skip("iproute2 is not installed: no interface can be made")
+    for make in INTERFACES:
+        script = f"{OWN_SYS}\n{make} 2>/dev/null"
+        if inside(script, "true").returncode == 0:
+            return f"{script}\nip link set dummy0 {'up' if up else 'down'}"
+    pytest.skip("the kernel makes neither a dummy interface, nor a bridge, nor a tap")
+
+
+def program(home: Path) -> tuple[str, ...]:
+    """Return the words that start the offline half as a program of its own, from the sources that this test imports."""
+    script = "from airlock_offline.cli.main import main; main()"
+    return (sys.executable, "-c", script, "--home", str(home))

@@ -25,19 +25,18 @@ from airlock_shared.host.files import MachineProbes
 from airlock_shared.host.machine import library_lines
 from airlock_shared.units import utc_text
 from airlock_software_ledger.app import SoftwareLedger
-from offline.opinions import SameProcess
-from offline.test_signing import SEED
+from offline.test_signing import SEED, SameProcess
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
-from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, good, patched, to_bytes
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, good, patched, to_bytes
 
 STEPS = ("open", "take-profit")  # with a deadline, and without one
 PEOPLE = ("signer=Ada Lovelace", "facilitator=Grace Hopper", "witness=Mary Somerville")
 WATCH = utc_text(NOW_MS).replace(" UTC", "Z").replace(" ", "T")
 
 
-def plan_of(step: str) -> str:
+def plan_of(step: str, folder: str = "requests") -> str:
     """Return the vectors' plan with one step alone."""
-    head, *steps = PLAN_TEXT.split("[[steps]]\n")
+    head, *steps = PLAN_TEXTS[folder].split("[[steps]]\n")
     [wanted] = [text for text in steps if f'id = "{step}"\n' in text]
     return f"{head}[[steps]]\n{wanted}"
 
@@ -53,9 +52,7 @@ def write_documents(folder: Path, step: str) -> None:
         message = document["requests"][0]["payload"]["message"]
         message["_nonce" if "_nonce" in message else "nonce"] = nonce
         seal(document["requests"][0]["payload"])
-        document["header"] |= {
-            "plan": plan_fingerprint(plan), "deployment": fingerprint(deployment), "rehearsal": True,
-        }  # fmt: skip
+        document["header"] |= {"plan": plan_fingerprint(plan), "deployment": fingerprint(deployment), "rehearsal": True}
         (folder / f"{name}.json").write_bytes(to_bytes(document))
 
 

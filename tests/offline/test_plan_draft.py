@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +17,18 @@ from airlock_offline.cli.plan import draft_plan
 from airlock_offline.home import OfflineHome
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import AirlockError, Refusal
-from airlock_shared.plan.model import Plan
+from airlock_shared.plan.model import Bounds
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calldata import decode_call, encode_call
 from airlock_shared.venue.calls import CALLS, indexed
 from draws import draws, repeatable
-from shared.make_payloads import DESK, NOW_MS, OTHER, plan_fingerprint, seal
+from shared.make_payloads import DESK, NOW_MS, OTHER, plan_fingerprint
 from shared.strategies import changed_inside
 from shared.world import (
     DEPLOYMENT_TEXT,
     STEPS,
     VECTORS,
+    case_of,
     deployment,
     good,
     judge,
@@ -39,12 +39,8 @@ from shared.world import (
     whole,
 )
 
-# ---- `plan draft`: under the drafted plan the very payloads pass, and altered ones do not ---------------------------
-
-
 TRANSACTIONS = tuple(plan("transactions").steps)
 CASES = [*(("requests", step) for step in STEPS), *(("transactions", step) for step in TRANSACTIONS)]
-EVERY = pytest.mark.parametrize(("folder", "step"), CASES, ids=[step for _, step in CASES])
 
 
 def drafted(document: dict[str, Any]) -> str:
@@ -59,12 +55,6 @@ def judged(document: dict[str, Any], text: str) -> set[str]:
     return judge(document, situation()._replace(plan=planned), steps=tuple(planned.steps))
 
 
-@EVERY
-def test_under_its_draft_a_document_passes_every_check(folder: str, step: str) -> None:
-    document = good(step, folder)
-    assert judged(document, drafted(document)) == set()
-
-
 def test_a_price_of_zero_that_a_plan_must_give_stands_in_the_draft() -> None:
     """Of a trigger the same leaf may be left out; of a limit order no plan without it is one."""
     document = good("limit-update", "transactions")
@@ -75,60 +65,23 @@ def test_a_price_of_zero_that_a_plan_must_give_stands_in_the_draft() -> None:
     assert '\nprice = "0"\n' in drafted(document)
 
 
-@EVERY
-def test_under_the_draft_one_altered_byte_is_refused(folder: str, step: str) -> None:
-    """The payload is whole in itself: sealed anew, or calldata that decodes; only the plan knows better."""
+BY_THE_BUILDER = ("deadline", "nonce", "timestamp", "signTimestamp", "openTimestamp", "tnc")
+"""Leaves that the builder chooses within the plan's limits."""
+
+
+@pytest.mark.parametrize(("folder", "step"), CASES, ids=[step for _, step in CASES])
+def test_a_draft_decides_every_value_but_what_the_builder_chooses_within_limits(folder: str, step: str) -> None:
     document = good(step, folder)
     text = drafted(document)
+    planned = parse_plan(text.encode())
+    case = case_of(document, situation()._replace(plan=planned))
     chosen = BY_THE_BUILDER if "slippagePercent" in text else (*BY_THE_BUILDER, "slippage", "slippageP")
-    altered = list((_altered_message if folder == "requests" else _altered_calldata)(document, chosen))
-    assert altered
-    assert all(judged(other, text) for other in altered)
-
-
-BY_THE_BUILDER = ("deadline", "nonce", "timestamp", "signTimestamp", "openTimestamp", "tnc")
-"""Leaves that the builder chooses within the plan's limits: these refuse another value where they bound it."""
-
-
-def _altered_message(document: dict[str, Any], chosen: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    message = document["requests"][0]["payload"]["message"]
-    for path in _leaves(message):
-        if path.rpartition(".")[2].strip("_") not in chosen:
-            altered = patched(document, [{"at": f"requests.0.payload.message.{path}", "set": _other(message, path)}])
-            seal(altered["requests"][0]["payload"])
-            yield altered
-
-
-def _altered_calldata(document: dict[str, Any], chosen: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    data = document["requests"][0]["payload"]["data"]
-    before = decode_call(bytes.fromhex(data[2:]), indexed(CALLS)).message
-    words = range((len(data) - 10) // 64)
-    for place in [9, *(10 + 64 * word + 63 for word in words)]:  # the selector's last digit, and that of each word
-        altered = patched(document, [{"at": "requests.0.payload.data", "flip": place}])
-        try:
-            after = decode_call(bytes.fromhex(altered["requests"][0]["payload"]["data"][2:]), indexed(CALLS)).message
-        except Refusal:
-            yield altered
-            continue
-        if {name for name in before if before[name] != after.get(name)} - set(chosen) or before == after:
-            yield altered
-
-
-def _leaves(value: Any, prefix: str = "") -> list[str]:
-    if isinstance(value, dict):
-        return [path for name, member in value.items() for path in _leaves(member, f"{prefix}{name}.")]
-    return [prefix.removesuffix(".")]
-
-
-def _other(message: Any, path: str) -> Any:
-    value = message
-    for name in path.split("."):
-        value = value[name]
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, str) and value.startswith("0x"):
-        return value[:-1].lower() + f"{int(value[-1], 16) ^ 1:x}"
-    return str(int(value) ^ 1)
+    for decision in case.decisions:
+        assert decision.ok
+        wanted = case.step.values.get(decision.field.rule.parameter)
+        assert not isinstance(wanted, Bounds) or wanted.low == wanted.high == decision.raw
+        if decision.decided_by == "builder":
+            assert decision.field.path.rpartition(".")[2].strip("_") in chosen
 
 
 def test_a_draft_of_everything_is_one_plan_under_which_everything_passes() -> None:
@@ -137,16 +90,9 @@ def test_a_draft_of_everything_is_one_plan_under_which_everything_passes() -> No
         text = drafted(document)
         assert judged(document, text) == set()
         assert list(parse_plan(text.encode()).steps) == list(plan(folder).steps)
-
-
-def _plan(document: dict[str, Any]) -> Plan:
-    return parse_plan(drafted(document).encode())
-
-
-def test_a_part_for_one_signer_is_drafted_under_its_name() -> None:
-    document = patched(good("close"), [{"at": "header.signer", "set": "treasury"}])
-    assert list(_plan(document).signers) == ["treasury"]
-    assert judged(document, drafted(document)) == set()
+    part = patched(good("close"), [{"at": "header.signer", "set": "treasury"}])  # for one signer, under its name
+    assert list(parse_plan(drafted(part).encode()).signers) == ["treasury"]
+    assert judged(part, drafted(part)) == set()
 
 
 def test_a_draft_repeats_a_lie_so_that_a_person_sees_it() -> None:
@@ -175,17 +121,15 @@ def test_calldata_that_is_not_known_has_no_draft(change: dict[str, Any], check: 
     assert caught.value.check == check
 
 
-@pytest.mark.parametrize("path", ["requests/good/close.json", "transactions/good/approve-unlimited.json"])
-def test_the_command_writes_a_plan_that_can_be_shown(tmp_path: Path, path: str) -> None:
+def test_the_command_writes_a_plan_that_can_be_shown(tmp_path: Path) -> None:
     home, out = OfflineHome(tmp_path / "home"), tmp_path / "plan.toml"
     home.pin(deployment(), DEPLOYMENT_TEXT.encode(), NOW_MS)
-    words = ["--home", str(home.home), "plan", "draft", str(VECTORS / path), "-o", str(out), "--json"]
+    document = str(VECTORS / "transactions/good/approve-unlimited.json")
+    words = ["--home", str(home.home), "plan", "draft", document, "-o", str(out), "--json"]
     ended = CliRunner().invoke(program, words)
     assert ended.exit_code == 0, ended.output
-    shown = json.loads(ended.stdout)
-    assert shown["plan"] == parse_plan(out.read_bytes()).fingerprint
-    again = CliRunner().invoke(program, words)
-    assert again.exception is not None
+    assert json.loads(ended.stdout)["plan"] == parse_plan(out.read_bytes()).fingerprint
+    assert CliRunner().invoke(program, words).exception is not None
 
 
 # ---- A draft of whatever a builder sends: a plan that reads back, or one of our own refusals; never a stack trace ---
@@ -202,22 +146,11 @@ def test_no_request_that_lies_inside_its_form_makes_the_draft_of_a_plan_fall() -
         seen["tried"] += 1
         try:
             header, items, _ = parse_requests(json.dumps(document).encode())
-        except AirlockError:
-            return
-        seen["read"] += 1
-        try:
-            text = draft_plan(header, items, deployment())
-        except AirlockError:
-            return
-        seen["drafted"] += 1
-        try:
-            parse_plan(text.encode())
+            parse_plan(draft_plan(header, items, deployment()).encode())
         except AirlockError:
             return
         seen["plans"] += 1
 
     drafted()
     assert seen["tried"] >= draws(90, 450)
-    assert seen["read"] >= 0.97 * seen["tried"], seen
-    assert seen["drafted"] >= 0.3 * seen["tried"], seen
-    assert seen["plans"] >= 0.7 * seen["drafted"], seen  # others hold values that mean nothing, such as a zero
+    assert seen["plans"] >= 0.2 * seen["tried"], seen  # others hold values that mean nothing, such as a zero

@@ -1,21 +1,26 @@
-"""Preflight: the page, the machine, its network and radios, and the kernel."""
+"""Preflight and doctor: the page, the machine, its network and radios, and the kernel."""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from airlock_offline.cli import machine as health
+from airlock_offline.cli.machine import health_lines, ledger_lines
 from airlock_offline.confinement.command import UNCONFINED, Confinement
 from airlock_offline.home import OfflineHome
 from airlock_offline.installation import Installation, KitFinding
+from airlock_offline.ledger.usb import PluggedLedger, UsbPort
 from airlock_offline.preflight.isolation import interface_lines, radio_lines, route_lines
-from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, installation_lines, kit_lines, look_at
+from airlock_offline.preflight.page import PreflightInputs, PreflightResult, kit_lines, look_at
 from airlock_shared.cli.machine import read_deployments, transcript_line
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.files import FAULT, LOOK, OK, REFUSED, MachineProbes, Observed, TranscriptFile, current
@@ -30,9 +35,22 @@ from airlock_shared.host.machine import (
     library_lines,
     page_lines,
 )
+from commands import contents
 from offline.confined import confined, require_seccomp
-from offline.machine_trees import ROUTE_HEADING, interface, machine, radio, route, write, zbar_of
-from offline.namespaces import NO_SYS, OWN_SYS, inside, program, require_namespaces, with_an_interface
+from offline.machine_trees import (
+    NO_SYS,
+    OWN_SYS,
+    inside,
+    interface,
+    machine,
+    program,
+    radio,
+    require_namespaces,
+    route,
+    with_an_interface,
+    write,
+    zbar_of,
+)
 from offline.test_preflight_isolation import ENFORCED, pin
 
 # ---- the page of `preflight`: what is on it, what it fits on, what the transcript keeps, and how the command ends ---
@@ -68,10 +86,7 @@ def world(tmp_path: Path) -> MachineProbes:
     return machine(tmp_path / "machine")._replace(load=lambda _soname: zbar_of(0, 23, 93), spec=lambda name: name)
 
 
-# ---- the result -------------------------------------------------------------------------------------------------------
-
-
-def worst_case(home: Path, world: MachineProbes) -> PreflightResult:
+def test_a_page_with_every_fault_fits_and_is_recorded(home: Path, world: MachineProbes) -> None:
     for name in ("enp0s31f6", "wlp0s20f3", "wwan0"):
         interface(world, name, "0x1003", "up", "1")
     with (world.root / "proc/net/route").open("a") as file:
@@ -79,31 +94,24 @@ def worst_case(home: Path, world: MachineProbes) -> PreflightResult:
     radio(world, "wlan", "phy0")
     radio(world, "bluetooth", "hci0")
     (world.root / "dev/video0").touch(mode=0o000)
-    world = world._replace(spec=lambda name: None, load=_no_library)
+    world = world._replace(spec=lambda name: None, load=Mock(side_effect=OSError))
     pin(home, rehearsal=True, name="practice")
     report = READY | {"blind_signing": True, "raw_messages": "not stated"}
     installation = KIT._replace(findings=(CHANGED,) * 40)
-    return look(home, world, {"statement": None, "device": report, "rule": "", "installation": installation})
-
-
-def _no_library(soname: str) -> object:
-    raise OSError(soname)
-
-
-def test_the_page_fits_eighty_columns_and_every_line_has_a_verdict(home: Path, world: MachineProbes) -> None:
-    result = worst_case(home, world)
+    result = look(home, world, {"statement": None, "device": report, "rule": "", "installation": installation})
     lines = list(page_lines(result.lines))
     assert max(map(len, lines)) <= 80
     assert sum(line.rstrip().endswith((OK, LOOK, REFUSED)) for line in lines) >= len(result.lines)
     for line in result.lines:
         assert line.verdict == OK or line.do, line
-
-
-def test_everything_that_is_refused_is_in_the_result(home: Path, world: MachineProbes) -> None:
-    result = worst_case(home, world)
     assert result.report["refused"] == ["AIRGAP-INTERFACE", "AIRGAP-RADIO", "AIRGAP-ROUTE", "KIT-INSTALLED"]
     assert len(result.report["installed"]["findings"]) == 40  # the page shows the first few
+    changed = [line.found for line in result.lines if line.check == "KIT-INSTALLED"]
+    assert (changed[:5], changed[5][:11]) == ([f"changed: {CHANGED.path}"] * 5, "and 35 more")
     assert result.report["lines"] == [line.as_json() for line in result.lines]
+    transcript = TranscriptFile(home / "transcript.jsonl")
+    transcript.record("preflight", result.report, NOW_MS)
+    assert transcript.entries()[-1].data == result.report
 
 
 def test_in_a_rehearsal_what_is_not_cut_off_is_to_be_looked_at(home: Path, world: MachineProbes) -> None:
@@ -114,11 +122,6 @@ def test_in_a_rehearsal_what_is_not_cut_off_is_to_be_looked_at(home: Path, world
     assert (result.production, result.report["refused"]) == (False, [])
     assert [line.what for line in result.lines if line.verdict == LOOK] == ["eth0", "installed"]
     assert look(home, world, {"installation": SOURCE}).report["refused"] == ["AIRGAP-INTERFACE"]  # a real Ledger
-
-
-def test_a_changed_file_is_refused_in_a_rehearsal_too(home: Path, world: MachineProbes) -> None:
-    (home / "pins/venue.json").unlink()
-    pin(home, rehearsal=True)
     told = {"software_ledger": True, "installation": KIT._replace(findings=(CHANGED,))}
     assert look(home, world, told).report["refused"] == ["KIT-INSTALLED"]
 
@@ -142,13 +145,8 @@ def test_what_is_not_as_it_should_be_is_to_be_looked_at_and_says_what_to_do(
     assert line.do
 
 
-# ---- what is kept -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("text", ["", "{}", "\xff", '{"format": "airlock/deployment@9"}'])
-def test_a_damaged_pin_is_refused_and_makes_the_machine_one_of_production(
-    home: Path, world: MachineProbes, text: str
-) -> None:
+@pytest.mark.parametrize("text", ["", "\xff", '{"format": "airlock/deployment@9"}'])
+def test_a_damaged_pin_is_refused_and_makes_it_production(home: Path, world: MachineProbes, text: str) -> None:
     (home / "pins/venue.json").unlink()
     pin(home, rehearsal=True, name="practice")
     (home / "pins/venue.json").write_text(text, encoding="latin-1")
@@ -165,7 +163,7 @@ def test_a_broken_chain_ends_the_preflight(home: Path, world: MachineProbes) -> 
         look(home, world)
 
 
-def test_a_whole_kit_says_its_fingerprint_and_a_changed_one_which_file(tmp_path: Path) -> None:
+def test_a_whole_kit_is_in_order_and_of_a_changed_one_the_file_is_named(tmp_path: Path) -> None:
     assert [line.verdict for line in kit_lines((), tmp_path, "ab" * 32)] == [OK]
     [line] = kit_lines((KitFinding("KIT-FILE", "install.sh", "changed"),), tmp_path, "ab" * 32)
     assert (line.found, line.verdict, line.check) == ("changed: install.sh", REFUSED, "KIT-FILE")
@@ -196,12 +194,6 @@ def test_an_interface_that_is_up_is_refused_after_the_page_was_shown_and_recorde
     assert "AIRGAP-INTERFACE" in last(home)["refused"]
 
 
-def test_an_interface_that_is_switched_off_is_not(home: Path) -> None:
-    ended = inside(with_an_interface(up=False), *program(home), "preflight")
-    assert ended.returncode == int(ExitCode.DEVICE), ended.stderr
-    assert "switched off: dummy0" in ended.stdout
-
-
 def test_without_sys_it_says_that_it_cannot_tell_and_refuses(home: Path) -> None:
     require_namespaces()
     ended = inside(NO_SYS, *program(home), "preflight", "--json")
@@ -217,26 +209,7 @@ def test_on_a_machine_that_is_fit_every_line_is_ok(home: Path, world: MachinePro
         "network", "radios", "kernel", "time", "disk", "camera", "Ledger", "libraries", "installed", "deployments",
         "transcript",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("production", [True, False])
-def test_the_usual_page_is_one_page(home: Path, world: MachineProbes, production: bool) -> None:
-    if not production:
-        (home / "pins/venue.json").unlink()
-        pin(home, rehearsal=True)
-    result = look(home, world, {"software_ledger": not production, "installation": KIT if production else SOURCE})
-    assert result.production is production
     assert len(list(page_lines(result.lines))) <= 59
-
-
-def test_the_result_can_be_recorded(home: Path, world: MachineProbes) -> None:
-    transcript = TranscriptFile(home / "transcript.jsonl")
-    result = worst_case(home, world)
-    transcript.record("preflight", result.report, NOW_MS)
-    assert transcript.entries()[-1].data == result.report
-
-
-def test_an_earlier_statement_of_the_time_that_holds_is_shown(home: Path, world: MachineProbes) -> None:
     lines = look(home, world, {"statement": None, "valid_ms": 60_000}).lines
     assert "agreed within 60 s, in the last 24 hours" in [line.found for line in lines]
 
@@ -248,44 +221,20 @@ def test_a_pin_is_shown_with_its_kind_fingerprint_and_words(home: Path) -> None:
     assert [line.found.split(",")[0] for line in lines] == ["REHEARSAL", "production"]
     assert [line.found.partition(", ")[2] for line in lines] == [fingerprint_text(each.fingerprint) for each in pins]
     assert " 24." in lines[0].found
-
-
-def test_a_replaced_pin_is_not_one(home: Path) -> None:
-    (home / "pins/venue.json").rename(home / "pins/venue.0123456789abcdef.replaced.json")
+    for name in ("practice", "venue"):
+        (home / f"pins/{name}.json").rename(home / f"pins/{name}.0123456789abcdef.replaced.json")
     [line] = read_deployments(current(home / "pins"), first="trust one")[1]
     assert (line.found, line.verdict, line.do) == ("none yet", LOOK, "trust one")
 
 
-def test_findings_are_named_and_counted() -> None:
-    lines = list(installation_lines(KIT._replace(findings=(CHANGED,) * 7)))
-    assert [line.check for line in lines] == ["KIT-INSTALLED"] * 6
-    assert lines[0].found == f"changed: {CHANGED.path}"
-    assert lines[-1].found.startswith("and 2 more")
-
-
-def test_a_kit_is_on_the_page_with_the_installation(home: Path, world: MachineProbes, tmp_path: Path) -> None:
-    found = (KitFinding("KIT-MANIFEST", "MANIFEST", "changed, or of another kit"),)
-    result = look(home, world, {"kit": Kit(tmp_path, "ab" * 32, found)})
-    assert result.report["refused"] == ["KIT-MANIFEST"]
-
-
-@pytest.mark.parametrize(
-    "words", [("--kit", "."), ("--fingerprint", "ab" * 32), ("--kit", ".", "--fingerprint", "ab"), ("--kit", "none")]
-)
-def test_a_kit_without_its_fingerprint_is_a_mistake(home: Path, words: tuple[str, ...]) -> None:
+def test_a_kit_without_its_fingerprint_is_a_mistake_and_a_folder_that_is_none_is_refused(home: Path) -> None:
     require_namespaces()
-    before = (home / "transcript.jsonl").read_bytes()
-    ended = inside(OWN_SYS, *program(home), "preflight", *words)
-    assert ended.returncode == int(ExitCode.USAGE), ended.stderr
+    before, mark = (home / "transcript.jsonl").read_bytes(), "ab" * 32
+    for words in (("--kit", "."), ("--fingerprint", mark), ("--kit", ".", "--fingerprint", "ab"), ("--kit", "none")):
+        ended = inside(OWN_SYS, *program(home), "preflight", *words)
+        assert ended.returncode == int(ExitCode.USAGE), ended.stderr
     assert (home / "transcript.jsonl").read_bytes() == before
-
-
-def test_a_folder_that_is_no_kit_is_refused(home: Path, tmp_path: Path) -> None:
-    require_namespaces()
-    (tmp_path / "kit").mkdir()
-    ended = inside(
-        OWN_SYS, *program(home), "preflight", "--kit", tmp_path / "kit", "--fingerprint", "ab" * 32, "--json"
-    )
+    ended = inside(OWN_SYS, *program(home), "preflight", "--kit", home / "pins", "--fingerprint", mark, "--json")
     assert (ended.returncode, json.loads(ended.stdout)["refused"]) == (3, ["KIT-MANIFEST"]), ended.stderr
 
 
@@ -298,17 +247,7 @@ def statvfs(**changed: int) -> os.statvfs_result:
     return os.statvfs_result((*(values[name] for name in names), 255))
 
 
-# ---- the disk -------------------------------------------------------------------------------------------------------
-
-
-def test_a_private_folder_is_ok_and_one_that_is_not_there_yet_too(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    assert (home_line(home).verdict, "not there yet" in home_line(home).found) == (OK, True)
-    home.mkdir(mode=0o700)
-    assert home_line(home).verdict == OK
-
-
-@pytest.mark.parametrize("mode", [0o755, 0o750, 0o707, 0o701, 0o500, 0o777, 0o600])
+@pytest.mark.parametrize("mode", [0o755, 0o707, 0o500])
 def test_other_permissions_than_0700_are_a_fault(tmp_path: Path, mode: int) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home").chmod(mode)
@@ -316,11 +255,8 @@ def test_other_permissions_than_0700_are_a_fault(tmp_path: Path, mode: int) -> N
     (tmp_path / "home").chmod(0o700)
     assert (line.verdict, line.code, f"{mode:04o}" in line.found) == (FAULT, 2, True)
     assert line.do == f"run: chmod 700 {tmp_path / 'home'}"
-
-
-def test_a_file_in_the_folders_place_is_a_fault(tmp_path: Path) -> None:
-    (tmp_path / "home").touch()
-    assert (home_line(tmp_path / "home").verdict, home_line(tmp_path / "home" / "more").verdict) == (FAULT, FAULT)
+    (tmp_path / "file").touch()
+    assert [home_line(tmp_path / name).verdict for name in ("file", "file/more", "new")] == [FAULT, FAULT, OK]
 
 
 @pytest.mark.parametrize(
@@ -329,32 +265,15 @@ def test_a_file_in_the_folders_place_is_a_fault(tmp_path: Path) -> None:
         ({}, "4096 MiB free", OK),
         ({"f_bavail": 16384}, "64 MiB free", OK),
         ({"f_bavail": 16383}, "63 MiB free, less than 64 MiB", FAULT),
-        ({"f_bavail": 0}, "0 MiB free", FAULT),
         ({"f_flag": os.ST_RDONLY}, "read-only", FAULT),
     ],
 )
-def test_a_disk_that_is_full_or_read_only_is_a_fault(
-    tmp_path: Path, changed: dict[str, int], said: str, verdict: str
-) -> None:
-    asked: list[Path] = []
-
-    def disk(path: Path) -> os.statvfs_result:
-        asked.append(path)
-        return statvfs(**changed)
-
-    line = disk_line(tmp_path / "not/yet/there", MachineProbes(disk=disk))
-    assert (line.verdict, said in line.found, asked) == (verdict, True, [tmp_path])
-
-
-def test_a_disk_that_cannot_be_asked_is_not_called_good(tmp_path: Path) -> None:
-    def disk(path: Path) -> os.statvfs_result:
-        raise PermissionError(13, "Permission denied")
-
-    line = disk_line(tmp_path, MachineProbes(disk=disk))
-    assert (line.verdict, line.found) == (LOOK, "unknown: Permission denied")
-
-
-# ---- libraries, camera ----------------------------------------------------------------------------------------------
+def test_a_full_or_read_only_disk_is_a_fault(tmp_path: Path, changed: dict[str, int], said: str, verdict: str) -> None:
+    disks = {tmp_path: statvfs(**changed)}  # of a folder that is not there, the nearest one above it is asked
+    line = disk_line(tmp_path / "not/yet/there", MachineProbes(disk=disks.__getitem__))
+    assert (line.verdict, said in line.found) == (verdict, True)
+    unknown = disk_line(tmp_path, MachineProbes(disk=lambda path: os.statvfs(path / "none")))
+    assert (unknown.verdict, unknown.found) == (LOOK, "unknown: No such file or directory")
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.soname)
@@ -380,21 +299,16 @@ FIXED = entry("libzbar0", "0.23.92-7+deb12u1")
     ("version", "status", "sound"),
     [
         ((0, 23, 93), "", True),
-        ((0, 24, 0), "", True),
         ((1, 0, 0), "", True),
         ((0, 23, 92), FIXED, True),
         ((0, 23, 92), entry("libzbar0t64", "0.23.92-7+deb12u3"), True),
         ((0, 23, 90), entry("libzbar0", "0.23.90-1+deb11u1"), True),
         ((0, 23, 92), "", False),
         ((0, 23, 92), entry("libzbar0", "0.23.92-7"), False),
-        ((0, 23, 92), entry("libzbar0", "0.23.92-7+deb12u0"), False),
         ((0, 23, 92), entry("libzbar0", "0.23.92-7+deb12u1~bpo1"), False),
         ((0, 23, 92), entry("libzbar0", "0.23.92-7+deb12u1", "deinstall ok config-files"), False),
         ((0, 23, 92), entry("libzbar0", "0.23.92-7+deb12u1", "install ok half-configured"), False),
-        ((0, 23, 92), entry("zbar-tools", "0.23.92-7+deb12u1"), False),
-        ((0, 23, 92), entry("libzbar0", "0.23.90-1+deb11u1"), False),
         ((0, 23, 90), FIXED, False),
-        ((0, 10, 0), FIXED, False),
         ((0, 23, 92), entry("libzbar0", "0.23.92-4") + FIXED.replace("libzbar0", "libzbar0-dev"), False),
     ],
 )
@@ -410,26 +324,14 @@ def test_a_zbar_that_a_hostile_code_may_overflow_is_left_out_and_said(
     assert sound or "libzbar0" in line.do
 
 
-@pytest.mark.parametrize(
-    ("device", "opencv", "verdict", "said"),
-    [
-        ("", True, OK, "none"),
-        ("video0", True, OK, "/dev/video0, readable; OpenCV is installed"),
-        ("video0", False, LOOK, "OpenCV is not installed"),
-        ("video-spare", True, OK, "none"),
-    ],
-)
-def test_a_camera_is_found_with_what_reads_it(
-    tmp_path: Path, device: str, opencv: bool, verdict: str, said: str
-) -> None:
+def test_a_camera_is_found_with_what_reads_it(tmp_path: Path) -> None:
     (tmp_path / "dev").mkdir()
-    if device:
-        (tmp_path / "dev" / device).touch()
-    line = camera_line(MachineProbes(tmp_path, spec=lambda name: name if opencv else None))
-    assert (line.verdict, said in line.found) == (verdict, True)
-
-
-# ---- versions -------------------------------------------------------------------------------------------------------
+    with_opencv = MachineProbes(tmp_path, spec=lambda name: name)
+    assert (camera_line(with_opencv).verdict, camera_line(with_opencv).found.startswith("none")) == (OK, True)
+    (tmp_path / "dev/video0").touch()
+    assert "/dev/video0, readable; OpenCV is installed" in camera_line(with_opencv).found
+    without = camera_line(with_opencv._replace(spec=lambda name: None))
+    assert (without.verdict, "OpenCV is not installed" in without.found) == (LOOK, True)
 
 
 @pytest.mark.parametrize(
@@ -446,20 +348,8 @@ def test_the_installed_versions_are_compared_with_the_pinned_ones(tmp_path: Path
     assert said in closure_line(tmp_path / "requirements.txt").found
 
 
-# ---- interfaces, routes and radios: what is refused in production, on machines that are built as file trees ---------
-
-
 def verdicts(lines: list[Observed]) -> set[tuple[str, str]]:
     return {(line.verdict, line.check) for line in lines}
-
-
-def refused_interfaces(world: MachineProbes) -> list[str]:
-    lines = list(interface_lines(world))
-    assert {line.check for line in lines if line.verdict == REFUSED} <= {"AIRGAP-INTERFACE"}
-    return [line.what for line in lines if line.verdict == REFUSED]
-
-
-# ---- interfaces -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -468,13 +358,9 @@ def refused_interfaces(world: MachineProbes) -> list[str]:
         ("0x1003", "up", "1", "up, connected"),
         ("0x1003", "down", "0", "up, without a connection"),  # switched on, no cable: plugged in, it is on the network
         ("0x10c3", "unknown", "1", "up, connected"),  # dummies, tunnels
-        ("0x1", "dormant", "", "up"),
         ("0x1002", "up", "1", "up, connected"),  # the two disagree
-        ("0x1002", "unknown", "", "up"),
         ("", "up", "", "up"),
-        ("what?", "up", "", "up"),
         ("0x1003", "", "", "up"),
-        ("0x1003", "notpresent", "", "up"),
     ],
 )
 def test_an_interface_that_is_up_is_refused(
@@ -487,27 +373,28 @@ def test_an_interface_that_is_up_is_refused(
     assert "ip link set enp1s0 down" in line.do
 
 
-@pytest.mark.parametrize("name", ["wlan0", "sit0", "tun0", "docker0", "lo0", "lo:1", "LO"])
-def test_no_name_but_that_of_loopback_excuses_an_interface(tmp_path: Path, name: str) -> None:
-    world = machine(tmp_path)
-    interface(world, name, "0x1043", "unknown", "1")
-    assert refused_interfaces(world) == [name]
+def test_no_name_but_that_of_loopback_excuses_an_interface(tmp_path: Path) -> None:
+    world, names = machine(tmp_path), ["LO", "docker0", "lo0", "lo:1", "sit0", "tun0", "wlan0"]
+    for name in names:
+        interface(world, name, "0x1043", "unknown", "1")
+    refused = [line for line in interface_lines(world) if line.verdict == REFUSED]
+    assert [line.what for line in refused] == names
+    assert {line.check for line in refused} == {"AIRGAP-INTERFACE"}
 
 
 def test_an_interface_that_only_another_namespace_shows_is_refused(tmp_path: Path) -> None:
     world = machine(tmp_path)
-    interface(world, "eth0", "0x1003", "up", "1", own=False)
-    line = next(iter(interface_lines(world)))
-    assert (line.verdict, line.found) == (REFUSED, "up, connected, seen from another network namespace")
-
-
-def test_an_interface_of_which_nobody_can_tell_is_refused(tmp_path: Path) -> None:
-    world = machine(tmp_path)
+    interface(world, "e\x1b[2Jth0", "0x1003", "up", "1", own=False)
     with (world.root / "proc/net/dev").open("a") as file:
-        file.write("  eth7: 0 0\n")
-    line = next(iter(interface_lines(world)))
-    assert (line.what, line.verdict, line.check) == ("eth7", REFUSED, "AIRGAP-INTERFACE")
-    assert "unknown" in line.found
+        file.write("  eth7: 0 0\n")  # of which nobody can tell
+    elsewhere, untold = interface_lines(world)
+    assert (elsewhere.verdict, elsewhere.found) == (REFUSED, "up, connected, seen from another network namespace")
+    assert "\x1b" not in elsewhere.do
+    assert (untold.what, untold.verdict, untold.check) == ("eth7", REFUSED, "AIRGAP-INTERFACE")
+    assert "unknown" in untold.found
+    (world.root / "proc/net/dev").unlink()  # then those of /sys are judged, and a file beside them is none
+    write(world.root / "sys/class/net/bonding_masters", "")
+    assert [line.verdict for line in interface_lines(world)] == [REFUSED]
 
 
 def test_a_machine_without_sys_and_proc_is_not_called_cut_off(tmp_path: Path) -> None:
@@ -518,19 +405,8 @@ def test_a_machine_without_sys_and_proc_is_not_called_cut_off(tmp_path: Path) ->
         assert all("unknown" in line.found for line in lines(MachineProbes(tmp_path)))
 
 
-def test_the_name_of_an_interface_does_not_act_on_the_screen(tmp_path: Path) -> None:
-    world = machine(tmp_path)
-    interface(world, "e\x1b[2Jth0", "0x1003", "up", "1")
-    assert "\x1b" not in next(iter(interface_lines(world))).do
-
-
-# ---- routes -----------------------------------------------------------------------------------------------------------
-
-SIX = "{to:032x} {bits:02x} {0:032x} 00 {0:032x} 00000100 00000001 00000000 {flags:08x} {name:>8}\n"
-
-
-def six(name: str, flags: int, *, to: int = 0xFE80 << 112, bits: int = 64) -> str:
-    return SIX.format(0, to=to, bits=bits, flags=flags, name=name)
+def six(name: str, flags: int, *, to: int, bits: int) -> str:
+    return f"{to:032x} {bits:02x} {0:032x} 00 {0:032x} 00000100 00000001 00000000 {flags:08x} {name:>8}\n"
 
 
 @pytest.mark.parametrize(
@@ -538,10 +414,8 @@ def six(name: str, flags: int, *, to: int = 0xFE80 << 112, bits: int = 64) -> st
     [
         (route("eth0"), "", "IPv4 routes", "1 through eth0"),
         (route("eth0", destination="00000000", mask="00000000"), "", "IPv4 routes", "one of them to everywhere"),
-        (route("wg0") + route("wg0"), "", "IPv4 routes", "2 through wg0"),
         ("eth0 00000000\n", "", "IPv4 routes", "cannot be read"),
         (route("eth0", flags="zzzz"), "", "IPv4 routes", "cannot be read"),
-        ("", six("eth0", 0x1), "IPv6 routes", "1 through eth0"),
         ("", six("eth0", 0x3, to=0, bits=0), "IPv6 routes", "one of them to everywhere"),
         ("", "nonsense\n", "IPv6 routes", "cannot be read"),
     ],
@@ -556,167 +430,71 @@ def test_routes_of_loopback_and_those_that_lead_to_an_error_pass(tmp_path: Path)
     own = six("lo", 0x80200001, to=1, bits=128) + six("lo", 0x00200200, to=0, bits=0)
     world = machine(tmp_path, routes=route("lo") + route("eth0", flags="0201"), routes_six=own)
     assert verdicts(list(route_lines(world))) == {(OK, "")}
-
-
-# ---- radios -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "what"),
-    [
-        ("wlan", "phy0", "Wi-Fi"),
-        ("bluetooth", "hci0", "Bluetooth"),
-        ("nfc", "nfc0", "NFC"),
-        ("wwan", "modem", "mobile"),
-        ("ultrawideband", "uwb0", "ultra-wideband"),
-        ("wimax", "i2400m", "WiMAX"),
-        ("newer", "thing", "radio"),
-    ],
-)
-def test_a_radio_that_is_not_blocked_is_refused(tmp_path: Path, kind: str, name: str, what: str) -> None:
-    world = machine(tmp_path)
-    radio(world, kind, name)
-    [line] = radio_lines(world)
-    assert (line.what, line.found, line.verdict, line.check) == (what, f"{name}: ON", REFUSED, "AIRGAP-RADIO")
-    assert "rfkill block all" in line.do
-
-
-@pytest.mark.parametrize(
-    ("soft", "hard", "said"),
-    [("1", "0", "by software"), ("0", "1", "by hardware"), ("1", "1", "by software and by hardware")],
-)
-def test_a_blocked_radio_passes_and_says_how(tmp_path: Path, soft: str, hard: str, said: str) -> None:
-    world = machine(tmp_path)
-    radio(world, "wlan", "phy0", soft, hard)
-    (world.root / "sys/class/ieee80211/phy0").mkdir(parents=True)
-    assert [(line.found, line.verdict) for line in radio_lines(world)] == [(f"phy0: blocked {said}", OK)]
-
-
-@pytest.mark.parametrize(
-    ("driver", "name", "what"),
-    [
-        ("ieee80211", "phy0", "Wi-Fi"),
-        ("bluetooth", "hci0", "Bluetooth"),
-        ("nfc", "nfc0", "NFC"),
-        ("wwan", "wwan0", "mobile"),
-    ],
-)
-def test_a_radio_without_a_switch_is_refused(tmp_path: Path, driver: str, name: str, what: str) -> None:
-    world = machine(tmp_path)
-    (world.root / "sys/class" / driver / name).mkdir(parents=True)
-    [line] = radio_lines(world)
-    assert (line.what, line.found, line.check) == (what, f"{name} has no switch to block it", "AIRGAP-RADIO")
-
-
-def test_the_switch_of_another_radio_does_not_excuse_one(tmp_path: Path) -> None:
-    world = machine(tmp_path)
-    radio(world, "wlan", "phy0", "1")
-    radio(world, "bluetooth", "phy1", "1")
-    (world.root / "sys/class/ieee80211/phy1").mkdir(parents=True)
-    assert [line.found for line in radio_lines(world) if line.verdict == REFUSED] == ["phy1 has no switch to block it"]
-
-
-@pytest.mark.parametrize(("part", "text"), [("soft", ""), ("hard", "2"), ("soft", "\x1b[2J"), ("type", None)])
-def test_a_switch_that_cannot_be_read_is_refused(tmp_path: Path, part: str, text: str | None) -> None:
-    world = machine(tmp_path)
-    file = radio(world, "wlan", "phy0", "1") / part
-    if text is None:
-        file.unlink()
-    else:
-        file.write_text(text)
-    [line] = radio_lines(world)
-    assert (line.verdict, line.check, "unknown" in line.found) == (REFUSED, "AIRGAP-RADIO", True)
-
-
-@pytest.mark.parametrize("kind", ["gps", "fm"])
-def test_a_radio_that_only_receives_is_to_be_looked_at(tmp_path: Path, kind: str) -> None:
-    world = machine(tmp_path)
-    radio(world, kind, "receiver")
-    assert verdicts(list(radio_lines(world))) == {(LOOK, "")}
-
-
-def test_every_interface_that_is_up_is_named(tmp_path: Path) -> None:
-    world = machine(tmp_path)
-    for name in ("eth0", "eth1", "wlan0"):
-        interface(world, name, "0x1003", "up", "1")
-    interface(world, "sit0", "0x80", "down", "")
-    assert refused_interfaces(world) == ["eth0", "eth1", "wlan0"]
-
-
-@pytest.mark.parametrize(("flags", "operstate"), [("0x80", "down"), ("0x1002", "down"), ("0x1002", "notpresent")])
-def test_interfaces_that_are_switched_off_pass(tmp_path: Path, flags: str, operstate: str) -> None:
-    world = machine(tmp_path)
-    interface(world, "eth0", flags, operstate, "")
-    interface(world, "sit0", "0x80", "down", "")
-    assert [(line.found, line.verdict) for line in interface_lines(world)] == [("switched off: eth0, sit0", OK)]
-
-
-@pytest.mark.parametrize("state", [("0x9", "unknown"), ("0x8", "down")])
-def test_loopback_may_be_up_or_down(tmp_path: Path, state: tuple[str, str]) -> None:
-    world = machine(tmp_path, loopback=state)
-    assert [(line.found, line.verdict) for line in interface_lines(world)] == [("none but loopback", OK)]
-
-
-def test_without_proc_the_interfaces_of_sys_are_judged(tmp_path: Path) -> None:
-    world = machine(tmp_path)
-    (world.root / "proc/net/dev").unlink()
-    interface(world, "eth0", "0x1003", "up", "1", own=False)
-    assert [line.found for line in interface_lines(world)] == ["up, connected"]
-
-
-def test_a_file_beside_the_interfaces_is_none(tmp_path: Path) -> None:
-    world = machine(tmp_path)
-    write(world.root / "sys/class/net/bonding_masters", "")
-    assert refused_interfaces(world) == []
-
-
-def test_without_ipv6_there_are_no_ipv6_routes(tmp_path: Path) -> None:
-    world = machine(tmp_path)
     (world.root / "proc/net/ipv6_route").unlink()
     assert [line.found for line in route_lines(world)] == ["none that leaves this machine"]
-    assert ROUTE_HEADING in (world.root / "proc/net/route").read_text()
 
 
-def test_a_modem_is_off_when_its_kind_is_blocked(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("switches", "drivers", "said", "verdict"),
+    [
+        ([("wlan", "phy0", "0", "0")], [], "phy0: ON", REFUSED),
+        ([("bluetooth", "hci0", "0", "0")], [], "hci0: ON", REFUSED),
+        ([("of a kind to come", "x0", "0", "0")], [], "x0: ON", REFUSED),
+        ([("gps", "gps0", "0", "0")], [], "gps0: on; it only receives", LOOK),
+        ([("wlan", "phy0", "1", "0")], ["ieee80211/phy0"], "phy0: blocked by software", OK),
+        ([("wlan", "phy0", "0", "1")], ["ieee80211/phy0"], "phy0: blocked by hardware", OK),
+        ([("wlan", "phy0", "1", "")], [], "unknown", REFUSED),
+        ([("wlan", "phy0", "\x1b[2J", "0")], [], "unknown", REFUSED),
+        ([("", "phy0", "1", "0")], [], "unknown", REFUSED),
+        ([], ["ieee80211/phy0"], "phy0 has no switch to block it", REFUSED),
+        ([], ["bluetooth/hci0"], "hci0 has no switch to block it", REFUSED),
+        ([], ["nfc/nfc0"], "nfc0 has no switch to block it", REFUSED),
+        ([], ["wwan/wwan0"], "wwan0 has no switch to block it", REFUSED),
+        ([("bluetooth", "phy1", "1", "0")], ["ieee80211/phy1"], "phy1 has no switch to block it", REFUSED),
+        ([("wwan", "modem", "1", "0")], ["wwan/wwan0"], "modem: blocked by software", OK),  # by its kind
+    ],
+)
+def test_a_radio_is_off_only_where_its_own_switch_says_so(
+    tmp_path: Path, switches: list[tuple[str, str, str, str]], drivers: list[str], said: str, verdict: str
+) -> None:
     world = machine(tmp_path)
-    radio(world, "wwan", "tpacpi_wwan_sw", "1")
-    (world.root / "sys/class/wwan/wwan0").mkdir(parents=True)
-    (world.root / "sys/class/bluetooth/hci0:256").mkdir(parents=True)  # a connection, and no radio
-    assert verdicts(list(radio_lines(world))) == {(OK, "")}
+    for switch in switches:
+        radio(world, *switch)
+    for driver in [*drivers, "bluetooth/hci0:256"]:  # that one is a connection, and no radio
+        (world.root / "sys/class" / driver).mkdir(parents=True)
+    [line] = [line for line in radio_lines(world) if line.verdict == verdict]
+    assert said in line.found
+    assert line.check == ("AIRGAP-RADIO" if verdict == REFUSED else "")
+    assert {each.verdict for each in radio_lines(world)} <= {verdict, OK}
 
 
-def test_without_drivers_and_switches_there_is_no_radio(tmp_path: Path) -> None:
+def test_interfaces_that_are_switched_off_pass(tmp_path: Path) -> None:
     world = machine(tmp_path)
-    (world.root / "sys/class/rfkill").mkdir()
-    assert [line.found for line in radio_lines(world)] == ["none with a driver on this system"]
+    for name, flags, operstate in (
+        ("eth0", "0x1002", "down"),
+        ("eth1", "0x1002", "notpresent"),
+        ("sit0", "0x80", "down"),
+    ):
+        interface(world, name, flags, operstate, "")
+    assert [(line.found, line.verdict) for line in interface_lines(world)] == [("switched off: eth0, eth1, sit0", OK)]
 
 
 # ---- what is recorded of the kernel, when a browser is begun, and that a filter which does not hold is not claimed --
 
 
-FULL = Confinement(True, "", 7, "")
-
-
-@pytest.mark.parametrize("found", [FULL._replace(landlock=0), FULL._replace(seccomp=False), UNCONFINED])
+@pytest.mark.parametrize(
+    "found", [ENFORCED, ENFORCED._replace(landlock=0), ENFORCED._replace(seccomp=False), UNCONFINED]
+)
 def test_what_the_kernel_does_not_enforce_is_recorded(tmp_path: Path, found: Confinement) -> None:
     state = OfflineHome(tmp_path)
     state.confinement = found
     state.record_unenforced(1)
-    [entry] = state.transcript.entries()
-    assert (entry.event, entry.data) == ("kernel-not-enforced", found.as_json())
-
-
-def test_where_it_enforces_all_nothing_is_recorded(tmp_path: Path) -> None:
-    state = OfflineHome(tmp_path)
-    state.confinement = FULL
-    state.record_unenforced(1)
-    assert state.transcript.entries() == []
+    entries = [(entry.event, entry.data) for entry in state.transcript.entries()]
+    assert entries == ([] if found is ENFORCED else [("kernel-not-enforced", found.as_json())])
 
 
 @pytest.mark.parametrize(("words", "expected"), [((), "True"), (("--pdf",), "False")])
-def test_a_process_that_may_start_a_browser_is_begun_when_it_is_asked_for(
-    tmp_path: Path, words: tuple[str, ...], expected: str
-) -> None:
+def test_a_browser_is_begun_only_when_it_is_asked_for(tmp_path: Path, words: tuple[str, ...], expected: str) -> None:
     script = "import click\nprint('airlock.printing' not in click.get_current_context().meta)"
     given = ("--home", tmp_path / "home", "report", "make", "--plan", tmp_path / "p", "-o", tmp_path / "out", *words)
     assert confined(script, *given, name="report.make_command").stdout == f"{expected}\n"
@@ -729,3 +507,69 @@ def test_a_filter_that_does_not_hold_is_not_claimed(tmp_path: Path) -> None:
     said = confined(script, "--home", tmp_path / "home", "digest", tmp_path / "x", before=before).stdout
     assert "seccomp=False" in said
     assert "still allowed a socket" in said
+
+
+# ---- `doctor`: every fault is named with what to do and its exit code, and nothing is changed by looking ------------
+
+
+def doctor(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*program(home), "doctor", *words], capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_where_nothing_is_wrong_doctor_ends_with_0_and_changes_nothing(home: Path, tmp_path: Path) -> None:
+    before = contents(home)
+    ended = doctor(home)
+    assert (ended.returncode, "Nothing is wrong." in ended.stderr) == (0, True), ended.stdout
+    assert max(map(len, ended.stdout.splitlines())) <= 80
+    assert contents(home) == before
+    assert doctor(tmp_path / "new").returncode == 0
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "what", "code"),
+    [
+        ("config.toml", "[ledger", "config.toml", 2),
+        ("", "", "folder", 2),
+        ("transcript.jsonl", "{}", "transcript", 4),
+        ("pins/venue.json", "{}", "venue", 4),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_exit_code(home: Path, file: str, text: str, what: str, code: int) -> None:
+    if file:
+        (home / file).write_text(text)
+    else:
+        home.chmod(0o755)
+    ended = doctor(home, "--json")
+    result = json.loads(ended.stdout)
+    wrong = [line for line in result["lines"] if line["verdict"] in (FAULT, REFUSED)]
+    assert (ended.returncode, result["ok"], [line["what"] for line in wrong]) == (code, False, [what]), ended.stdout
+    assert wrong[0]["do"]
+
+
+def test_a_changed_installed_file_and_a_missing_library_are_faults(home: Path, world: MachineProbes) -> None:
+    missing = Library("libairlock-has-no-such.so.7", "libairlock7", "everything")
+    world, changed = world._replace(load=MachineProbes().load), KIT._replace(findings=(CHANGED,))
+    lines = {line.what: line for line in health_lines(OfflineHome(home), changed, (missing,), None, world)}
+    assert (lines["files"].check, lines["files"].code) == ("KIT-INSTALLED", ExitCode.REFUSED)
+    assert (lines[missing.soname].verdict, lines[missing.soname].code) == (FAULT, ExitCode.USAGE)
+    assert "udev rule" not in lines
+
+
+@pytest.mark.parametrize(
+    ("may_open", "held_by", "said", "code"),
+    [
+        (True, [], "plugged in", ExitCode.DONE),
+        (False, [], "may not open it", ExitCode.DEVICE),
+        (True, ["wallet (process 7)"], "held by wallet (process 7)", ExitCode.DEVICE),
+    ],
+)
+def test_a_plugged_ledger_is_said_with_what_stands_in_the_way(
+    monkeypatch: pytest.MonkeyPatch, may_open: bool, held_by: list[str], said: str, code: ExitCode
+) -> None:
+    monkeypatch.setattr(health, "port_of", lambda path: UsbPort(Path("/dev/bus/usb/001/002"), "1-2"))
+    monkeypatch.setattr(health, "may_open", lambda port: may_open)
+    monkeypatch.setattr(health, "holders", lambda port: held_by)
+    [line] = ledger_lines(lambda: [PluggedLedger("1-2:1.0", "Flex\x1b[2J", "flex")])
+    assert (said in line.found, line.verdict, line.code) == (True, OK if code == ExitCode.DONE else FAULT, code)
+    assert "\x1b" not in line.found

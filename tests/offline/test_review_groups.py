@@ -84,9 +84,15 @@ def examine(requests: Sequence[Request], situation: Situation, used: UsedNonces 
     return [judge_item(request, situation, known) for request in requests]
 
 
+def groups_among(items: Sequence[Examined], used: UsedNonces | None = None, cut: str = "") -> list[Group]:
+    """Return the groups; of the step that is named as cut the Ledger does not show everything."""
+    notes = lambda case: ["cut"] if case.step.id == cut else []  # noqa: E731
+    return list(groups_of(items, used or UsedNonces(), notes))
+
+
 def grouped(steps: Sequence[Step], **more: Any) -> tuple[list[Group], list[Examined]]:
     items = examine(*world(steps, **more))
-    return list(groups_of(items, UsedNonces(), lambda _case: [])), items
+    return groups_among(items), items
 
 
 def digest_of(item: Examined) -> str:
@@ -100,9 +106,6 @@ def steps(count: int = 8, **message: str) -> list[Step]:
 def ids(groups: Sequence[Group], items: Sequence[Examined]) -> list[list[str]]:
     name = {digest_of(item): item.received.request.step for item in items}
     return [[name[digest] for digest in group.rows] for group in groups]
-
-
-# ---- nothing is hidden ----------------------------------------------------------------------------------------------
 
 
 def require_nothing_hidden(groups: Sequence[Group], items: Sequence[Examined]) -> None:
@@ -142,10 +145,7 @@ ALTERED: dict[str, Callable[[Step], object]] = {
     "deadline": lambda step: step.message.update(deadline="1790000900001"),
     "terms": lambda step: step.message.update(tnc="Other terms."),
     "expiry": lambda step: step.expires("2027-03-31T00:00:01Z", 1806451201),
-    "delegate": lambda step: (
-        step.plan.update(delegate="0x" + "12" * 20),
-        step.message.update(delegate="0x" + "12" * 20),
-    ),
+    "delegate": lambda step: [each.update(delegate="0x" + "12" * 20) for each in (step.plan, step.message)],
     "what the builder says": lambda step: setattr(step, "said", "Registers a key."),
 }
 
@@ -158,6 +158,7 @@ def test_a_step_with_any_other_value_shows_it_in_its_row_or_leaves_the_group(alt
     groups, items = grouped(many)
     assert not any(item.verdicts.blocking() for item in items)
     require_nothing_hidden(groups, items)
+    assert all(len(row) == 2 and max(map(columns, row)) <= 80 for group in groups for row in group.rows.values())
     inside = [each for group in ids(groups, items) for each in group]
     assert (many[at].id in inside) == (altered not in ("terms", "expiry"))
 
@@ -198,45 +199,36 @@ def test_where_every_step_has_the_same_warning_each_is_reviewed_by_itself() -> N
     assert grouped(many)[0] == []
 
 
-def test_what_the_ledger_shows_as_hashes_and_what_was_signed_before_are_reviewed_by_themselves() -> None:
+def test_what_is_shown_as_hashes_was_signed_before_replaces_or_has_a_note_is_reviewed_by_itself() -> None:
     by_hashes = lambda text: text.replace('path = "m/44', 'show = "hashes"\npath = "m/44', 1)  # noqa: E731
     assert grouped(steps(), change=by_hashes)[0] == []
     requests, situation = world(steps(12))
     items = examine(requests, situation)
     case = items[5].case
     assert isinstance(case, IntentCase)
-    earlier = use_of(case)._replace(digest="0x" + "ee" * 32, nonce=5, deadline_ms=1)
-    used = UsedNonces([earlier])
-    groups = list(groups_of(examine(requests, situation, used), used, lambda _case: []))
-    assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 6)], [f"desk-{n:03}" for n in range(7, 13)]]
+    used = UsedNonces([use_of(case)._replace(digest="0x" + "ee" * 32, nonce=5, deadline_ms=1)])
+    replacing = list(items)
+    replacing[5] = items[5]._replace(case=case._replace(step=case.step._replace(replaced_digest="0x" + "ee" * 32)))
+    parted = [[f"desk-{n:03}" for n in range(1, 6)], [f"desk-{n:03}" for n in range(7, 13)]]
+    assert ids(groups_among(examine(requests, situation, used), used), items) == parted
+    assert ids(groups_among(replacing), items) == parted
+    assert ids(groups_among(items, cut="desk-006"), items) == parted
 
 
-def test_a_step_that_replaces_a_signature_is_reviewed_by_itself() -> None:
-    items = examine(*world(steps(13)))
-    case = items[6].case
-    assert isinstance(case, IntentCase)
-    items[6] = items[6]._replace(case=case._replace(step=case.step._replace(replaced_digest="0x" + "ee" * 32)))
-    groups = list(groups_of(items, UsedNonces(), lambda _case: []))
-    assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 7)], [f"desk-{n:03}" for n in range(8, 14)]]
-
-
-def called(otherwise: Callable[[Field], Field], **other: str) -> list[Group]:
+def called(otherwise: Callable[[Field], Field], **other: Any) -> list[Group]:
     items = []
     for item in examine(*world(steps())):
         if isinstance(case := item.case, IntentCase):
             decisions = [each._replace(field=otherwise(each.field), **other) for each in case.decisions]
             items.append(item._replace(case=case._replace(decisions=decisions)))
-    return list(groups_of(items, UsedNonces(), lambda _case: []))
+    return groups_among(items)
 
 
 def test_a_value_that_the_profile_calls_otherwise_stands_in_no_row() -> None:
     assert called(lambda field: field._replace(label="Called so")) == []
     (group,) = called(lambda field: field._replace(path=field.path.replace("delegate", "key")))
     assert any("key " in line and "equal to the plan's delegate" in line for line in section_lines(group.form))
-
-
-def test_a_row_has_the_plans_own_text_where_the_value_is_written_otherwise() -> None:
-    (group,) = called(lambda field: field, expected="the desk's key")
+    (group,) = called(lambda field: field, expected="the desk's key")  # the plan's own text, written otherwise
     assert all(any("plan the desk's key" in line for line in row) for row in group.rows.values())
 
 
@@ -252,59 +244,34 @@ def test_steps_of_another_signer_are_another_group() -> None:
     requests, situation = world(steps(12), two_signers)
     requests[6:] = [request._replace(path="m/44'/60'/7'/0/0") for request in requests[6:]]
     items = examine(requests, situation)
-    groups = list(groups_of(items, UsedNonces(), lambda _case: []))
+    groups = groups_among(items)
     assert not any(item.verdicts.blocking() for item in items)
     assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 7)], [f"desk-{n:03}" for n in range(7, 13)]]
 
 
-def test_a_note_on_what_the_ledger_does_not_show_parts_the_group() -> None:
-    items = examine(*world(steps(12)))
-    groups = list(groups_of(items, UsedNonces(), lambda case: ["cut"] if case.step.id == "desk-006" else []))
-    assert "desk-006" not in [each for group in ids(groups, items) for each in group]
-
-
-# ---- pages ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("rows", "count"), [(24, 10), (60, 20), (200, 20), (3, 1), (1, 1)])
 def test_a_page_stands_above_its_question_with_twenty_rows_at_most(rows: int, count: int) -> None:
-    (group,), _ = grouped(steps(45, nonce=LONG[:-3]) if rows < 0 else steps(45))
-    digests = list(group.rows)
-    assert rows_of_page(group, digests, rows) == count <= ROWS_AT_MOST
-    assert rows_of_page(group, digests[:2], 60) == 2
+    (group,), _ = grouped(steps(45))
+    assert rows_of_page(group, list(group.rows), rows) == count <= ROWS_AT_MOST
+    assert rows_of_page(group, list(group.rows)[:2], 60) == 2
 
 
-def test_a_number_of_78_digits_takes_one_line() -> None:
-    many = steps()
-    for number, step in enumerate(many):
-        step.message["nonce"] = str(2**256 - 1 - number)
-    (group,), items = grouped(many)
-    require_nothing_hidden([group], items)
-    assert {len(row) for row in group.rows.values()} == {2}
-    assert max(columns(line) for row in group.rows.values() for line in row) == 80
-
-
-@pytest.mark.parametrize(
-    ("rows", "width", "stands"), [(24, 80, True), (23, 80, False), (24, 79, False), (60, 200, True)]
-)
+@pytest.mark.parametrize(("rows", "width"), [(24, 80), (60, 200), (23, 80), (24, 79)])
 def test_nobody_is_asked_about_a_page_that_the_screen_cannot_hold(
-    rows: int, width: int, *, stands: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    rows: int, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(review_pages, "_size", lambda: (rows, width))
     monkeypatch.setattr(review_pages, "LOOK_S", 0)
     lines = [f"row {number}" for number in range(22)]
     screen = review_pages.ReviewPages(lambda _question: None)
-    if stands:
-        screen.show_group_page(lines, 2)
-        shown = capsys.readouterr().err.splitlines()
-        assert (shown[:22], len(shown)) == (lines, rows - 2)
-    else:
+    if rows < 24 or width < 80:
         with pytest.raises(Declined, match="too small"):
             screen.show_group_page(lines, 2)
         assert capsys.readouterr().err == ""
-
-
-# ---- a page's Yes ---------------------------------------------------------------------------------------------------
+    else:
+        screen.show_group_page(lines, 2)
+        shown = capsys.readouterr().err.splitlines()
+        assert (shown[:22], len(shown)) == (lines, rows - 2)
 
 
 class Desk:
@@ -320,8 +287,7 @@ class Desk:
         self.pages = self.begin([])
 
     def begin(self, confirmed: Sequence[str]) -> GroupPages:
-        items = examine(self.requests, self.situation)
-        groups = groups_of(items, UsedNonces(), lambda _case: [])
+        groups = groups_among(examine(self.requests, self.situation))
         return GroupPages(groups, confirmed, None, self._ask, self._record)
 
     def _record(self, digests: list[str]) -> None:
@@ -389,20 +355,15 @@ def test_a_row_that_was_altered_after_its_page_is_asked_about_by_itself(tmp_path
     signing = desk.signing._replace(show=lambda each: shown.append(each.received.request.step))
     result = sign_item(item, desk.situation, signing, desk.pages.confirmed).answer.result
     asked = len(desk.table.asked)
-    assert (shown, result, asked) in (
-        (["desk-004"], "signed", 1),
-        (["desk-004"], "refused", 0),
-    )  # shown whole, never silent
-    assert asked == (other == "nonce")  # with the nonce of the row that stood there, the document has it twice
+    # with the nonce of the row that stood there, the document has it twice
+    assert (shown, result, asked) == (["desk-004"], *(("signed", 1) if other == "nonce" else ("refused", 0)))
 
 
 def test_an_item_that_is_slipped_in_after_its_page_is_asked_about_by_itself(tmp_path: Path) -> None:
     many = steps(9)
     desk = Desk(tmp_path, many)
-    desk.pages = GroupPages(
-        list(groups_of(examine(desk.requests[:8], desk.situation), UsedNonces(), lambda _case: [])), [], None,
-        desk._ask, desk._record,
-    )  # fmt: skip
+    groups = groups_among(examine(desk.requests[:8], desk.situation))
+    desk.pages = GroupPages(groups, [], None, desk._ask, desk._record)
     desk.show_from(0)
     assert len(desk.recorded[0]) == 8
     sign_item(desk.requests[8], desk.situation, desk.signing, desk.pages.confirmed)
@@ -421,16 +382,10 @@ def test_a_step_that_somebody_signed_otherwise_since_its_page_is_asked_about_by_
 
 def test_what_was_refused_meanwhile_is_on_no_page(tmp_path: Path) -> None:
     desk = Desk(tmp_path, steps(8))
-    late = desk.situation._replace(now_ms=1790000900000)
-    items = {digest_of(each): each.received.request for each in examine(desk.requests, desk.situation)}
-    desk.pages.show_from(
-        next(iter(items)),
-        lambda digest: to_sign(judged(items[digest], late, desk.signing), desk.table.state) is not None,
-    )
+    desk.situation = desk.situation._replace(now_ms=1790000900000)
+    desk.show_from(0)
     assert (desk.asked, desk.recorded) == ([], [])
 
-
-# ---- pages of another day -------------------------------------------------------------------------------------------
 
 REQUESTS = "aa" * 32
 
@@ -445,10 +400,8 @@ def entries(*events: tuple[str, dict[str, Any]]) -> list[Entry]:
 def test_pages_count_for_their_requests_their_plan_and_the_people_of_now() -> None:
     plan = parse_plan(PLAN_TEXT.encode())
     begun = (CEREMONY_BEGUN, {"ceremony": plan.id, "plan": plan.fingerprint, "roles": {"signer": "Ada"}})
-    page = (
-        PAGE_CONFIRMED,
-        {"ceremony": plan.id, "requests": REQUESTS, "plan": plan.fingerprint, "digests": ["0x1", "0x2"]},
-    )
+    of = {"ceremony": plan.id, "requests": REQUESTS, "plan": plan.fingerprint}
+    page = (PAGE_CONFIRMED, of | {"digests": ["0x1", "0x2"]})
     ended = (CEREMONY_ENDED, {"ceremony": plan.id, "complete": False, "missing": []})
     other_plan = (PAGE_CONFIRMED, page[1] | {"plan": "bb" * 32})
 

@@ -12,14 +12,11 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from airlock_offline.cli import review_pages
-from airlock_offline.cli import review_pages as deciding
 from airlock_offline.cli.review_pages import deciding_lines, deciding_rows, terminal_screens
 from airlock_offline.cli.sign import sections_of
 from airlock_offline.signing.review import screen_lines
@@ -33,8 +30,6 @@ from airlock_shared.text.safe import WIDTH, columns, safe
 from e2e.terminal import Terminal
 from offline.signing_world import FOLDERS
 from shared.world import examined, good, good_challenges, plan, request_of, situation
-
-# ---- screens --------------------------------------------------------------------------------------------------------
 
 SECTIONS = [
     ["=" * 80, "STEP 1", "=" * 80],
@@ -52,9 +47,10 @@ def test_every_line_is_on_one_screen_in_its_order_and_no_screen_is_too_high(rows
     assert shown == [line for section in SECTIONS for line in section]
     if rows > 5:
         assert max(sum(-(-columns(line) // width) for line in screen) for _, screen in screens) < rows
+    if (rows, width) == (24, 80):
+        assert [number for number, _ in screens] == [0, 1, 2, 2, 2, 2, 2, 3]  # a section begins a screen
+        assert [screen[0] for _, screen in screens[3:7]] == ["long 0, continued"] * 4
 
-
-# ---- at a terminal --------------------------------------------------------------------------------------------------
 
 CHILD = """
 import json, os, signal, sys, termios, time
@@ -145,6 +141,10 @@ class Reader:
         told: list[object] = json.loads((self.home / "ended").read_text())
         return told
 
+    def interrupt(self) -> None:
+        self.terminal.press("\x03")
+        assert self.ended() == ["KeyboardInterrupt", True]
+
 
 def _quiet(reader: Reader, for_s: float) -> bool:
     """Tell whether nothing more is shown for so long."""
@@ -177,8 +177,7 @@ def test_other_keys_turn_nothing(tmp_path: Path, sections: list[list[str]], keys
         reader.terminal.press(keys)
         assert reader.keys() == (1, 5)
     assert reader.terminal.shown.count("\r-- 1 of 5 -- only Enter: on --") == 3
-    reader.terminal.press("\x03")
-    assert reader.ended() == ["KeyboardInterrupt", True]
+    reader.interrupt()
 
 
 @pytest.mark.parametrize("ahead", ["\n" * 50, "\n", "Yes\n" * 20])
@@ -194,8 +193,7 @@ def test_what_was_pressed_before_a_screen_stood_there_turns_nothing(
     reader.terminal.press("\n")  # while the second screen has only just come
     assert reader.keys() == (2, 5) or reader.keys() == (2, 5)  # a busy machine may draw the first row of keys once more
     assert _quiet(reader, 0.4)
-    reader.terminal.press("\x03")
-    assert reader.ended() == ["KeyboardInterrupt", True]
+    reader.interrupt()
 
 
 def test_after_another_size_the_section_is_shown_once_more(tmp_path: Path, sections: list[list[str]]) -> None:
@@ -209,8 +207,7 @@ def test_after_another_size_the_section_is_shown_once_more(tmp_path: Path, secti
     assert reader.keys() == (3, 6)
     reader.terminal.press("\n")
     assert reader.keys() == (4, 6)
-    reader.terminal.press("\x03")
-    assert reader.ended() == ["KeyboardInterrupt", True]
+    reader.interrupt()
 
 
 def test_a_terminal_that_was_closed_declines(tmp_path: Path, sections: list[list[str]]) -> None:
@@ -220,8 +217,6 @@ def test_a_terminal_that_was_closed_declines(tmp_path: Path, sections: list[list
     reader.terminal.command.wait(20)
     assert json.loads((tmp_path / "ended").read_text())[0] == "Declined"
 
-
-# ---- the page that decides ------------------------------------------------------------------------------------------
 
 FIVE = ["WHAT IS SIGNED", "  what        all of it"]
 QUESTION = "Type Yes to go on, no to stop: "
@@ -264,15 +259,11 @@ def test_what_stands_out_is_on_the_page_and_needs_no_opening(
 ) -> None:
     reader = Reader(tmp_path, "page", sections=[*sections, [head, "  what it says"]], five=FIVE)
     _until(reader, QUESTION, 1)
-    assert [
-        line in reader.terminal.shown
-        for line in (head, "  what it says", "type its number: 1 = first, 2 = second, 3 = fourth")
-    ] == [True] * 3
+    for line in (head, "  what it says", "type its number: 1 = first, 2 = second, 3 = fourth"):
+        assert line in reader.terminal.shown
     reader.terminal.press("Yes\n")
     assert reader.ended() == [[], True]
 
-
-# ---- beside the Ledger ----------------------------------------------------------------------------------------------
 
 LIST = ["THE LEDGER WILL SHOW", *(f"{number:>3}  page" for number in range(1, 59)), " 59  \x1b[31mSign\u202e"]
 
@@ -280,10 +271,10 @@ LIST = ["THE LEDGER WILL SHOW", *(f"{number:>3}  page" for number in range(1, 59
 def test_the_ledgers_list_is_turned_while_it_waits(tmp_path: Path) -> None:
     reader = Reader(tmp_path, "ledger", lines=LIST, wait=30)
     came = [reader.keys()]
-    for key in ("\n", "\n", "\n", "b", "x", "\x1b[D", "b"):
+    for key in ("\n", "\n", "\n", "b", "x", "Yes\n", "\x1b[D", "b"):
         reader.terminal.press(key)
         came.append(reader.keys())
-    assert came == [(number, 3) for number in (1, 2, 3, 3, 2, 2, 1, 1)]
+    assert came == [(number, 3) for number in (1, 2, 3, 3, 2, 2, 2, 1, 1)]
     assert all(f"{line}\r\n" in reader.terminal.shown for line in LIST[:-1])
     assert "\x1b" not in reader.terminal.shown.replace("\r\x1b[K", "")  # the row of keys is taken away
     assert "\\u{1b}[31mSign\\u{202e}" in reader.terminal.shown
@@ -292,59 +283,35 @@ def test_the_ledgers_list_is_turned_while_it_waits(tmp_path: Path) -> None:
     assert reader.ended() == ["(b'signature', 36864)", True]
 
 
-def test_yes_typed_at_the_ledgers_list_is_no_key(tmp_path: Path) -> None:
-    reader = Reader(tmp_path, "ledger", lines=LIST, wait=30)
-    assert reader.keys() == (1, 3)
-    reader.terminal.press("Yes\n")
-    assert reader.keys() == (1, 3)
-    (tmp_path / "answer").touch()
-    assert reader.ended() == ["(b'signature', 36864)", True]
-
-
-# ---- the five lines -------------------------------------------------------------------------------------------------
-
 LABELS = ["what", "how much", "for whom", "until when", "as whom"]
 
 
-def _cases() -> Iterator[Case]:
-    seen = set()
+def _cases() -> dict[str, Case]:
+    cases: dict[str, Case] = {}
     for folder in FOLDERS:
         known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(folder)})
         for step in plan(folder).steps:
-            if step in seen:  # an authorization's order, as it is elsewhere
-                continue
-            seen.add(step)
-            item = examined(request_of(good(step, folder)), situation(folder), known=known)
-            assert item.case is not None
-            yield item.case
+            if step not in cases:  # an authorization's order is as it is elsewhere
+                item = examined(request_of(good(step, folder)), situation(folder), known=known)
+                assert item.case is not None
+                cases[step] = item.case
+    return cases
 
 
-CASES = list(_cases())
+CASES = _cases()
+EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
 def _five(case: Case) -> dict[str, str]:
     heading, *lines = deciding_lines(deciding_rows(case), {})
     lines = [line for line in lines if "OTHER THAN" not in line]
-    assert heading == deciding.HEADING
+    assert heading == review_pages.HEADING
     assert max(map(columns, lines)) <= WIDTH
     found: dict[str, str] = {}
     for line in lines:
         label = line[2:14].strip() or list(found)[-1]
         found[label] = f"{found[label]} {line.strip()}" if label in found else line[14:].strip()
     return found
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.step.id)
-def test_five_lines_are_said_of_everything_that_can_be_signed(case: Case) -> None:
-    five = _five(case)
-    assert list(five) == LABELS
-    assert all(five.values())
-    assert five["what"].startswith(case.title)
-    assert five["as whom"].startswith(checksum_address(case.step.signer.address))
-    if isinstance(case, IntentCase):
-        assert (case.intent.deadline.rsplit(".", 1)[-1] or "no deadline") in five["until when"]
-    elif case.request.transaction is not None:
-        assert "fee at most " in five["how much"]
 
 
 SAID = {
@@ -364,30 +331,34 @@ SAID = {
 
 @pytest.mark.parametrize("step", SAID)
 def test_they_say_what_decides(step: str) -> None:
-    [case] = [case for case in CASES if case.step.id == step]
-    five = _five(case)
+    five = _five(CASES[step])
     assert [text in five[label] for text, label in zip(SAID[step], LABELS, strict=False)] == [True] * 4, five
 
 
 def test_they_are_read_off_what_is_signed_and_not_off_the_plan() -> None:
-    [case] = [case for case in CASES if case.step.id == "close"]
+    case = CASES["close"]
     changed = [d._replace(raw=7_000_000) if d.field.path == "_amount" else d for d in case.decisions]
     assert isinstance(case, IntentCase | CallCase)
     assert "7 USDC (_amount)" in _five(case._replace(decisions=changed))["how much"]
-
-
-def test_native_currency_that_goes_with_a_call_is_said_with_how_much() -> None:
-    [case] = [case for case in CASES if case.step.id == "approve"]
+    case = CASES["approve"]
     sent = case._replace(request=case.request._replace(payload={**case.request.payload, "value": "0x470de4df820000"}))
     assert "; 0.02 of the native currency is sent with it; fee at most " in _five(sent)["how much"]
 
 
-# ---- the page of a case ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.step.id)
+@EVERY
 def test_every_value_that_the_plan_decides_is_in_the_five_lines(case: Case) -> None:
-    said = " ".join(_five(case).values()).replace(" ", "")
+    five, signer = _five(case), case.step.signer
+    assert list(five) == LABELS
+    assert five["what"].startswith(case.title)
+    assert five["as whom"].startswith(checksum_address(signer.address))
+    if signer.delegate_of is not None:
+        named = f"as delegate of {checksum_address(signer.delegate_of)}" in five["as whom"]
+        assert named == (case.step.id != "keeper-rewards")  # those are the desk's own
+    if isinstance(case, IntentCase):
+        assert (case.intent.deadline.rsplit(".", 1)[-1] or "no deadline") in five["until when"]
+    elif case.request.transaction is not None:
+        assert "fee at most " in five["how much"]
+    said = " ".join(five.values()).replace(" ", "")
     for decision in case.decisions:
         parameter, shown = decision.field.rule.parameter, shown_value(decision.field, decision.raw)
         if decision.decided_by == "plan":
@@ -396,7 +367,7 @@ def test_every_value_that_the_plan_decides_is_in_the_five_lines(case: Case) -> N
             assert safe(pair.name if pair else word, limit=100).replace(" ", "") in said, decision
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.step.id)
+@EVERY
 def test_what_the_builder_chose_is_on_the_page_and_everything_else_can_be_opened(case: Case) -> None:
     item = examined(case.request, case.situation, known=Known(used=UsedNonces()))
     sections = [part for part in sections_of(item, UsedNonces(), [["Sign"]], [], "nanosp") if part]
@@ -411,25 +382,14 @@ def test_what_the_builder_chose_is_on_the_page_and_everything_else_can_be_opened
 
 
 def test_what_differs_from_the_last_time_stands_beside_the_line() -> None:
-    [case] = [case for case in CASES if case.step.id == "close"]
-    now = deciding_rows(case)
+    now = deciding_rows(CASES["close"])
     told = list(deciding_lines(now, now | {"how much": "1 USDC", "until when": "then"}))
     assert [line.strip() for line in told if "LAST" in line] == ["OTHER THAN LAST TIME: 1 USDC"]
     assert not [line for line in deciding_lines(now, now) if "LAST" in line or "of this kind" in line]
     assert "no page of this kind was shown here before" in next(deciding_lines(now, None))
 
 
-def test_a_section_begins_a_screen_and_a_long_one_goes_on_under_its_heading() -> None:
-    screens = terminal_screens(SECTIONS, 24, 80)
-    assert [number for number, _ in screens] == [0, 1, 2, 2, 2, 2, 2, 3]
-    for (before, _), (number, screen) in pairwise(screens):
-        assert screen[0] == ("long 0, continued" if number == before else SECTIONS[number][0])
-    assert terminal_screens([["=" * 80, "STEP 1", *map(str, range(30))]], 24, 80)[1][1][0] == "STEP 1, continued"
-
-
-def test_a_screen_stands_alone_but_the_first_which_leaves_what_was_said_before_it(
-    tmp_path: Path, sections: list[list[str]]
-) -> None:
+def test_a_screen_stands_alone_but_the_first(tmp_path: Path, sections: list[list[str]]) -> None:
     reader = Reader(tmp_path, "review", sections=sections)
     assert reader.keys() == (1, 5)
     assert reader.terminal.shown.count("\n") == len(sections[0])
@@ -447,14 +407,8 @@ def test_a_screen_stands_alone_but_the_first_which_leaves_what_was_said_before_i
 
 
 def test_colour_stands_beside_the_mark_and_only_there(tmp_path: Path) -> None:
-    lines = [
-        "FIRST",
-        f"{KEPT} kept",
-        f"{NOT_KEPT} not {KEPT} kept",
-        f"{CHOSEN} chosen",
-        f"  {KEPT} imitated",
-        "\x1b[31mx",
-    ]
+    lines = ["FIRST", f"{KEPT} kept", f"{NOT_KEPT} not {KEPT} kept", f"{CHOSEN} chosen"]
+    lines += [f"  {KEPT} imitated", "\x1b[31mx"]
     for colour in (True, False):
         (tmp_path / str(colour)).mkdir()
         reader = Reader(tmp_path / str(colour), "review", sections=[lines], colour=colour)
@@ -468,9 +422,7 @@ def test_colour_stands_beside_the_mark_and_only_there(tmp_path: Path) -> None:
         assert reader.ended() == ["asked", True]
 
 
-def test_what_is_too_high_for_a_screen_is_turned_and_the_five_lines_stay(
-    tmp_path: Path, sections: list[list[str]]
-) -> None:
+def test_what_is_too_high_is_turned_and_the_five_lines_stay(tmp_path: Path, sections: list[list[str]]) -> None:
     sections[2] += map(str, range(40))
     reader = Reader(tmp_path, "page", sections=sections, five=FIVE)
     assert reader.keys() == (1, 3)
@@ -493,28 +445,13 @@ def test_where_nobody_has_to_compare_anything_nothing_is_shown(tmp_path: Path, q
     assert "THE LEDGER" not in reader.terminal.shown
 
 
-def test_what_the_device_fails_with_comes_through(tmp_path: Path) -> None:
-    reader = Reader(tmp_path, "ledger", lines=LIST, wait=0.6, fails=True)
+@pytest.mark.parametrize(("fails", "ended"), [(True, "OSError"), (False, "KeyboardInterrupt")])
+def test_what_the_device_fails_with_and_ctrl_c_come_through(tmp_path: Path, fails: bool, ended: str) -> None:
+    reader = Reader(tmp_path, "ledger", lines=LIST, wait=0.6 if fails else 30, fails=fails)
     assert reader.keys() == (1, 3)
-    assert reader.ended() == ["OSError", True]
-
-
-def test_ctrl_c_beside_the_ledger_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
-    reader = Reader(tmp_path, "ledger", lines=LIST, wait=30)
-    assert reader.keys() == (1, 3)
-    os.kill(reader.terminal.pid, signal.SIGINT)
-    assert reader.ended() == ["KeyboardInterrupt", True]
-
-
-def test_as_whom_names_the_account_that_a_delegate_signs_for_and_none_where_it_is_its_own() -> None:
-    of_delegates = [case for case in CASES if case.step.signer.delegate_of is not None]
-    said = {
-        case.step.id: f"as delegate of {checksum_address(case.step.signer.delegate_of or b'')}"
-        in _five(case)["as whom"]
-        for case in of_delegates
-    }
-    assert {step for step, told in said.items() if not told} == {"keeper-rewards"}  # the desk's own
-    assert said["increase"]
+    if not fails:
+        os.kill(reader.terminal.pid, signal.SIGINT)
+    assert reader.ended() == [ended, True]
 
 
 def test_a_page_that_comes_again_is_listed_once() -> None:

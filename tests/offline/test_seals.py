@@ -50,10 +50,7 @@ def test_a_seal_by_the_ledger_holds(events: tuple[str, ...]) -> None:
         ({"ceremony": "other"}, "another key"),
         ({"address": "0x3eE3ae6EE4aFdA2CCe410EAb1365664FfBAD2b45"}, "another key"),
         ({"signature": "0x" + "11" * 65}, "belongs to no key"),
-        ({"signature": "0x" + "00" * 65}, "belongs to no key"),
         ({"signature": "0x12"}, "belongs to no key"),
-        ({"signature": "zz"}, "belongs to no key"),
-        ({"signature": 5}, "members"),
         ({"more": 1}, "members"),
     ],
 )
@@ -61,13 +58,6 @@ def test_a_wrong_seal_is_refused(changed: dict[str, Any], said: str) -> None:
     with pytest.raises(DocumentError, match=said) as caught:
         check_seals(sealed(chain("pinned", "signed"), **changed))
     assert caught.value.check == "DOC-SEAL"
-
-
-def test_a_seal_of_a_transcript_that_was_written_anew_is_refused() -> None:
-    seal = sealed(chain("pinned", "signed"))[-1]
-    other = chain("pinned", "refused")
-    with pytest.raises(DocumentError, match="does not seal the entries before it"):
-        check_seals([*other, next_entry(other[-1], 2_000, SEALED, seal.data)])
 
 
 def test_the_ledger_shows_the_sealed_head_whole() -> None:
@@ -79,15 +69,13 @@ def test_the_ledger_shows_the_sealed_head_whole() -> None:
     assert seal.head in text.replace(" ", "")
 
 
-# ---- a seal over a transcript that went on meanwhile -----------------------------------------------------------------
-
-
 def test_a_seal_after_another_entry_is_refused_whatever_is_said_of_it() -> None:
     seal = sealed(chain("pinned"))[-1]
-    went_on = chain("pinned", "clock-stated")
+    went_on, anew = chain("pinned", "clock-stated"), chain("refused")
     late = [*went_on, next_entry(went_on[-1], 2_000, SEALED, seal.data)]
-    for entries in (late, [*late, next_entry(late[-1], 3_000, VOID, {"entry": 2})]):
-        with pytest.raises(DocumentError, match="the seal at entry 2 is wrong: it does not seal the entries") as caught:
+    void = [*late, next_entry(late[-1], 3_000, VOID, {"entry": 2})]
+    for entries in (late, void, [*anew, next_entry(anew[-1], 2_000, SEALED, seal.data)]):
+        with pytest.raises(DocumentError, match="it does not seal the entries before it") as caught:
             check_seals(entries)
         assert (caught.value.check, caught.value.got.partition(",")[0]) == ("DOC-SEAL", "1 entries")
 

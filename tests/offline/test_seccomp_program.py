@@ -59,16 +59,11 @@ def ask(machine: str, name: str, *arguments: int, **kind: bool) -> int:
 
 
 @pytest.mark.parametrize("machine", NAMES)
-@pytest.mark.parametrize("name", sorted(set(NUMBERS) - {"clone", "clone3", "ioctl", *STARTING}))
-def test_every_listed_call_is_refused(machine: str, name: str) -> None:
-    if NUMBERS[name][ARCHITECTURES[machine].column] != ABSENT:
-        assert ask(machine, name, AF_INET, 1, 0) == REFUSE
-
-
-@pytest.mark.parametrize("machine", NAMES)
-@pytest.mark.parametrize("name", sorted(HARMLESS))
-def test_what_is_not_listed_is_allowed(machine: str, name: str) -> None:
-    assert ask(machine, name) == ALLOW
+def test_every_listed_call_is_refused(machine: str) -> None:
+    for name in set(NUMBERS) - {"clone", "clone3", "ioctl", *STARTING}:
+        if NUMBERS[name][ARCHITECTURES[machine].column] != ABSENT:
+            assert ask(machine, name, AF_INET, 1, 0) == REFUSE, name
+    assert {ask(machine, name) for name in HARMLESS} == {ALLOW}
 
 
 @pytest.mark.parametrize("machine", NAMES)
@@ -123,13 +118,10 @@ def test_a_call_of_another_machine_ends_the_process(machine: str) -> None:
     i386, arm = 0x40000003, 0x40000028
     other = next(each.audit_arch for name, each in ARCHITECTURES.items() if name != machine)
     assert {answer(program, arch, 1) for arch in (i386, arm, other, 0)} == {KILL}
-
-
-def test_a_call_of_the_x32_abi_ends_the_process() -> None:
-    made = ARCHITECTURES["x86_64"]
-    program = assemble(made, rules_for(made, loopback=True))
-    for number in (0x40000000, 0x40000000 | 41, 0xFFFFFFFF):
-        assert answer(program, made.audit_arch, number) == KILL
+    if machine == "x86_64":  # the x32 ABI has the machine's name, and other numbers
+        for kind in ({}, {"loopback": True}):
+            program = assemble(made, rules_for(made, **kind))
+            assert {answer(program, made.audit_arch, n) for n in (0x40000000, 0x40000000 | 41, 0xFFFFFFFF)} == {KILL}
 
 
 @pytest.mark.parametrize("machine", NAMES)

@@ -61,8 +61,6 @@ def test_a_payload_under_a_step_of_another_action_is_refused_and_nothing_falls(
         assert ended.code == 3
 
 
-# ---- requests altered at random -----------------------------------------------------------------------------------------
-
 SEED = os.environ.get("AIRLOCK_ALTERED_SEED", "812")
 COUNT = draws(120, 6000)
 
@@ -75,9 +73,6 @@ def test_requests_altered_at_random_are_signed_or_refused_and_recorded(world: Wo
         require_complete(ended, made.steps)
         codes[ended.code] += 1
     assert set(codes) >= {3, 4}, codes
-
-
-# ---- what fails inside an item ------------------------------------------------------------------------------------------
 
 
 def _failing(monkeypatch: pytest.MonkeyPatch, error: Exception, at: int) -> None:

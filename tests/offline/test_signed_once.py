@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import Ins
 from airlock_offline.ledger.device_errors import DeviceLost, SettingOff
-from airlock_offline.ledger.typed_data_screens import Page
-from airlock_offline.signing.guards import account_lock, held_signals
+from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.sign_item import ItemResult, sign_item
-from airlock_shared.checks.nonces import nonces_of
+from airlock_shared.checks.nonces import nonces_of, record_of
 from airlock_shared.checks.times import CONTRADICTED, VALID_MS
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.errors import Declined, ExitCode, UsageError
-from airlock_software_ledger.app import SoftwareLedger, approve
-from offline.test_signing import SEED, STEP, Table, case, ledger
+from airlock_shared.errors import DeviceError, ExitCode, UsageError
+from airlock_software_ledger.app import SoftwareLedger
+from offline.test_signing import STEP, Table, case, fill_the_disk, ledger
 from shared.make_payloads import NOW_MS, seal
 from shared.world import case_of, good, situation
 
@@ -56,15 +54,15 @@ def during(table: Table, what: Callable[[], object]) -> None:
 
 def at_the_answer(what: Callable[[], object]) -> SoftwareLedger:
     """Return a Ledger at which something happens while the person confirms on it."""
-
-    def screens(_pages: list[Page]) -> bool:
-        what()
-        return True
-
-    return ledger(screens=screens)
+    return ledger(screens=lambda _pages: (what(), True)[1])
 
 
-# ---- judged again after the Yes -------------------------------------------------------------------------------------
+def answer_instead(table: Table, ins: Ins, answer: Callable[[], tuple[bytes, int]]) -> None:
+    """Have the device answer one instruction so."""
+    exchange = table.exchange
+    table.exchange = lambda apdu, *, person: (  # type: ignore[method-assign]
+        answer() if apdu[1] == ins else exchange(apdu, person=person)
+    )
 
 
 @pytest.mark.parametrize("step", [STEP, "open", "take-profit"])
@@ -94,9 +92,7 @@ def test_the_same_document_in_two_terminals_is_signed_by_the_device_once(tmp_pat
         (STEP, VALID_MS + 1, "TIME-REMAINING"),
     ],
 )
-def test_who_thinks_for_too_long_is_told_so_and_the_device_is_not_asked(
-    tmp_path: Path, step: str, later_ms: int, why: str
-) -> None:
+def test_who_thinks_for_too_long_asks_no_device(tmp_path: Path, step: str, later_ms: int, why: str) -> None:
     table = Table(tmp_path, ledger())
     during(table, lambda: setattr(table, "now_ms", NOW_MS + later_ms))
     result = sign(table, case(step))
@@ -153,11 +149,15 @@ def test_two_state_folders_share_the_lock_of_an_account(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     waited: list[int] = []
     monkeypatch.setattr("airlock_offline.signing.guards.lock", lambda descriptor, *_, **__: waited.append(descriptor))
-    with (
-        account_lock(tmp_path / "one", SIGNER),
-        account_lock(tmp_path / ("one" if same_home else "two"), SIGNER if same_account else bytes(20)),
-    ):
-        assert (bool(waited), "signs with" in capsys.readouterr().err) == (same_account,) * 2
+    other = account_lock(tmp_path / ("one" if same_home else "two"), SIGNER if same_account else bytes(20))
+    with account_lock(tmp_path / "one", SIGNER):
+        with other:
+            assert (bool(waited), "signs with" in capsys.readouterr().err) == (same_account,) * 2
+        waited.clear()
+        (tmp_path / "elsewhere").mkdir()  # one home has one lock, wherever temporary files are
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
+        with account_lock(tmp_path / "one", SIGNER):
+            assert len(waited) == 1
 
 
 def test_a_lock_file_that_leads_elsewhere_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,9 +170,6 @@ def test_a_lock_file_that_leads_elsewhere_is_not_opened(tmp_path: Path, monkeypa
         file.symlink_to(tmp_path / "target")
     with pytest.raises(UsageError, match="lock file"), account_lock(tmp_path / "home", SIGNER):
         pass
-
-
-# ---- the reservation ------------------------------------------------------------------------------------------------
 
 
 def test_the_reservation_is_on_the_disk_before_the_device_is_asked(tmp_path: Path) -> None:
@@ -188,71 +185,55 @@ def test_the_reservation_is_on_the_disk_before_the_device_is_asked(tmp_path: Pat
     first = seen[Ins.EIP712_DEFINITION]
     assert (first.event, first.data["digest"], first.data["step"]) == ("signing", result.answer.digest, STEP)
     assert first.data["nonce"] == case().payload["message"]["nonce"]
-    assert first.data == {
-        k: v for k, v in table.state.transcript.entries()[-1].data.items() if k not in ("shown", "app")
-    }
+    signed = table.state.transcript.entries()[-1].data
+    assert first.data | {"shown": signed["shown"], "app": signed["app"]} == signed
 
 
-def begun(home: Path, step: str = STEP) -> Table:
-    """Return a table whose Ledger was unplugged when it was asked for its signature."""
-
-    def unplugged(_pages: list[Page]) -> bool:
-        raise DeviceLost("the Ledger was unplugged")
-
-    table = Table(home, ledger(screens=unplugged))
+@pytest.mark.parametrize("step", [STEP, "take-profit"])  # the latter has no deadline
+def test_a_reservation_without_an_end_counts_as_signed_and_is_resumed(tmp_path: Path, step: str) -> None:
+    begun = Table(tmp_path, ledger(screens=Mock(side_effect=DeviceLost("the Ledger was unplugged"))))
     with pytest.raises(DeviceLost):
-        sign(table, case(step))
-    return table
-
-
-def test_a_reservation_without_an_end_counts_as_signed_and_is_named_as_what_it_is(tmp_path: Path) -> None:
-    assert begun(tmp_path).events == ["signing"]
-    table = Table(tmp_path, ledger())
-    assert sign(table, renonced(STEP, "99")).answer.why == "NONCE-PENDING"
+        sign(begun, case(step))
+    assert begun.events == ["signing"]
+    table, digest = Table(tmp_path, ledger()), "0x" + case_of(good(step)).digest.hex()
+    assert sign(table, renonced(step, "99")).answer.why == "NONCE-PENDING"
     used = nonces_of(table.state.transcript.entries())
-    digest = "0x" + case_of(good(STEP)).digest.hex()
     assert used.begun_ms(digest) == NOW_MS
     shown: list[str] = []
     watching = table.desk._replace(used=used, show=lambda e: shown.extend(str(v.got) for v in e.verdicts.all()))
-    sign_item(renonced(STEP, "99"), situation(), watching)
+    sign_item(renonced(step, "99"), situation(), watching)
     assert any("signing began at 2026-09-21" in got and "is not known" in got for got in shown)
     assert table.sent == []
-
-
-def test_what_was_begun_is_resumed_with_the_same_digest(tmp_path: Path) -> None:
-    begun(tmp_path)
-    table = Table(tmp_path, ledger())
-    assert sign(table, case()).code == ExitCode.DONE
+    assert sign(table, case(step)).code == ExitCode.DONE  # the same digest
     assert any("of this step began at" in line for line in table.told)
-    assert table.events == ["signing", "signing", "signed"]
-    assert nonces_of(table.state.transcript.entries()).begun_ms("0x" + case_of(good(STEP)).digest.hex()) is None
+    assert table.events[-2:] == ["signing", "signed"]
+    assert nonces_of(table.state.transcript.entries()).begun_ms(digest) is None
 
 
-@pytest.mark.parametrize(("ins", "ends"), [(Ins.EIP712_DEFINITION, "not-signed"), (Ins.EIP712_VALUE, "not-signed")])
-def test_a_device_that_is_lost_before_it_can_sign_frees_the_step(tmp_path: Path, ins: Ins, ends: str) -> None:
-    table = Table(tmp_path, ledger())
-    exchange = table.exchange
-
-    def lost(apdu: bytes, *, person: bool) -> tuple[bytes, int]:
-        if apdu[1] == ins:
+@pytest.mark.parametrize(
+    ("ins", "error"),
+    [(Ins.EIP712_DEFINITION, DeviceLost), (Ins.EIP712_VALUE, DeviceLost), (Ins.SIGN_EIP712, SettingOff)],
+)
+def test_a_device_that_cannot_have_signed_frees_the_step(tmp_path: Path, ins: Ins, error: type[DeviceError]) -> None:
+    def failing() -> tuple[bytes, int]:
+        if error is DeviceLost:
             raise DeviceLost("gone")
-        return exchange(apdu, person=person)
+        return b"", 0x6A80
 
-    table.exchange = lost  # type: ignore[method-assign]
-    with pytest.raises(DeviceLost):
+    table = Table(tmp_path, ledger())
+    answer_instead(table, ins, failing)
+    with pytest.raises(error):
         sign(table, case())
-    assert table.events == ["signing", ends]
-    assert table.state.transcript.entries()[-1].data["why"] == "DeviceLost"
+    assert table.events == ["signing", "not-signed"]
+    assert table.state.transcript.entries()[-1].data["why"] == error.__name__
+    assert sign(Table(tmp_path, ledger(screens=lambda _: False)), renonced(STEP, "98")).answer.result == "declined"
     assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).code == ExitCode.DONE
 
 
 @pytest.mark.parametrize("reply", [b"", bytes(64), bytes(65), b"\x1b" + bytes(65)])
 def test_a_success_that_cannot_be_read_counts_as_signed(tmp_path: Path, reply: bytes) -> None:
     table = Table(tmp_path, ledger())
-    exchange = table.exchange
-    table.exchange = lambda apdu, *, person: (  # type: ignore[method-assign]
-        (reply, 0x9000) if apdu[1] == Ins.SIGN_EIP712 else exchange(apdu, person=person)
-    )
+    answer_instead(table, Ins.SIGN_EIP712, lambda: (reply, 0x9000))
     with pytest.raises(Exception, match=r"reported success|SIG-"):
         sign(table, case())
     assert table.events[0] == "signing"
@@ -268,9 +249,6 @@ def test_what_was_signed_at_another_time_is_not_freed_by_a_later_no(tmp_path: Pa
     assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).answer.why == "NONCE-PENDING"
 
 
-# ---- what the device has signed -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("step", "later_ms", "why"),
     [
@@ -280,9 +258,7 @@ def test_what_was_signed_at_another_time_is_not_freed_by_a_later_no(tmp_path: Pa
         ("stop-loss", 2 * VALID_MS, "TIME-CLOCK"),
     ],
 )
-def test_a_signature_after_its_time_is_recorded_and_not_handed_over(
-    tmp_path: Path, step: str, later_ms: int, why: str
-) -> None:
+def test_a_late_signature_is_recorded_and_not_handed_over(tmp_path: Path, step: str, later_ms: int, why: str) -> None:
     table = Table(tmp_path, at_the_answer(lambda: setattr(table, "now_ms", NOW_MS + later_ms)))
     result = sign(table, case(step))
     assert (result.code, result.answer.result, result.answer.why) == (ExitCode.EXPIRED, "refused", why)
@@ -291,6 +267,9 @@ def test_a_signature_after_its_time_is_recorded_and_not_handed_over(
     late = next(entry for entry in table.state.transcript.entries() if entry.event == "signed-late")
     assert (late.data["step"], late.data["shown"]) == (step, "fields")
     assert "signature" not in late.data
+    assert sign(Table(tmp_path, ledger()), renonced("take-profit", "99")).answer.why == (
+        "NONCE-PENDING" if step == "take-profit" else ""
+    )
 
 
 def test_a_signature_in_the_plans_margin_is_in_time(tmp_path: Path) -> None:
@@ -300,7 +279,7 @@ def test_a_signature_in_the_plans_margin_is_in_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_what_would_end_the_command_waits_until_the_signature_is_on_record(
+def test_what_would_end_the_command_waits_for_the_record(
     tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Ended(Exception):
@@ -328,40 +307,25 @@ def test_what_would_end_the_command_waits_until_the_signature_is_on_record(
     assert len(table.kept()) == 1
 
 
-def test_ctrl_c_while_the_ledger_waits_leaves_the_reservation(tmp_path: Path) -> None:
-    def pressed(_pages: list[Page]) -> bool:
-        raise KeyboardInterrupt
-
-    table = Table(tmp_path, ledger(screens=pressed))
-    with pytest.raises(KeyboardInterrupt):
-        sign(table, case())
-    assert table.events == ["signing"]
-
-
-def test_a_signature_that_cannot_be_recorded_is_told_and_not_handed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    full: list[bool] = []
-    table = Table(tmp_path, at_the_answer(lambda: full.append(True)))
-    write = os.write
-
-    def written(descriptor: int, data: bytes) -> int:
-        if full:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return write(descriptor, data)
-
-    monkeypatch.setattr(os, "write", written)
-    with pytest.raises(UsageError, match="has signed step desk-key, but that is NOT on record"):
-        sign(table, case())
-    monkeypatch.setattr(os, "write", write)
+def test_a_signature_that_cannot_be_recorded_stays_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patches:
+        table = Table(tmp_path, at_the_answer(fill_the_disk(patches)))
+        with pytest.raises(UsageError, match="has signed step desk-key, but that is NOT on record"):
+            sign(table, case())
     assert (table.events, table.kept()) == (["signing"], [])
     assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).answer.why == "NONCE-PENDING"
     assert sign(Table(tmp_path, ledger()), case()).code == ExitCode.DONE
 
 
-def test_a_signature_that_is_on_record_and_cannot_be_kept_is_told_as_signed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_that_is_signed_once_more_after_its_deadline_is_warned_about(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger())
+    old = record_of(case_of(good(STEP))) | {"digest": "0x" + "ab" * 32, "nonce": "5", "deadline_ms": 1}
+    table.state.transcript.record("signed", old, 1)
+    assert sign(table, case()).code == ExitCode.DONE
+    assert any("WARNING" in line and "ab" * 32 in line for line in table.told)
+
+
+def test_a_signature_that_cannot_be_kept_is_told_as_signed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise UsageError("signed/x.json cannot be written")
 
@@ -374,78 +338,15 @@ def test_a_signature_that_is_on_record_and_cannot_be_kept_is_told_as_signed(
     assert sign(Table(tmp_path, ledger()), case()).code == ExitCode.DONE
 
 
-def test_a_no_at_the_question_reserves_nothing(tmp_path: Path) -> None:
-    table = Table(tmp_path, SoftwareLedger(seed=SEED, screens=approve))
-
-    def no() -> None:
-        raise Declined("no")
-
-    during(table, no)
-    assert sign(table, case()).answer.result == "declined"
-    assert table.events == ["declined"]
-
-
-def test_a_ceremony_that_was_ended_while_the_person_thought_is_noticed_after_the_yes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_ceremony_that_was_ended_meanwhile_is_noticed_after_the_yes(tmp_path: Path, ended: bool) -> None:
     table, agreed = Table(tmp_path, ledger()), situation().plan._replace(witness="required")
     names = {"signer": "Ada Lovelace", "witness": "Mary Somerville"}
     begun = {"ceremony": agreed.id, "plan": agreed.fingerprint, "roles": names}
     over = {"ceremony": agreed.id, "complete": False, "missing": ["all"]}
     table.state.transcript.record("ceremony-begun", begun, NOW_MS)
-    during(table, lambda: table.state.transcript.record("ceremony-ended", over, NOW_MS))
+    if ended:
+        during(table, lambda: table.state.transcript.record("ceremony-ended", over, NOW_MS))
     result = sign_item(case(STEP), situation()._replace(plan=agreed), table.desk)
-    assert (result.code, result.answer.why) == (ExitCode.REFUSED, "PLAN-PEOPLE")
-    assert table.asked_of_the_device == []
-
-
-def test_one_home_has_one_lock_wherever_temporary_files_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    waited: list[int] = []
-    monkeypatch.setattr("airlock_offline.signing.guards.lock", lambda descriptor, *_, **__: waited.append(descriptor))
-    (tmp_path / "elsewhere").mkdir()
-    with account_lock(tmp_path / "home", SIGNER):
-        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
-        with account_lock(tmp_path / "home", SIGNER):
-            assert len(waited) == 1
-
-
-def test_what_was_begun_without_a_deadline_counts_for_ever(tmp_path: Path) -> None:
-    begun(tmp_path, "take-profit")
-    table = Table(tmp_path, ledger())
-    assert sign(table, renonced("take-profit", "99")).answer.why == "NONCE-PENDING"
-
-
-def test_a_no_on_the_device_frees_the_step(tmp_path: Path) -> None:
-    sign(Table(tmp_path, ledger(screens=lambda _: False)), case())
-    table = Table(tmp_path, ledger())
-    assert sign(table, renonced(STEP, "99")).code == ExitCode.DONE
-
-
-def test_a_device_that_refuses_the_data_frees_the_step(tmp_path: Path) -> None:
-    table = Table(tmp_path, ledger())
-    exchange = table.exchange
-    table.exchange = lambda apdu, *, person: (  # type: ignore[method-assign]
-        (b"", 0x6A80) if apdu[1] == Ins.SIGN_EIP712 else exchange(apdu, person=person)
-    )
-    with pytest.raises(SettingOff):
-        sign(table, case())
-    assert table.events == ["signing", "not-signed"]
-
-
-def test_a_late_signature_spends_its_nonce(tmp_path: Path) -> None:
-    table = Table(tmp_path, at_the_answer(lambda: setattr(table, "now_ms", NOW_MS + 60 * MINUTE)))
-    sign(table, case("take-profit"))
-    assert sign(Table(tmp_path, ledger()), renonced("take-profit", "99")).answer.why == "NONCE-PENDING"
-
-
-def test_signals_come_again_after_they_were_held() -> None:
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    with held_signals():
-        assert {signal.SIGINT, signal.SIGTERM} <= signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
-
-
-def test_in_its_open_ceremony_a_plan_that_requires_a_witness_is_signed(tmp_path: Path) -> None:
-    table, agreed = Table(tmp_path, ledger()), situation().plan._replace(witness="required")
-    names = {"signer": "Ada Lovelace", "witness": "Mary Somerville"}
-    begun = {"ceremony": agreed.id, "plan": agreed.fingerprint, "roles": names}
-    table.state.transcript.record("ceremony-begun", begun, NOW_MS)
-    assert sign_item(case(STEP), situation()._replace(plan=agreed), table.desk).code == ExitCode.DONE
+    assert result.answer.why == ("PLAN-PEOPLE" if ended else "")
+    assert bool(table.asked_of_the_device) is not ended

@@ -1,4 +1,4 @@
-"""A public test network by the operator's own word: the software Ledger signs there, and nothing that is worth anything."""
+"""Test networks by the operator's word, and chains of rehearsals: the software Ledger signs there, and nothing of worth."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from airlock_offline.signing.review import review_sections
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.cli.machine import read_deployments
-from airlock_shared.documents.deployment import TEST_ACCOUNTS, Deployment, read_deployment
+from airlock_shared.documents.deployment import TEST_ACCOUNTS, Deployment, read_deployment, valid_elsewhere
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_software_ledger.keys import TEST_SEED, derive, read_path
@@ -25,8 +25,15 @@ from shared.world import DEPLOYMENT_TEXT, VECTORS, examined, good, plan, request
 NETWORK = "sepolia-fork"
 MARK = f"TEST NETWORK {NETWORK}: signed by the software Ledger alone"
 PRODUCTION = json.loads(DEPLOYMENT_TEXT)
-REHEARSAL = json.loads(DEPLOYMENT_TEXT.replace("84532", "31337")) | {"rehearsal": True}
 TESTING = PRODUCTION | {"test_network": NETWORK}
+
+
+def on_chain(chain_id: int, **members: Any) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(DEPLOYMENT_TEXT.replace("84532", str(chain_id)))
+    return made | members
+
+
+REHEARSAL = on_chain(31337, rehearsal=True)
 
 
 def pinned(**members: Any) -> Deployment:
@@ -37,9 +44,6 @@ def trust(folder: Path, document: dict[str, Any], answer: str = "Yes\n") -> Resu
     (folder / "deployment.json").write_bytes(to_bytes(document))
     words = ["--home", str(folder / "home"), "trust", str(folder / "deployment.json")]
     return CliRunner().invoke(program, words, input=answer)
-
-
-# ---- which Ledger ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -57,6 +61,10 @@ def test_which_kind_of_ledger_signs_is_told_by_the_deployment(
             with pytest.raises(Refusal) as caught:
                 require_ledger(port, read_deployment(document))
             assert caught.value.check == "PIN-REHEARSAL"
+    testing, production = read_deployment(TESTING), read_deployment(PRODUCTION)
+    assert is_production([testing], software_ledger=True) is False
+    assert is_production([testing], software_ledger=False) is True
+    assert is_production([testing, production], software_ledger=True) is True
 
 
 @pytest.mark.parametrize(
@@ -73,11 +81,8 @@ def test_a_real_ledger_on_a_test_network_is_refused_before_anything_is_shown(tmp
     document = good("desk-key")
     document["header"]["deployment"] = read_deployment(TESTING).fingerprint
     (tmp_path / "requests.json").write_bytes(to_bytes(document))
-    files = {
-        "REQUESTS": tmp_path / "requests.json",
-        "PLAN": VECTORS / "plans/good/every-struct.toml",
-        "OUT": tmp_path / "out",
-    }
+    plan_file = VECTORS / "plans/good/every-struct.toml"
+    files = {"REQUESTS": tmp_path / "requests.json", "PLAN": plan_file, "OUT": tmp_path / "out"}
     given = [str(files.get(word, word)) for word in words]
     ended = CliRunner().invoke(program, ["--home", str(tmp_path / "home"), *given])
     assert isinstance(ended.exception, Refusal), ended.output
@@ -96,9 +101,6 @@ def test_only_accounts_whose_keys_everybody_has_sign_on_a_test_network() -> None
         assert not examined(request_of(good(step, folder)), here).verdicts.refused()
 
 
-# ---- what the word is worth ------------------------------------------------------------------------------------------
-
-
 def test_the_name_is_covered_by_the_fingerprint_and_shown_when_it_is_pinned(tmp_path: Path) -> None:
     names = ("sepolia-fork", "other-fork")
     marks = {pinned().fingerprint, *(pinned(test_network=name).fingerprint for name in names)}
@@ -112,45 +114,28 @@ def test_the_name_is_covered_by_the_fingerprint_and_shown_when_it_is_pinned(tmp_
 def test_the_online_machine_cannot_add_it_or_take_it_away_unseen(before: dict[str, Any], after: dict[str, Any]) -> None:
     old, new = (list(deployment_lines(read_deployment(each))) for each in (before, after))
     assert MARK in [line for mark, line in changed_lines(old, new) if mark in "-+"]
-    judged = {v.check for v in _judged(read_deployment(before), read_deployment(after))}
-    assert "PIN-DEPLOYMENT" in judged
-
-
-def _judged(prepared: Deployment, pinned_here: Deployment) -> Any:
     document = good("desk-key")
-    document["header"]["deployment"] = prepared.fingerprint
+    document["header"]["deployment"] = read_deployment(before).fingerprint
     header, _, _ = parse_requests(to_bytes(document))
-    return judge_header(header, situation()._replace(deployment=pinned_here), Known()).refused()
+    judged = judge_header(header, situation()._replace(deployment=read_deployment(after)), Known())
+    assert "PIN-DEPLOYMENT" in {verdict.check for verdict in judged.refused()}
 
 
-@pytest.mark.parametrize("name", ["", "Sepolia", "a b", "x" * 64, 7, None, True])
-def test_another_form_of_the_name_is_refused(name: object) -> None:
-    with pytest.raises(DocumentError):
-        pinned(test_network=name)
-
-
-def test_a_rehearsal_has_no_such_name() -> None:
+def test_another_form_of_the_name_is_refused() -> None:
+    for name in ("", "Sepolia", "a b", "x" * 64, 7, None, True):
+        with pytest.raises(DocumentError):
+            pinned(test_network=name)
     with pytest.raises(DocumentError) as caught:
         read_deployment(REHEARSAL | {"test_network": NETWORK})
     assert (caught.value.check, caught.value.where) == ("DOC-DEPLOYMENT", "test_network")
-
-
-def test_one_real_deployment_beside_it_makes_the_machine_a_real_one() -> None:
-    testing, production = read_deployment(TESTING), read_deployment(PRODUCTION)
-    assert is_production([testing], software_ledger=True) is False
-    assert is_production([testing], software_ledger=False) is True
-    assert is_production([testing, production], software_ledger=True) is True
 
 
 def test_every_review_and_doctor_say_it_and_never_that_it_is_worth_nothing(tmp_path: Path) -> None:
     here = situation()
     there = here._replace(deployment=here.deployment._replace(test_network=NETWORK))
     for step in plan().steps:
-        shown = " ".join(
-            " ".join(line.split())
-            for part in review_sections(examined(request_of(good(step)), there), 1, 1)
-            for line in part
-        )
+        sections = review_sections(examined(request_of(good(step)), there), 1, 1)
+        shown = " ".join(" ".join(line.split()) for part in sections for line in part)
         assert MARK in shown
         assert "worth" not in shown
     (tmp_path / "test.json").write_bytes(to_bytes(TESTING))
@@ -162,3 +147,27 @@ def test_the_test_accounts_are_the_software_ledger_s_own() -> None:
     for number, address in enumerate(TEST_ACCOUNTS):
         path = bytes.fromhex(f"05 8000002c 8000003c {0x80000000 + number:08x} 00000000 00000000")
         assert derive(TEST_SEED, read_path(path)[0]).address == address
+
+
+@pytest.mark.parametrize("chain_id", [8453, 1, 84532, 31338])
+def test_a_rehearsal_on_a_chain_that_is_not_its_own_is_not_pinned(tmp_path: Path, chain_id: int) -> None:
+    refused = trust(tmp_path, on_chain(chain_id, rehearsal=True)).exception
+    assert isinstance(refused, Refusal)
+    assert (refused.check, refused.got) == ("PIN-REHEARSAL", f"chain id {chain_id}")
+    assert not (tmp_path / "home/pins").exists()
+
+
+def test_a_fork_of_the_main_network_is_told_when_it_is_pinned(tmp_path: Path) -> None:
+    for name in ("main", "fork"):
+        ended = trust(tmp_path, on_chain(31337, rehearsal=True, name=name))
+    assert "NOTE: a signature for fork is valid at main too" in " ".join(ended.output.split())
+
+
+def test_where_else_a_signature_is_valid_is_told_by_chain_and_contract() -> None:
+    main, fork = (read_deployment(on_chain(8453, name=name)) for name in ("main", "fork"))
+    elsewhere = read_deployment(on_chain(84532, name="elsewhere"))
+    moved = fork._replace(domains={n: d._replace(contract=b"\x01" * 20) for n, d in fork.domains.items()})
+    assert valid_elsewhere(fork, [main, fork, elsewhere]) == [
+        "NOTE: a signature for fork is valid at main too: the same chain id and contract."
+    ]
+    assert valid_elsewhere(moved, [main]) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 import uuid
 from functools import cache
 from pathlib import Path
@@ -29,6 +28,7 @@ from airlock_shared.ethereum.signatures import recover
 from airlock_shared.ethereum.transactions import unsigned_bytes
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.ur.eth import DataType, Keypath, PathStep, SignRequest
+from offline.signing_room import plan_of
 from shared.make_payloads import DOMAIN_TYPE, NOW_MS, TREASURY
 from shared.world import PLAN_TEXTS, VECTORS, deployment, examined, good, refusals
 from shared.world import request_of as vector_request
@@ -43,9 +43,7 @@ SIGNATURES = {
 @cache
 def situation(step: str, folder: str = "requests") -> Situation:
     """The vectors' world with a plan that has this step alone."""
-    head, *chunks = PLAN_TEXTS[folder].split("[[steps]]\n")
-    by_id = {tomllib.loads(chunk.replace("[steps.fields]", "[fields]"))["id"]: chunk for chunk in chunks}
-    return Situation(parse_plan((head + "[[steps]]\n" + by_id[step]).encode()), deployment(), NOW_MS)
+    return Situation(parse_plan(plan_of(step, folder).encode()), deployment(), NOW_MS)
 
 
 def typed(step: str, **changes: Any) -> dict[str, Any]:
@@ -115,32 +113,20 @@ def test_a_transaction_passes_as_prepared_but_for_a_registration_that_nobody_her
 DESK_KEY = good("desk-key")["requests"][0]["payload"]
 DOMAIN = DESK_KEY["domain"]
 EXTRA = {"types": {**DESK_KEY["types"], "EIP712Domain": DOMAIN_TYPE, "Extra": [{"name": "a", "type": "bool"}]}}
-MORE = {"message": DESK_KEY["message"] | {"extra": "1"}}
 RENAMED = json.loads(json.dumps(typed("desk-key")).replace("DelegateReq", "PermitReq"))
-MOVED = {"types": {"EIP712Domain": DOMAIN_TYPE, "DelegateReq": DESK_KEY["types"]["DelegateReq"][::-1]}}
 BAD: dict[str, tuple[SignRequest, str]] = {
     "a personal message": (asks(b"Sign in to example.org", data_type=DataType.PERSONAL_MESSAGE), "PLAN-ACTION"),
-    "a personal message that is typed data": (
-        asks(typed("desk-key"), data_type=DataType.PERSONAL_MESSAGE), "PLAN-ACTION"),
     "another account": (asks(typed("desk-key"), address=bytes(20)), "SIGNER-PLANNED"),
     "another path": (asks(typed("desk-key"), path=Keypath.of("m/44'/60'/0'/0/1")), "SIGNER-PLANNED"),
     "a path of many": (asks(typed("desk-key"), path=Keypath((*Keypath.of(PATH).steps[:4], PathStep(None, False)))),
                        "SIGNER-PLANNED"),
     "another chain said": (asks(typed("desk-key"), chain_id=1), "DOMAIN-CHAIN"),
-    "another chain signed": (asks(typed("desk-key", domain=DOMAIN | {"chainId": 1})), "DOMAIN-CHAIN"),
     "another contract": (asks(typed("desk-key", domain=DOMAIN | {"verifyingContract": TREASURY})), "DOMAIN-CONTRACT"),
-    "another name": (asks(typed("desk-key", domain=DOMAIN | {"name": "Permit2"})), "DOMAIN-NAME"),
-    "an empty domain": (asks(typed("desk-key", domain={})), "DOMAIN-EMPTY"),
     "another delegate": (asks(typed("desk-key", message=DESK_KEY["message"] | {"delegate": TREASURY})), "PLAN-FIELD"),
     "an unknown struct": (asks(RENAMED), "TYPES-KNOWN"),
-    "members in another order": (asks(typed("desk-key", **MOVED)), "TYPES-PINNED"),
     "a struct too many": (asks(typed("desk-key", **EXTRA)), "TYPES-PINNED"),
-    "a field too many": (asks(typed("desk-key", **MORE)), "MSG-FIELDS"),
-    "a fraction": (asks(typed("desk-key", message=DESK_KEY["message"] | {"expiry": 1.5})), "DOC-FLOAT"),
-    "a number in hex": (asks(typed("desk-key", message=DESK_KEY["message"] | {"expiry": "0x10"})), "MSG-INT"),
     "a member beside": (asks(typed("desk-key", note="x")), "TYPES-DOCUMENT"),
     "no JSON": (asks(b"\x19\x01" + bytes(64)), "DOC-JSON"),
-    "a list": (asks(b"[]"), "TYPES-DOCUMENT"),
     "the same member twice": (asks(b'{"types":{},"types":{}}'), "DOC-DUPLICATE"),
     "typed data called a transaction": (asks(typed("desk-key"), data_type=DataType.TYPED_TRANSACTION), "TX-KEYS"),
     "a legacy transaction": (asks(b"\xc0", data_type=DataType.TRANSACTION), "TX-KEYS"),
@@ -172,8 +158,6 @@ def test_a_plan_with_more_steps_is_refused_and_so_is_another_step() -> None:
     assert only_step(situation("desk-key").plan, None).id == "desk-key"
 
 
-# ---- the answer -----------------------------------------------------------------------------------------------------
-
 FINGERPRINT = "ab" * 32
 SIGNED = Answer(**SIGNATURES["desk-key"])
 ASKED = WalletRequest("desk-key", SIGNED.digest, TREASURY, int(DataType.TYPED_DATA), str(ID))
@@ -184,11 +168,8 @@ def test_the_answer_bears_the_wallets_id_and_recovers_to_the_account() -> None:
     answer = answer_of(ASKED, HEADER, [SIGNED])
     assert (answer.request_id, answer.signature.hex()) == (ID, SIGNED.signature[2:])
     assert recover(bytes.fromhex(ASKED.digest[2:]), answer.signature) == bytes.fromhex(TREASURY[2:])
-
-
-def test_a_transaction_is_answered_with_its_parity() -> None:
-    answer = answer_of(ASKED._replace(data_type=int(DataType.TYPED_TRANSACTION)), HEADER, [SIGNED])
-    assert answer.signature[64] == int(SIGNED.signature[-2:], 16) - 27
+    of_a_transaction = answer_of(ASKED._replace(data_type=int(DataType.TYPED_TRANSACTION)), HEADER, [SIGNED])
+    assert of_a_transaction.signature[64] == int(SIGNED.signature[-2:], 16) - 27
 
 
 WRONG: dict[str, tuple[list[Answer], str]] = {
@@ -207,12 +188,9 @@ def test_signatures_that_do_not_answer_what_was_asked_are_refused(signed: list[A
     with pytest.raises(Refusal) as refused:
         answer_of(ASKED, HEADER, signed)
     assert refused.value.check == check
-
-
-@pytest.mark.parametrize("result", ["declined", "refused"])
-def test_what_was_not_signed_has_no_answer(result: str) -> None:
-    with pytest.raises(UsageError, match=f"not signed: {result}"):
-        answer_of(ASKED, HEADER, [Answer("desk-key", result, "why")])
+    for result in ("declined", "refused"):
+        with pytest.raises(UsageError, match=f"not signed: {result}"):
+            answer_of(ASKED, HEADER, [Answer("desk-key", result, "why")])
 
 
 def test_what_a_wallet_asked_is_remembered_by_the_document_made_of_it(tmp_path: Path) -> None:
@@ -220,7 +198,5 @@ def test_what_a_wallet_asked_is_remembered_by_the_document_made_of_it(tmp_path: 
     keep_request(state, FINGERPRINT, ASKED)
     keep_request(state, FINGERPRINT, ASKED)
     assert require_request(state, FINGERPRINT) == ASKED
-    assert state.wallet_request_path(FINGERPRINT).exists()
-    assert not state.wallet_request_path("cd" * 32).exists()
     with pytest.raises(UsageError, match="this machine has no wallet request"):
         require_request(state, "cd" * 32)

@@ -45,17 +45,13 @@ def test_the_client_asks_and_reads_as_the_real_app_answered(answer: dict[str, An
     assert transport.waited_for_a_person == [False]
 
 
-# ---- bad answers ----------------------------------------------------------------------------------------------------
-
 GOOD = bytes.fromhex(next(a["data"] for a in WITH_CODE if a["path"] == ACCOUNT))
 BAD = {
     "nothing": b"",
     "no chain code": GOOD[:-32],
     "a short chain code": GOOD[:-1],
-    "a byte behind": GOOD + b"\0",
     "another key's address": GOOD[:67] + b"00" + GOOD[69:],
     "a key of another length": bytes((64,)) + GOOD[1:],
-    "an address of another length": GOOD[:66] + bytes((39,)) + GOOD[67:],
 }
 
 
@@ -78,9 +74,6 @@ def test_a_node_that_does_not_lead_to_the_devices_own_address_is_not_shown() -> 
         account_of(EthereumApp(OtherCode()), ACCOUNT, None)
 
 
-# ---- what is shown --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("fingerprint", [None, 0x73C5DA0A])
 def test_the_code_holds_the_node_where_it_comes_from_and_what_is_below(fingerprint: int | None) -> None:
     account = account_of(EthereumApp(SoftwareLedger()), ACCOUNT, fingerprint)
@@ -90,10 +83,7 @@ def test_the_code_holds_the_node_where_it_comes_from_and_what_is_below(fingerpri
     assert key.origin is not None
     assert (str(key.origin), key.origin.source_fingerprint, key.origin.depth) == (ACCOUNT, fingerprint, 3)
     assert (str(key.children), key.use and key.use.coin) == ("m/0/*", 60)
-
-
-def test_another_implementation_reads_the_same_account() -> None:
-    account = account_of(EthereumApp(SoftwareLedger()), ACCOUNT, 0x73C5DA0A)
-    (read,) = peers(("read_key", {"cbor": account.key.to_cbor().hex()}))
-    assert (read["key"], read["chain_code"]) == (account.key.key.hex(), (account.key.chain_code or b"").hex())
-    assert (read["origin"], read["source_fingerprint"], read["children"]) == (ACCOUNT, "73c5da0a", "m/0/*")
+    (read,) = peers(("read_key", {"cbor": key.to_cbor().hex()}))  # by another implementation
+    assert (read["key"], read["chain_code"]) == (key.key.hex(), (key.chain_code or b"").hex())
+    assert (read["origin"], read["children"]) == (ACCOUNT, "m/0/*")
+    assert fingerprint is None or read["source_fingerprint"] == "73c5da0a"

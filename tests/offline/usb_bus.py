@@ -138,12 +138,12 @@ class UsbBus:
         """Plug in a Ledger at its home screen, which leaves the bus to open the app, and comes again after some looks."""
         home = self.plug(seed=ledger.get("seed"), faults=frozenset({"app-closed"}))
 
-        def leave() -> int:
-            def gone() -> None:
-                self.ledgers.clear()
-                self._away = back_after
-                self._coming = lambda: self.plug(0x5015, path, **ledger)
+        def gone() -> None:
+            self.ledgers.clear()
+            self._away = back_after
+            self._coming = lambda: self.plug(0x5015, path, **ledger)
 
+        def leave() -> int:
             self._leaving = gone
             if not answers:
                 gone()

@@ -1,4 +1,4 @@
-"""A pin that nobody is asked for rests on words that signer and witness typed; only who leads a ceremony is unconfined."""
+"""What people typed or confirmed for this document is not asked again; where nothing was signed no name is used up."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ import pytest
 
 from airlock_offline.cli import main, trust
 from airlock_offline.cli.main import confine_command
+from airlock_offline.cli.sign import BROUGHT
 from airlock_offline.home import OfflineHome
 from airlock_offline.preflight.page import preflight_verdict_lines, report_lines
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.errors import UsageError
+from airlock_shared.errors import Declined, UsageError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.words import spoken
-from offline.signing_room import plan_of, write_documents
+from airlock_software_ledger.app import SoftwareLedger
+from offline.signing_room import Room, answer_with, plan_of, set_up, stop_the_clock, write_documents
+from offline.test_signing import SEED
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT
 
@@ -57,27 +60,9 @@ def proof(by: list[str], compared: str, *, how: str | None = "paper", checkpoint
     return {"checkpoint": checkpoint, "by": by, "compared": compared} | ({"how": how} if how else {})
 
 
-def test_what_signer_and_witness_typed_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    of = mark(tmp_path)
-    assert not asked_when_pinned(tmp_path, monkeypatch, proof(SIGNER, of), proof(WITNESS, of))
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        "nothing",
-        "signer alone",
-        "another deployment",
-        "a Yes",
-        "no paper",
-        "the other screen",
-        "another checkpoint",
-        "ended",
-        "no plan",
-    ],
-)
-def test_without_both_their_words_a_person_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+def test_without_both_their_words_a_person_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of, other = mark(tmp_path), "ab" * 32
+    assert not asked_when_pinned(tmp_path, monkeypatch, proof(SIGNER, of), proof(WITNESS, of))
     over = {"event": "ceremony-ended", "complete": False, "missing": ["all"]}
     proofs: dict[str, list[dict[str, Any]]] = {
         "nothing": [],
@@ -90,7 +75,17 @@ def test_without_both_their_words_a_person_is_asked(tmp_path: Path, monkeypatch:
         "ended": [proof(SIGNER, of), proof(WITNESS, of), over],
         "no plan": [proof(SIGNER, of), proof(WITNESS, of)],
     }
-    assert asked_when_pinned(tmp_path, monkeypatch, *proofs[case], named=case != "no plan")
+    for case, given in proofs.items():
+        (tmp_path / case).mkdir()
+        assert asked_when_pinned(tmp_path / case, monkeypatch, *given, named=case != "no plan"), case
+    unrecorded = tmp_path / "a pin that nobody agreed to on record"
+    unrecorded.mkdir()
+    mark(unrecorded)
+    data = (unrecorded / "deployment.json").read_bytes()
+    pin = OfflineHome(unrecorded / "home").pin_path(parse_deployment(data).name)
+    pin.parent.mkdir(parents=True)
+    pin.write_bytes(data)
+    assert asked_when_pinned(unrecorded, monkeypatch)
 
 
 def test_where_it_is_led_the_page_has_what_is_not_in_order_and_counts_the_rest() -> None:
@@ -107,14 +102,8 @@ def test_where_it_is_led_the_page_has_what_is_not_in_order_and_counts_the_rest()
 
 def test_what_is_typed_from_the_kits_paper_is_not_on_the_page() -> None:
     words = spoken("cd" * 32)
-    line = {
-        "group": "installed",
-        "what": "kit",
-        "found": f"{'cd' * 32} {words}",
-        "verdict": "ok",
-        "do": "",
-        "check": "",
-    }
+    line = {"group": "installed", "what": "kit", "verdict": "ok", "do": "", "check": ""}
+    line["found"] = f"{'cd' * 32} {words}"
     report = {"production": True, "airlock": "1", "time_utc": "now", "lines": [line, {**line, "what": "medium"}]}
     assert words.split()[0] in "\n".join(report_lines(report))
     assert words.split()[0] not in "\n".join(report_lines(report, kit=False))
@@ -137,18 +126,6 @@ def test_only_the_leader_of_a_ceremony_is_not_confined(
     assert seen == ([json] if confined else [])
 
 
-def test_a_pin_that_nobody_agreed_to_on_record_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mark(tmp_path)
-    data = (tmp_path / "deployment.json").read_bytes()
-    pin = OfflineHome(tmp_path / "home").pin_path(parse_deployment(data).name)
-    pin.parent.mkdir(parents=True)
-    pin.write_bytes(data)
-    assert asked_when_pinned(tmp_path, monkeypatch)
-
-
-# ---- what is pinned is on record ------------------------------------------------------------------------------------
-
-
 def test_nothing_is_pinned_that_could_not_be_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state, data = OfflineHome(tmp_path / "home"), DEPLOYMENT_TEXT.encode()
     deployment = parse_deployment(data)
@@ -160,3 +137,49 @@ def test_nothing_is_pinned_that_could_not_be_recorded(tmp_path: Path, monkeypatc
     with pytest.raises(UsageError):
         state.pin(deployment, data, NOW_MS)
     assert state.pinned(deployment.name) is None
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
+    stop_the_clock(monkeypatch)
+    return Room(set_up(tmp_path / "room", "open", monkeypatch))
+
+
+def sign(room: Room, monkeypatch: pytest.MonkeyPatch, *, says_no: str = "", name: str = "one") -> tuple[int, list[str]]:
+    """Sign, with No to the question that begins so; return the exit code and the questions."""
+    asked: list[str] = []
+
+    def ask(question: str) -> None:
+        asked.append(question)
+        if says_no and question.startswith(says_no):
+            raise Declined("not confirmed: the answer was not Yes")
+
+    answer_with(monkeypatch, ask, lambda: SoftwareLedger(seed=SEED))
+    return room.run_to_end(name), asked
+
+
+def test_after_a_no_the_same_command_signs_into_the_same_name(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Declined):
+        sign(room, monkeypatch, says_no=BROUGHT)  # a comparison that is not confirmed is asked again
+    code, asked = sign(room, monkeypatch, says_no="Sign step")
+    assert (code, BROUGHT in asked, (room.folder / "one.signed.json").exists()) == (6, True, False)
+    events = [entry.event for entry in room.state.transcript.entries()]
+    assert (events[-1], "signatures-written" in events) == ("declined", False)
+    code, asked = sign(room, monkeypatch)
+    assert (code, BROUGHT in asked) == (0, False)  # the comparison is on record for this very document
+    assert json.loads((room.folder / "one.signed.json").read_text())["signatures"][0]["result"] == "signed"
+    code, _ = sign(room, monkeypatch, name="two")  # another nonce for a step that was signed: a refusal uses up no name
+    assert (code, (room.folder / "two.signed.json").exists()) == (3, False)
+    assert room.state.transcript.entries()[-1].event == "refused"
+
+
+def test_other_documents_and_people_are_compared_for_themselves(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    sign(room, monkeypatch, says_no="Sign step")
+    assert BROUGHT in sign(room, monkeypatch, says_no="Sign step", name="two")[1]
+    plan = parse_plan((room.folder / "plan.toml").read_bytes())
+    names = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Emmy Noether"}
+    begun = {"ceremony": plan.id, "plan": plan.fingerprint, "roles": names}
+    over = {"ceremony": plan.id, "complete": False, "missing": ["all"]}
+    for event, data in (("ceremony-begun", begun), ("ceremony-ended", over)):
+        room.state.transcript.record(event, data, NOW_MS)
+        assert BROUGHT in sign(room, monkeypatch, says_no="Sign step")[1]
