@@ -37,8 +37,6 @@ from airlock_shared.host.files import FAULT, LOOK, OK, Observed, TranscriptFile
 from commands import contents
 from online.loopback import Answer, Wire, closed_port, http, reply
 
-# ---- the configuration: unknown names and wrong values are refused, and the environment stands in for the node alone
-
 
 @pytest.mark.parametrize(
     ("text", "told"),
@@ -48,18 +46,11 @@ from online.loopback import Answer, Wire, closed_port, http, reply
         ("rpc = 'http://node'", "not a table"),
         ("[rpc]\naddress = 'x'", "'address'"),
         ("[rpc]\nurl = 8545", "'url'"),
-        ("[rpc]\nconfirmations = '3'", "'confirmations'"),
         ("[rpc]\nconfirmations = true", "'confirmations'"),
-        ("[rpc]\nconfirmations = 1.0", "'confirmations'"),
         ("[rpc]\nconfirmations = 0", "confirmations is 0"),
         ("[rpc]\nconfirmed_by = 'latest'", "confirmed_by is 'latest'"),
-        ("[rpc]\nconfirmed_by = ''", "confirmed_by is ''"),
-        ("[rpc]\nconfirmed_by = 12", "'confirmed_by'"),
-        ("[rpc]\nconfirmations = -1", "confirmations is -1"),
         ("[rpc]\nconfirmations = 1001", "confirmations is 1001"),
         ("[reads]\nnonce = '/v2/nonce'", r"unknown section \[reads\]"),
-        ("[speech]\nlimits = {}", r"unknown section \[speech\]"),
-        ("[paths]\nnonce = '/v2/nonce'", r"unknown section \[paths\]"),
         ("[http]\nplain_http = 1", "'plain_http'"),
         ("[http]\nverify = false", "'verify'"),
         ("[http]\nproxy = 'socks5://127.0.0.1:1080'", "proxy"),
@@ -124,9 +115,6 @@ def journal(tmp_path: Path) -> Path:
     return path
 
 
-# ---- the journal ------------------------------------------------------------------------------------------------------
-
-
 def test_a_journal_that_is_whole_opens_and_nothing_is_made_beside_it(journal: Path) -> None:
     before = contents(journal.parent)
     line = journal_line(str(journal))
@@ -150,23 +138,12 @@ def _replaced_by_a_link(path: Path) -> None:
     path.symlink_to("other")
 
 
-def _replaced_by_a_folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
 def _not_a_database(path: Path) -> None:
     path.write_bytes(b"journal" * 1000)
 
 
 def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-4096])
-
-
-def _damaged(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[4096 : 4096 + 200] = b"\xff" * 200
-    path.write_bytes(data)
 
 
 def _newer(path: Path) -> None:
@@ -180,10 +157,8 @@ def _newer(path: Path) -> None:
     [
         (_others_may_read, "may be read by others"),
         (_replaced_by_a_link, "not a regular file"),
-        (_replaced_by_a_folder, "not a regular file"),
         (_not_a_database, "is no journal of Airlock"),
         (_cut, "cannot be read"),
-        (_damaged, "cannot be read"),
         (_newer, "has the schema 99"),
     ],
 )
@@ -230,11 +205,10 @@ def dated(off_s: int = 0) -> str:
     return f"date: {formatdate(NOW_S + off_s, usegmt=True)}"
 
 
-@pytest.mark.parametrize("status", [200, 404, 500])
-def test_any_answer_is_an_answer(status: int) -> None:
-    lines = ask(reply(status, {}, dated()), reply(200, READY))
+def test_any_answer_is_an_answer() -> None:
+    lines = ask(reply(500, {}, dated()), reply(200, READY))
     assert {name: line.verdict for name, line in lines.items()} == {"builder": OK, "ready": OK, "clock": OK}
-    assert f"HTTP {status}" in lines["builder"].found
+    assert "HTTP 500" in lines["builder"].found
 
 
 @pytest.mark.parametrize(
@@ -244,7 +218,6 @@ def test_any_answer_is_an_answer(status: int) -> None:
         (reply(200, {"ok": True, "data": {"ready": "yes"}}), "not ready"),
         (reply(404, {}), "neither ready nor not ready"),
         (http(200, b"<html>", "text/html"), "instead of JSON"),
-        (Answer(b"", reset=True), "broke"),
     ],
 )
 def test_a_builder_that_is_not_ready_is_a_fault(ready: Answer, said: str) -> None:
@@ -256,15 +229,14 @@ def test_a_service_that_cannot_be_reached_is_a_fault_and_the_next_is_asked() -> 
     url = f"http://127.0.0.1:{closed_port()}"
     with Http() as client:
         lines = list(service_lines(deployment(builder=url, relayer=url, twap="http://[::"), client, NOW_S))
+    assert {line.verdict for line in lines} == {FAULT}
     codes = {"builder": ExitCode.SERVICE, "relayer": ExitCode.SERVICE, "twap": ExitCode.USAGE}
-    assert [(line.what, line.verdict, line.code) for line in lines] == [
-        (name, FAULT, code) for name, code in codes.items()
-    ]
+    assert {line.what: line.code for line in lines} == codes
 
 
 @pytest.mark.parametrize(
     ("off_s", "verdict", "code"),
-    [(0, OK, 0), (5, OK, 0), (-5, OK, 0), (6, LOOK, 0), (-60, LOOK, 0), (61, FAULT, 7), (-86_400 * 365, FAULT, 7)],
+    [(5, OK, 0), (-5, OK, 0), (6, LOOK, 0), (-60, LOOK, 0), (61, FAULT, 7)],
 )
 def test_a_clock_that_is_off_is_told_by_how_much(off_s: int, verdict: str, code: int) -> None:
     line = ask(reply(200, {}, dated(off_s)), reply(200, READY))["clock"]
@@ -272,28 +244,17 @@ def test_a_clock_that_is_off_is_told_by_how_much(off_s: int, verdict: str, code:
     assert verdict == OK or ("behind" if off_s > 0 else "ahead") in line.found
 
 
-def _node(chain_id: str) -> Answer:
-    return reply(200, {"jsonrpc": "2.0", "id": 1, "result": chain_id})
-
-
 @pytest.mark.parametrize(
-    ("answer", "verdict", "code"),
-    [
-        (_node(hex(parse_deployment(VENUE.read_bytes()).chain_id)), OK, 0),
-        (_node("0x1"), FAULT, 3),
-        (_node("one"), FAULT, 8),
-        (reply(500, {}), FAULT, 8),
-    ],
+    ("chain_id", "verdict", "code"),
+    [(hex(parse_deployment(VENUE.read_bytes()).chain_id), OK, 0), ("0x1", FAULT, 3), ("one", FAULT, 8)],
 )
-def test_a_node_of_another_chain_is_a_fault_and_its_key_is_not_shown(answer: Answer, verdict: str, code: int) -> None:
+def test_a_node_of_another_chain_is_a_fault_and_its_key_is_not_shown(chain_id: str, verdict: str, code: int) -> None:
+    answer = reply(200, {"jsonrpc": "2.0", "id": 1, "result": chain_id})
     with Wire({"POST /v3/sesame": [answer]}) as wire, Http() as client:
         line = node_line(f"{wire.url}/v3/sesame", [deployment()], client, "node")
         assert b"eth_chainId" in wire.seen[0].body
     assert (line.verdict, int(line.code)) == (verdict, code), line
     assert "sesame" not in repr(line)
-
-
-# ---- the command ------------------------------------------------------------------------------------------------------
 
 
 def doctor(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -402,46 +363,28 @@ def outcome(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, 
     return code, out, err
 
 
-# ---- the catalogue -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("where", "code", "source"), listed(), ids=lambda part: str(part))
-def test_every_code_of_the_specification_is_in_the_catalogue(where: str, code: str, source: str) -> None:
-    known = known_code(code)
-    assert known is not None
-    assert (known.where, known.source) == (where, source)
-
-
-def test_no_entry_claims_the_specification_for_a_code_that_is_not_in_it() -> None:
+def test_the_catalogue_has_every_code_of_the_specification_and_claims_no_other() -> None:
+    for where, code, source in listed():
+        known = known_code(code)
+        assert known is not None, code
+        assert (known.where, known.source) == (where, source), code
     named = {code for _, code, source in listed() if source == SPEC}
-    assert sorted(code for code, known in ERROR_CODES.items() if known.source == SPEC) == sorted(named)
+    assert {code for code, known in ERROR_CODES.items() if known.source == SPEC} == named
 
 
-def test_the_catalogue_and_the_life_of_an_order_agree_on_what_ends_it() -> None:
+def test_every_entry_says_what_it_means_what_to_do_and_what_it_ends() -> None:
     for code, known in ERROR_CODES.items():
-        if known.where in ("batched", "contract"):
-            assert is_end_of_view(OrderEvent(None, "Error", {"code": code})) is not known.terminal
-
-
-def test_what_ends_an_order_ends_the_command_with_execution_failed() -> None:
-    assert {known.exit_code for known in ERROR_CODES.values() if known.terminal} == {ExitCode.EXECUTION_FAILED}
-
-
-def test_nothing_known_ends_a_command_with_done() -> None:
-    assert ExitCode.DONE not in {known.exit_code for known in ERROR_CODES.values()}
-
-
-def test_every_entry_says_what_it_means_and_what_to_do() -> None:
-    for known in ERROR_CODES.values():
         assert known.where in CODE_PLACES
         assert known.meaning.endswith(".")
         assert known.do.endswith(".")
         assert "|" not in known.meaning + known.do  # they are cells of a table
-
-
-@pytest.mark.parametrize("code", ["", "no_price", " NO_PRICE", "NO_PRICE\n", "Nothing", "\x1b[31m"])
-def test_a_code_that_is_not_written_exactly_so_is_not_known(code: str) -> None:
-    assert known_code(code) is None
+        assert known.exit_code is not ExitCode.DONE, code
+        assert not known.terminal or known.exit_code is ExitCode.EXECUTION_FAILED, code
+        if known.terminal and known.where != "relay":
+            still = "The old one is valid until its deadline: wait for it if two fills would do harm."
+            assert known.do.endswith(still), code
+        if known.where in ("batched", "contract"):
+            assert is_end_of_view(OrderEvent(None, "Error", {"code": code})) is not known.terminal
 
 
 def test_every_code_that_the_rehearsal_services_answer_is_known() -> None:
@@ -454,9 +397,6 @@ def test_every_check_that_the_online_half_raises_is_explained() -> None:
     raised = {check for path in SOURCES.rglob("*.py") for check in RAISED.findall(path.read_text())}
     assert set(DELIVERY_CHECKS) <= raised
     assert sorted(raised - set(CHECKS_BY_ID) - set(DELIVERY_CHECKS)) == []
-
-
-# ---- explanations --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -473,44 +413,22 @@ def test_a_state_on_the_screen_is_explained_with_the_exit_code_that_a_command_en
     assert item.exit_code == (error.exit_code if error else ExitCode.DONE)
 
 
-# ---- the command ---------------------------------------------------------------------------------------------------
-
-
 def test_explain_tells_meaning_advice_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = outcome(capsys, "SPREAD_BLOCKED")
     assert (code, err) == (0, "")
     assert "SPREAD_BLOCKED: batched code" in out
     assert "exit code 11" in out
     assert "order     has ended" in out
-
-
-@pytest.mark.parametrize(
-    "words", [(), ("NO_PRICE",), ("3",), ("DOMAIN-CHAIN",), ("PLAN-FIELD",), ("429",), ("UNKNOWN",)]
-)
-def test_explain_keeps_to_80_columns(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
-    _, out, _ = outcome(capsys, *words)
-    assert max(map(len, out.splitlines())) <= 80
-
-
-def test_explain_as_json_has_one_document(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = outcome(capsys, "STREAM_TIMEOUT", "--json")
     [told] = json.loads(out)
     assert (code, told["exit_code"], told["ends_order"]) == (0, 9, False)
+    for words in ((), ("NO_PRICE",), ("DOMAIN-CHAIN",), ("PLAN-FIELD",), ("429",), ("UNKNOWN",)):
+        assert max(map(len, outcome(capsys, *words)[1].splitlines())) <= 80
 
 
 def test_an_unknown_code_ends_with_2_and_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = outcome(capsys, "SPREAD_BLOKED")
     assert (code, out) == (2, "")
     assert "the nearest names: SPREAD_BLOCKED" in " ".join(err.split())
-
-
-def test_an_unknown_code_is_shown_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = outcome(capsys, "\x1b[31mred")
-    assert code == 2
-    assert "\x1b" not in err
-
-
-def test_every_end_of_an_order_says_that_its_signature_stays_valid() -> None:
-    for each in ERROR_CODES.values():
-        if each.terminal and each.where != "relay":
-            assert each.do.endswith("The old one is valid until its deadline: wait for it if two fills would do harm.")
+    assert (code, "\x1b" in err) == (2, False)

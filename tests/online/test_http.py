@@ -17,7 +17,7 @@ import pytest
 
 from airlock_online.clients import kept_pool as kept
 from airlock_online.clients.api_key import ApiKey, read_api_key
-from airlock_online.clients.builder import BuilderClient, BuilderError
+from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.connection import code_of, is_loopback, reason_text
 from airlock_online.clients.http import FOREVER_S, Http, HttpCall, NotSent, Timeouts
 from airlock_online.clients.reply_values import shown_address
@@ -31,9 +31,6 @@ from e2e.conftest import OFFLINE, ONLINE
 from online.loopback import Answer, Wire, closed_port, http, reply
 from shared.world import VECTORS
 
-# ---- connections: nothing of the environment, one's own authorities and proxy, and an end to every wait and size ----
-
-
 TLS = VECTORS / "tls"
 CA = str(TLS / "ca.pem")
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
@@ -43,10 +40,12 @@ Talk = Callable[[socket.socket], None]
 
 
 def read_request(connection: socket.socket) -> bytes:
-    """Read a request to its end: what is left unread would reset the connection."""
+    """Read a request to its end, empty at the connection's: what is left unread would reset the connection."""
     came = b""
     while b"\r\n\r\n" not in came and (more := connection.recv(4096)):
         came += more
+    if not came:
+        return b""
     head, _, body = came.partition(b"\r\n\r\n")
     length = re.search(rb"(?i)content-length: (\d+)", head)
     while length and len(body) < int(length[1]) and (more := connection.recv(4096)):
@@ -244,7 +243,7 @@ def test_plain_http_through_a_proxy_may_have_been_sent_as_soon_as_a_byte_was_wri
 
 
 @pytest.mark.parametrize(
-    "host", ["venue.test", "192.0.2.1", "10.0.0.1", "[2001:db8::1]", "localhost.venue.test", "127.0.0.1.nip.io"]
+    "host", ["venue.test", "10.0.0.1", "[2001:db8::1]", "localhost.venue.test", "127.0.0.1.nip.io"]
 )
 def test_plain_http_beyond_this_machine_is_refused(host: str) -> None:
     with Http() as client, pytest.raises(UsageError, match="plain_http"):
@@ -259,12 +258,15 @@ def test_this_machine_is_this_machine(host: str) -> None:
 # ---- an end to everything ------------------------------------------------------------------------------------------
 
 
-def drip(data: bytes, pause_s: float = 0.1) -> Talk:
+def drip(data: bytes, first: bytes = b"") -> Talk:
+    """Say the first bytes at once, and the others one by one."""
+
     def talk(connection: socket.socket) -> None:
         read_request(connection)
+        connection.sendall(first)
         for number in range(len(data)):
             connection.sendall(data[number : number + 1])
-            time.sleep(pause_s)
+            time.sleep(0.1)
 
     return talk
 
@@ -305,15 +307,7 @@ def test_a_handshake_that_drips_has_an_end() -> None:
 def test_a_body_that_drips_has_an_end() -> None:
     began = time.monotonic()
     head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n"
-
-    def talk(connection: socket.socket) -> None:
-        read_request(connection)
-        connection.sendall(head)
-        for _ in range(100):
-            connection.sendall(b"x")
-            time.sleep(0.1)
-
-    with server(talk) as port, Http(SOON) as client, pytest.raises(ServiceError, match="in time"):
+    with server(drip(b"x" * 100, head)) as port, Http(SOON) as client, pytest.raises(ServiceError, match="in time"):
         client.exchange(HttpCall("GET", f"http://127.0.0.1:{port}/"))
     assert time.monotonic() - began < 15
 
@@ -339,32 +333,19 @@ def test_a_head_is_not_read_past_its_cap(head: bytes) -> None:
     assert sent < 16 << 20
 
 
-def test_a_command_that_ends_sends_nothing_more() -> None:
-    client = Http()
-    client.close()
-    with pytest.raises(NotSent, match="ending"):
-        client.exchange(HttpCall("GET", f"http://127.0.0.1:{closed_port()}/"))
-
-
-# ---- forms of HTTP that everybody uses: when to come again, where a redirect leads, why a service said no -----------
-
-
 NOW_S = 784_111_777.0  # 1994-11-06 08:49:37, the moment of RFC 9110's examples
 DATE = "date: Sun, 06 Nov 1994 08:49:37 GMT"
 GOOD = reply(200, {"ok": True, "data": [1]})
 
 
-class Naps(list[float]):
+@pytest.fixture
+def naps() -> list[float]:
     """How long was slept."""
+    return []
 
 
 @pytest.fixture
-def naps() -> Naps:
-    return Naps()
-
-
-@pytest.fixture
-def client(naps: Naps) -> Iterator[Http]:
+def client(naps: list[float]) -> Iterator[Http]:
     with Http(sleep=naps.append, now_s=lambda: NOW_S) as client:
         yield client
 
@@ -377,13 +358,10 @@ def client(naps: Naps) -> Iterator[Http]:
     [
         ("7", 7),
         ("Sun, 06 Nov 1994 08:49:57 GMT", 20),
-        ("Sunday, 06-Nov-94 08:49:57 GMT", 20),
         ("Sun Nov  6 08:49:57 1994", 20),
         ("Sun, 06 Nov 1994 08:48:37 GMT", 0),
-        ("9" * 12, FOREVER_S),
         ("Fri, 31 Dec 9999 23:59:59 GMT", FOREVER_S),
         ("1.5", None),
-        ("Sun, 32 Nov 1994 08:49:37 GMT", None),
         ("\xb2", None),
     ],
 )
@@ -393,14 +371,14 @@ def test_every_form_of_retry_after_is_read(client: Http, header: str, seconds: i
         assert client.poll(wire.url + "/x", {}).retry_after_s == seconds
 
 
-def test_a_date_to_come_again_is_of_the_service_s_own_clock(naps: Naps) -> None:
+def test_a_date_to_come_again_is_of_the_service_s_own_clock(naps: list[float]) -> None:
     waits = reply(503, {}, "retry-after: Sun, 06 Nov 1994 08:49:57 GMT", DATE)
     with Wire({"GET /x": [waits]}) as wire, Http(now_s=lambda: NOW_S + 3600) as client:
         assert client.exchange(HttpCall("GET", wire.url + "/x")).retry_after_s == 20
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_a_read_that_is_told_when_to_come_again_comes_again_then(client: Http, naps: Naps, status: int) -> None:
+def test_a_read_that_is_told_when_to_come_again_comes_again_then(client: Http, naps: list[float], status: int) -> None:
     away = reply(status, {}, "retry-after: Sun, 06 Nov 1994 08:49:57 GMT")
     with Wire({"GET /v2/pairs": [away, GOOD]}) as wire:
         assert BuilderClient(wire.url, client).read("pairs") == [1]
@@ -408,7 +386,7 @@ def test_a_read_that_is_told_when_to_come_again_comes_again_then(client: Http, n
 
 
 @pytest.mark.parametrize("status", [301, 400, 500])
-def test_what_is_no_wait_is_not_waited_for(client: Http, naps: Naps, status: int) -> None:
+def test_what_is_no_wait_is_not_waited_for(client: Http, naps: list[float], status: int) -> None:
     with Wire({"GET /v2/pairs": [reply(status, {}, "retry-after: 7"), GOOD]}) as wire, pytest.raises(ServiceError):
         BuilderClient(wire.url, client).read("pairs")
     assert naps == []
@@ -417,41 +395,29 @@ def test_what_is_no_wait_is_not_waited_for(client: Http, naps: Naps, status: int
 @pytest.mark.parametrize(
     "page", [reply(503, {}, "retry-after: 31"), http(503, b"<p>Away", "text/html", "retry-after: 31")]
 )
-def test_a_long_wait_is_told_with_the_error(client: Http, naps: Naps, page: Answer) -> None:
+def test_a_long_wait_is_told_with_the_error(client: Http, naps: list[float], page: Answer) -> None:
     with Wire({"GET /v2/pairs": [page]}) as wire, pytest.raises(ServiceError, match="asking to wait 31 s") as caught:
         BuilderClient(wire.url, client).read("pairs")
     assert (naps, caught.value.retry_after_s) == ([], 31)
     assert caught.value.do == "wait 31 s, then run it again"
 
 
-def test_a_service_that_is_not_ready_is_asked_once(client: Http, naps: Naps) -> None:
-    answer = reply(503, {"ok": False, "data": {"components": {"rpc": "down"}}}, "retry-after: 7")
-    with Wire({"GET /ready": [answer]}) as wire:
-        assert BuilderClient(wire.url, client).ready().components == {"rpc": "down"}
-    assert naps == []
-
-
 # ---- redirects -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", [300, 308])
 @pytest.mark.parametrize(
     ("location", "told"),
     [
         ("https://new.example/v2/pairs", "https://new.example/v2/pairs"),
         ("https://name:secret@new.example/a?key=secret#secret", "https://new.example/a"),
-        ("HTTPS://new.example:8443/", "https://new.example:8443/"),
         ("//new.example/a", "http://new.example/a"),
         ("/v3/pairs", "/v3/pairs"),
         ("https://new.example/\x1b[2J", "u{1b}"),
-        ("x:y", "what is no address"),
         ("https://[", "what is no address"),
     ],
 )
-def test_a_redirect_is_told_with_its_place_and_not_followed(
-    client: Http, status: int, location: str, told: str
-) -> None:
-    answer = http(status, b"<p>Moved to <a href='https://secret'>here</a>", "text/html", f"location: {location}")
+def test_a_redirect_is_told_with_its_place_and_not_followed(client: Http, location: str, told: str) -> None:
+    answer = http(308, b"<p>Moved to <a href='https://secret'>here</a>", "text/html", f"location: {location}")
     with Wire({"GET /v2/pairs": [answer]}) as wire, pytest.raises(ServiceError) as caught:
         BuilderClient(wire.url, client).read("pairs")
     if "\x1b" in location:  # no header has one
@@ -460,15 +426,6 @@ def test_a_redirect_is_told_with_its_place_and_not_followed(
     assert told in caught.value.what
     assert "secret" not in caught.value.what
     assert (len(wire.seen), caught.value.do) == (1, "if the service has moved there, give it that address")
-
-
-def test_a_redirect_in_json_is_told_too(client: Http) -> None:
-    answer = reply(308, {"ok": True, "data": []}, "location: https://new.example/v2/pairs")
-    with (
-        Wire({"GET /v2/pairs": [answer]}) as wire,
-        pytest.raises(ServiceError, match=r"a redirect to https://new\.example/v2/pairs, which"),
-    ):
-        BuilderClient(wire.url, client).read("pairs")
 
 
 def test_a_place_in_another_reply_is_no_redirect(client: Http) -> None:
@@ -495,15 +452,11 @@ PAGE = (
 BODIES = [
     {"message": WHY},
     {"message": [WHY], "error": "Bad Request", "statusCode": 400},
-    {"error": {"message": WHY}},
     {"error": {"errors": [{"reason": WHY}]}},
-    {"detail": [{"loc": ["body", "pairIndex"], "msg": WHY, "type": "value_error"}]},
-    {"errors": {"pairIndex": [WHY]}},
     {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": WHY},
     {"trace": "x" * 5000, "message": WHY},
     {"error_description": WHY, "error": "invalid_request"},
     [WHY],
-    WHY,
 ]
 
 
@@ -535,9 +488,6 @@ def test_a_reason_is_read_where_it_stands_and_made_safe(body: bytes, text: str) 
 
 def test_a_reason_is_cut_with_its_length() -> None:
     assert reason_text(json.dumps({"message": "x" * 2000}).encode()).endswith("[2000 characters, 1500 not shown]")
-
-
-def test_a_body_of_many_reasons_ends() -> None:
     deep: object = "x"
     for _ in range(20):
         deep = {"errors": [deep]}
@@ -562,20 +512,11 @@ def test_a_code_is_a_word_wherever_it_stands(client: Http, body: object, code: s
     assert caught.value.code == code
 
 
-# ---- addresses -------------------------------------------------------------------------------------------------------
-
-
 def test_a_scheme_may_be_written_in_capitals(client: Http) -> None:
     with Wire({"GET /v2/pairs": [GOOD], "POST /": [reply(200, {"jsonrpc": "2.0", "id": 1, "result": "0x1"})]}) as wire:
         url = wire.url.replace("http://", "HTTP://")
         assert BuilderClient(url, client).read("pairs") == [1]
         assert RpcClient(url + "/", client).chain_id() == 1
-
-
-def test_a_refusal_of_the_builder_s_own_form_stays_as_it_was(client: Http) -> None:
-    answer = reply(400, {"ok": False, "error": {"code": "BAD_REQUEST", "message": WHY}})
-    with Wire({"POST /v2/intents/close": [answer]}) as wire, pytest.raises(BuilderError, match="said BAD_REQUEST"):
-        BuilderClient(wire.url, client).call("/v2/intents/close", {})
 
 
 # ---- connections that are kept for the next read: nothing on one is taken for an answers to another question, and
@@ -596,25 +537,16 @@ def answers(number: int, *headers: bytes) -> bytes:
 class KeptTalk:
     """Answers each question on a connection by ``say``, which gets its number over all; counts connections."""
 
-    def __init__(self, say: Callable[[int], bytes | None]) -> None:
+    def __init__(self, say: Callable[[int], bytes]) -> None:
         self.say = say
         self.questions: list[bytes] = []
         self.connections = 0
 
     def __call__(self, connection: socket.socket) -> None:
         self.connections += 1
-        while True:
-            came = b""
-            while b"\r\n\r\n" not in came:
-                more = connection.recv(4096)
-                if not more:
-                    return
-                came += more
-            self.questions.append(came)
-            said = self.say(len(self.questions))
-            if said is None:
-                return
-            connection.sendall(said)
+        while question := read_request(connection):
+            self.questions.append(question)
+            connection.sendall(self.say(len(self.questions)))
 
 
 def number_of(http: Http, port: int, name: str = "a", **query: int) -> int:
@@ -815,14 +747,10 @@ def test_a_key_goes_to_its_origins_and_to_no_other(file: Path) -> None:
     assert [seen.headers.get("x-api-key") for seen in (*ours.seen, *others.seen)] == [KEY, None, None]
 
 
-def test_no_key_is_sent_where_none_is_configured() -> None:
+def test_the_environment_stands_in_for_the_file_and_a_key_has_no_text() -> None:
     assert read_api_key(ApiKeySettings(), "") is None
-
-
-def test_the_environment_stands_in_for_the_file() -> None:
-    key = read_api_key(settings(), KEY)
-    assert key is not None
-    assert (key.value, KEY in repr(key)) == (KEY, False)
+    assert read_api_key(settings(), KEY) == ApiKey("X-Api-Key", KEY, frozenset({("http", "127.0.0.1", 8000)}))
+    assert repr(ApiKey("X-Api-Key", KEY, frozenset())) == "ApiKey(X-Api-Key)"
 
 
 @pytest.mark.parametrize("value", [KEY, f"Bearer {KEY}", f"{KEY}.{KEY[::-1]}.{KEY.lower()}"])
@@ -832,29 +760,22 @@ def test_no_output_shows_a_key_that_was_read(value: str) -> None:
         assert not any(piece in redact(text).lower() for piece in (KEY.lower(), KEY[::-1].lower()[:16]))
 
 
-def _readable(path: Path) -> None:
-    path.chmod(0o640)
-
-
-def _public(path: Path) -> None:
-    path.chmod(0o604)
-
-
 def _linked(path: Path) -> None:
     path.rename(path.with_name("real"))
     path.symlink_to("real")
 
 
-def _gone(path: Path) -> None:
-    path.unlink()
-
-
-def _long(path: Path) -> None:
-    path.write_text("k" * 5000)
-
-
-@pytest.mark.parametrize("change", [_readable, _public, _linked, _gone, _long])
-def test_a_file_that_is_not_its_owners_alone_is_refused(file: Path, change: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        _linked,
+        Path.unlink,
+        lambda file: file.chmod(0o640),
+        lambda file: file.chmod(0o604),
+        lambda file: file.write_text("k" * 5000),
+    ],
+)
+def test_a_file_that_is_not_its_owners_alone_is_refused(file: Path, change: Callable[[Path], object]) -> None:
     change(file)
     with pytest.raises((UsageError, DocumentError)):
         read_api_key(settings(file), "")
@@ -903,10 +824,6 @@ def test_two_keys_or_none_are_refused(file: Path) -> None:
         read_api_key(settings(), "")
     with pytest.raises(UsageError, match="no header"):
         read_api_key(ApiKeySettings(file=str(file)), "")
-
-
-def test_a_key_has_no_text() -> None:
-    assert repr(ApiKey("X-Api-Key", KEY, frozenset())) == "ApiKey(X-Api-Key)"
 
 
 # ---- no part of an address but scheme and host is shown, whatever is wrong with it; a home is where its name says ---
@@ -962,9 +879,6 @@ def test_a_password_is_not_fetched_into_a_deployment(tmp_path: Path) -> None:
     words = "deployment fetch --name x --builder http://127.0.0.1:1 -o d.json --relayer".split()
     ended = _run(ONLINE, ["--home", str(tmp_path), *words, f"http://user:{SECRET}@127.0.0.1:1"], tmp_path, {})
     assert (ended.code, "carries credentials" in ended.err) == (2, True)
-
-
-# ---- homes ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
