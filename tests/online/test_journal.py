@@ -32,9 +32,6 @@ from airlock_shared.errors import AirlockError, Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile
 from commands import contents
 
-# ---- the journal: durable before anything is sent, one claim a digest, and every forbidden transition refused -------
-
-
 DIGEST = "0x" + "ab" * 32
 NOW = 1_790_000_000_000
 
@@ -82,9 +79,6 @@ def put(journal: Journal, state: OrderState, digest: str = DIGEST) -> None:
     assert journal.get(digest).state is state
 
 
-# ---- held by another program ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("held", ["BEGIN EXCLUSIVE", "BEGIN IMMEDIATE"])
 def test_a_journal_that_another_program_holds_is_told_as_that(
     path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch, held: str
@@ -98,17 +92,6 @@ def test_a_journal_that_another_program_holds_is_told_as_that(
         with pytest.raises(JournalError, match="database is locked") as caught:
             open_journal(str(path), lambda: NOW)
     assert caught.value.do.startswith("another program holds it: wait until that has ended")
-
-
-def test_a_journal_that_nobody_holds_is_not_told_as_held(path: Path, journal: Journal) -> None:
-    journal.close()
-    path.write_bytes(b"SQLite format 3\0" + bytes(4096))
-    with pytest.raises(JournalError) as caught:
-        open_journal(str(path), lambda: NOW)
-    assert "another program" not in caught.value.do
-
-
-# ---- states and transitions ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("here", "there"), list(itertools.product(OrderState, OrderState)))
@@ -155,12 +138,6 @@ def test_a_digest_is_claimed_once_and_again_after_a_rejection(journal: Journal) 
     assert (known.note, known.record.url, known.record.body_sha256) == ("", "https://other.example", "ef" * 32)
 
 
-def test_preparing_again_changes_nothing(journal: Journal) -> None:
-    put(journal, OrderState.UNKNOWN)
-    assert journal.prepare(record()._replace(url="https://evil.example")).state is OrderState.UNKNOWN
-    assert journal.get(DIGEST).record == record()
-
-
 def test_a_submission_is_read_back_whole(journal: Journal) -> None:
     assert journal.prepare(record()).record == record()
     undated = record("0x" + "01" * 32)._replace(deadline_ms=None, ceremony="other")
@@ -169,10 +146,7 @@ def test_a_submission_is_read_back_whole(journal: Journal) -> None:
     assert len(journal.submissions()) == 2
 
 
-# ---- events --------------------------------------------------------------------------------------------------------
-
-
-def test_an_event_is_written_once(journal: Journal) -> None:
+def test_an_event_is_written_once_and_a_first_tracking_id_stays(journal: Journal) -> None:
     put(journal, OrderState.SENDING)
     first = OrderEvent(0, "MarketOrderAccepted", {"trackingId": "t-1"}, 5)
     assert journal.record(DIGEST, first, tracking_id="t-1", path=(OrderState.ACCEPTED,))
@@ -181,12 +155,7 @@ def test_an_event_is_written_once(journal: Journal) -> None:
     known = journal.get(DIGEST)
     assert (known.state, known.tracking_id, known.last_seq) == (OrderState.ACCEPTED, "t-1", 0)
     assert journal.events(DIGEST) == [first]
-
-
-def test_a_first_tracking_id_stays(journal: Journal) -> None:
-    put(journal, OrderState.SENDING)
-    journal.record(DIGEST, OrderEvent(0, "A", {}), tracking_id="t-1")
-    journal.record(DIGEST, OrderEvent(1, "B", {}), tracking_id="t-2")
+    assert journal.record(DIGEST, OrderEvent(1, "B", {}), tracking_id="t-2")
     assert journal.get(DIGEST).tracking_id == "t-1"
 
 
@@ -222,14 +191,6 @@ def test_anomalies_are_kept_apart_and_once(journal: Journal) -> None:
     assert journal.anomalies(DIGEST) == ["seq-went-back"]
 
 
-def test_texts_that_have_no_utf8_form_are_kept_escaped(journal: Journal) -> None:
-    put(journal, OrderState.SENDING)
-    assert journal.move(DIGEST, OrderState.REJECTED, note="a\ud800b\0")
-    assert journal.get(DIGEST).note == "a\\ud800b\\0"
-    assert journal.record(DIGEST, OrderEvent(0, "X", {"m": "\ud800"}))
-    assert journal.events(DIGEST)[0].payload == {"m": "\ud800"}
-
-
 def test_the_reason_of_every_rejection_is_kept(journal: Journal) -> None:
     put(journal, OrderState.SENDING)
     assert journal.reject(DIGEST, 400, "first", "BAD_REQUEST")
@@ -239,13 +200,6 @@ def test_the_reason_of_every_rejection_is_kept(journal: Journal) -> None:
     kept = [(event.payload["attempt"], event.payload["reason"]) for event in journal.rejections(DIGEST)]
     assert kept == [(1, "first"), (2, "first")]
     assert (journal.events(DIGEST), journal.anomalies(DIGEST)) == ([], [])
-
-
-def test_a_rejection_that_comes_too_late_changes_no_state_and_is_kept(journal: Journal) -> None:
-    put(journal, OrderState.UNKNOWN)
-    assert not journal.reject(DIGEST, 400, "late")
-    assert (journal.get(DIGEST).state, journal.get(DIGEST).note) == (OrderState.UNKNOWN, "late")
-    assert len(journal.rejections(DIGEST)) == 1
 
 
 @pytest.mark.parametrize("state", OrderState)
@@ -273,9 +227,6 @@ def test_states_are_synced_to_the_disk_and_what_is_told_again_is_not(journal: Jo
     assert said == ["FULL", "NORMAL", "FULL", "NORMAL"]
 
 
-# ---- the file ------------------------------------------------------------------------------------------------------
-
-
 def test_the_file_and_its_companions_are_private(path: Path, journal: Journal) -> None:
     journal.prepare(record())
     files = [file for file in path.parent.iterdir() if file.name.startswith(path.name)]
@@ -290,26 +241,13 @@ def test_commits_are_durable(path: Path, journal: Journal) -> None:
         assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
 
 
-@pytest.mark.parametrize("version", [0, -1, SCHEMA_VERSION + 1, 10**6])
+@pytest.mark.parametrize("version", [0, SCHEMA_VERSION + 1])
 def test_a_journal_of_another_version_is_refused(path: Path, version: int) -> None:
     open_journal(str(path), lambda: NOW).close()
-    connection = sqlite3.connect(path)
-    connection.execute(f"UPDATE journal_schema SET version = {version}")
-    connection.commit()
-    connection.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"UPDATE journal_schema SET version = {version}")
     with pytest.raises(JournalError, match="version"):
         open_journal(str(path), lambda: NOW)
-
-
-def test_a_damaged_journal_is_a_journal_error(path: Path) -> None:
-    with open_journal(str(path), lambda: NOW) as journal:
-        journal.prepare(record())
-    damaged = bytearray(path.read_bytes())
-    damaged[4096:] = b"\xff" * (len(damaged) - 4096)
-    path.write_bytes(damaged)
-    with pytest.raises(JournalError):  # noqa: SIM117
-        with open_journal(str(path), lambda: NOW) as journal:
-            journal.get(DIGEST)
 
 
 # ---- several processes ---------------------------------------------------------------------------------------------
@@ -427,27 +365,6 @@ def test_processes_may_make_one_journal_at_the_same_moment(path: Path) -> None:
     assert [maker.returncode for maker in makers] == [0] * 4
 
 
-KILLED = """
-import os, signal, sys
-from airlock_online.journal.journal import open_journal
-journal = open_journal(sys.argv[1], lambda: 1)
-assert journal.claim(sys.argv[2])
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_a_process_killed_while_sending_leaves_a_claim_that_nobody_gets_again(path: Path) -> None:
-    with open_journal(str(path), lambda: NOW) as journal:
-        journal.prepare(record())
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(path), DIGEST], check=False)
-    assert killed.returncode == -9
-    with open_journal(str(path), lambda: NOW) as journal:
-        assert journal.get(DIGEST).state is OrderState.SENDING
-        assert not journal.claim(DIGEST)
-        assert journal.move(DIGEST, OrderState.UNKNOWN)
-        assert not journal.claim(DIGEST)
-
-
 # ---- where a journal may be: only what `submit` made is one, and nothing else is changed, made or believed ----------
 
 
@@ -479,16 +396,16 @@ def foreign(folder: Path, kind: str) -> Path:
     return path
 
 
-KINDS = ["database", "database with a log", "empty", "text", "short", "folder", "fifo", "link"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", ["database", "database with a log", "empty", "text", "short", "folder", "fifo", "link"]
+)
 @pytest.mark.parametrize("make", [False, True])
 def test_what_submit_did_not_make_is_no_journal_and_stays_as_it_is(tmp_path: Path, kind: str, make: bool) -> None:
     path = foreign(tmp_path, kind)
     before = contents(tmp_path)
-    with pytest.raises(JournalError):
+    with pytest.raises(JournalError) as caught:
         open_journal(str(path), lambda: NOW, make=make)
+    assert "another program" not in caught.value.do
     assert contents(tmp_path) == before
 
 
@@ -534,11 +451,6 @@ def test_what_is_no_place_is_refused_and_no_secret_in_it_is_told(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_own_folder_is_meant_by_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert place_of("~/j.sqlite3").database == str(tmp_path / "j.sqlite3")
-
-
 def test_no_third_database_is_taken_for_a_file() -> None:
     with pytest.raises(JournalError, match="neither SQLite nor PostgreSQL"):
         place_of("mysql://db//journal")
@@ -549,13 +461,11 @@ def test_of_an_address_its_scheme_and_its_host_are_shown() -> None:
     assert shown_place(place_of(where)) == "postgresql://db.example"
 
 
-# ---- the commands --------------------------------------------------------------------------------------------------
-
-READS = [("status",), ("follow",), ("resolve",), ("forget",), ("config", "show"), ("doctor",)]
+READS = [["status"], ["follow"], ["resolve"], ["forget"], ["config", "show"], ["doctor"]]
 
 
 @pytest.mark.parametrize("words", READS)
-def test_a_read_makes_no_journal(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_read_makes_no_journal(tmp_path: Path, words: list[str]) -> None:
     run(program, ["--home", str(tmp_path / "home"), *words])
     assert not [path for path in tmp_path.rglob("*") if "journal" in path.name]
 
@@ -563,11 +473,7 @@ def test_a_read_makes_no_journal(tmp_path: Path, words: tuple[str, ...]) -> None
 @pytest.mark.parametrize("words", READS)
 @pytest.mark.parametrize("kind", ["database", "empty", "absent"])
 def test_a_file_that_is_not_ours_is_told_by_every_command_and_left_alone(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    words: tuple[str, ...],
-    kind: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], kind: str
 ) -> None:
     folder = tmp_path / "theirs"
     folder.mkdir()
@@ -583,11 +489,7 @@ def test_a_file_that_is_not_ours_is_told_by_every_command_and_left_alone(
 @pytest.mark.parametrize("words", READS)
 @pytest.mark.parametrize("where", [f"postgresql://desk:x@{SECRET}@db/j", f"postgresql://desk:{SECRET}@db:port/j"])
 def test_a_slip_in_an_address_tells_no_password(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    words: tuple[str, ...],
-    where: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], where: str
 ) -> None:
     monkeypatch.setenv("AIRLOCK_JOURNAL", where)
     run(program, ["--home", str(tmp_path / "home"), *words])
