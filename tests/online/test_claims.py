@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.exc import OperationalError
 
 from airlock_online.clients.http import Timeouts
 from airlock_online.delivery import submit as parallel
@@ -22,17 +24,13 @@ from airlock_online.journal import schema as claims
 from airlock_online.journal.engine import CONNECT_S, TRANSACTION_S
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
-from airlock_online.journal.schema import LEASE_MS, holder, is_gone, let_go, new_token, shown_holder
+from airlock_online.journal.schema import LEASE_MS, holder, is_gone, let_go, new_token
 from airlock_rehearsal.services.faults import Faults
 from online.comparison import note_compared
 from online.delivering_machine import delivering_machine, unsent
 from online.loopback import Seen, Wire, closed_port, frame, reply, stream
 from online.online_command import CODE, OPEN, OnlineCommand
 from online.test_journal import DIGEST, NOW, record
-
-# ---- two desks on one journal: a claim has one holder, who is left alone while it lives and writes what it learned
-# ---- later
-
 
 SUBMIT = "POST /market/execute-batched"
 ACCEPTED = frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0)
@@ -62,9 +60,6 @@ def elsewhere(journal: Journal, digest: str = DIGEST) -> None:
 def expire(journal: Journal) -> None:
     with journal._engine.begin() as connection:
         connection.execute(text(f"UPDATE submissions SET claim_until_ms = claim_until_ms - {LEASE_MS}"))
-
-
-# ---- the lease -----------------------------------------------------------------------------------------------------
 
 
 def test_the_lease_is_longer_than_every_time_out_of_a_sending() -> None:
@@ -126,23 +121,12 @@ def test_the_holder_still_writes_what_it_learned(
 def test_nobody_else_unsends_what_was_presumed(journal: Journal, token: str) -> None:
     journal.prepare(record())
     let_go(journal.claim(DIGEST))
+    assert not journal.move(DIGEST, OrderState.PREPARED, token="0" * 32)
     assert journal.presume(DIGEST)
     assert not journal.move(DIGEST, OrderState.PREPARED, token=token)
     assert not journal.reject(DIGEST, 400, "no", token=token)
     assert not journal.claim(DIGEST)
     assert journal.get(DIGEST).state is OrderState.PRESUMED_UNKNOWN
-
-
-def test_another_token_unsends_nothing_that_is_being_sent(journal: Journal) -> None:
-    journal.prepare(record())
-    token = journal.claim(DIGEST)
-    assert not journal.move(DIGEST, OrderState.PREPARED, token="0" * 32)
-    assert journal.move(DIGEST, OrderState.PREPARED, token=token)
-    assert journal.get(DIGEST).claims == 1
-    let_go(token)
-
-
-# ---- who holds it --------------------------------------------------------------------------------------------------
 
 
 def test_a_process_of_this_machine_that_ended_is_gone_and_no_other_is() -> None:
@@ -155,10 +139,6 @@ def test_a_process_of_this_machine_that_ended_is_gone_and_no_other_is() -> None:
     assert is_gone(holder(), token)
     assert not is_gone("desk@other, process 7 (00000000.1.7.9)", "x")  # another machine: only its lease tells
     assert not is_gone("", "")
-
-
-def test_a_holder_is_shown_without_what_is_for_machines() -> None:
-    assert shown_holder(holder()) == holder().rpartition(" (")[0]
 
 
 def test_a_looping_follow_takes_no_row_from_a_submit(where: str) -> None:
@@ -198,12 +178,7 @@ def test_a_looping_follow_takes_no_row_from_a_submit(where: str) -> None:
 # ---- a commit without an answer ------------------------------------------------------------------------------------
 
 
-def test_a_claim_whose_commit_was_not_answered_is_recovered(
-    where: str, journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from sqlalchemy.engine.default import DefaultDialect
-    from sqlalchemy.exc import OperationalError
-
+def test_a_claim_whose_commit_was_not_answered_is_recovered(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     journal.prepare(record())
     commit = DefaultDialect.do_commit
     lost: list[int] = []
@@ -221,12 +196,7 @@ def test_a_claim_whose_commit_was_not_answered_is_recovered(
     let_go(token)
 
 
-def test_a_claim_that_was_not_committed_is_no_claim(
-    where: str, journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from sqlalchemy.engine.default import DefaultDialect
-    from sqlalchemy.exc import OperationalError
-
+def test_a_claim_that_was_not_committed_is_no_claim(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     journal.prepare(record())
     held = set(claims._HELD)
 
@@ -297,10 +267,6 @@ class Marks:
 Answered = Callable[[], None]
 
 
-def test_the_results_come_in_order() -> None:
-    assert run_parallel([lambda _, n=n: n for n in range(500)], in_turn=False) == list(range(500))  # type: ignore[misc]
-
-
 def test_the_next_one_starts_when_the_one_before_is_answered_and_goes_on() -> None:
     order: list[str] = []
     done = threading.Event()
@@ -369,24 +335,6 @@ def test_how_many_streams_are_read_and_how_many_ask_other_services_is_bounded_fo
         for _ in range(sum(taken)):
             places.release()
         assert taken == [True] * most + [False]
-
-
-def test_those_that_hang_hold_none_of_the_others() -> None:
-    over = threading.Event()
-    late_s: list[float] = []
-
-    def hanging(_: Answered) -> bool:
-        return over.wait(20)
-
-    def quick(_: Answered) -> None:
-        for _turn in range(20):
-            due_s = time.monotonic() + 0.02
-            time.sleep(0.02)
-            late_s.append(time.monotonic() - due_s)
-        over.set()
-
-    run_parallel([*[hanging] * 100, *[quick] * 5], in_turn=False)
-    assert sorted(late_s)[len(late_s) // 2] < 0.1, late_s
 
 
 def test_a_bug_in_one_is_raised_when_all_have_ended() -> None:
