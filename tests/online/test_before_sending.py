@@ -84,11 +84,13 @@ def emptied(path: Path) -> None:
 
 @pytest.mark.parametrize("outcome", ["UNKNOWN", "ACCEPTED", "FILLED", None])
 @pytest.mark.parametrize("harm", [deleted, emptied])
-def test_what_the_transcript_knows_as_sent_is_not_sent_by_a_journal_that_forgot_it(
+def test_what_the_transcript_knows_as_sent_is_sent_and_given_away_by_no_journal_that_forgot_it(
     home: OnlineHome, path: Path, harm: Callable[[Path], None], outcome: str | None
 ) -> None:
     assert sent_once(home, path, Answer(b""), outcome) is OrderState.UNKNOWN
     harm(path)
+    with delivering_machine(path) as desk, pytest.raises(Refusal, match="ROUTE-SENT"):
+        export_delivery(unsent(), marked(desk, home).world)
     assert again(home, path) == (OrderState.UNKNOWN, 0)
     assert again(home, path) == (OrderState.UNKNOWN, 0)
 
@@ -118,16 +120,6 @@ def test_a_journal_that_was_restored_in_place_sends_nothing_twice(
     assert again(home, path) == (OrderState.UNKNOWN, 0)
 
 
-@pytest.mark.parametrize("harm", [deleted, emptied])
-def test_what_was_sent_is_not_given_to_another_sender_by_a_journal_that_forgot_it(
-    home: OnlineHome, path: Path, harm: Callable[[Path], None]
-) -> None:
-    sent_once(home, path, Answer(b""), "FILLED")
-    harm(path)
-    with delivering_machine(path) as desk, pytest.raises(Refusal, match="ROUTE-SENT"):
-        export_delivery(unsent(), marked(desk, home).world)
-
-
 @pytest.mark.parametrize("outcome", ["EXPORTED", None])
 def test_what_was_given_to_another_sender_is_not_sent_by_a_journal_that_forgot_it(
     home: OnlineHome, path: Path, outcome: str | None
@@ -136,11 +128,6 @@ def test_what_was_given_to_another_sender_is_not_sent_by_a_journal_that_forgot_i
     if outcome is not None:
         home.transcript.record("outcome", {"digest": unsent().digest, "state": outcome, "code": ""}, NOW)
     assert again(home, path) == (OrderState.UNKNOWN, 0)
-
-
-def test_what_has_a_used_nonce_is_not_given_to_another_sender(path: Path) -> None:
-    with delivering_machine(path) as desk, pytest.raises(Refusal, match="nonce is used already"):
-        export_delivery(unsent(), desk.reading(lambda *_: True))
 
 
 def test_what_was_sent_is_not_called_unsent_when_its_deadline_is_past(home: OnlineHome, path: Path) -> None:
@@ -258,7 +245,7 @@ def test_a_file_on_a_network_disk_is_refused(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_nonce_that_is_used_already_lets_nothing_be_sent(path: Path) -> None:
+def test_a_nonce_that_is_used_already_lets_nothing_be_sent_or_exported(path: Path) -> None:
     asked = []
 
     def used(record: Record, account: str) -> bool:
@@ -267,6 +254,8 @@ def test_a_nonce_that_is_used_already_lets_nothing_be_sent(path: Path) -> None:
 
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, delivering_machine(path) as desk:
         outcome = submit_delivery(unsent(wire.url)._replace(chain_id=8453), desk.reading(used))
+        with pytest.raises(Refusal, match="nonce is used already"):
+            export_delivery(unsent(digest="0x" + "cd" * 32, step="other", nonce="6"), desk.reading(used))
     assert (outcome.state, wire.seen) == (OrderState.UNKNOWN, [])
     assert "nonce is used already" in outcome.reason
     assert asked[0] == (8453, unsent().contract, unsent().signer, "12345")

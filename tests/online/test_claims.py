@@ -29,7 +29,7 @@ from airlock_rehearsal.services.faults import Faults
 from online.comparison import note_compared
 from online.delivering_machine import delivering_machine, unsent
 from online.loopback import Seen, Wire, closed_port, frame, reply, stream
-from online.online_command import CODE, OPEN, OnlineCommand
+from online.online_command import OPEN, OnlineCommand
 from online.test_journal import DIGEST, NOW, record
 
 SUBMIT = "POST /market/execute-batched"
@@ -408,23 +408,3 @@ def test_an_interrupted_submission_is_resumed_and_nothing_is_sent_again(machine:
     assert (ended.code, machine.states()) == (0, {"buy": "FILLED"})
     assert "MarketOrderAccepted" not in [line.get("event") for line in ended.lines]
     assert machine.services.posts["batched"].total() == 1
-
-
-def test_an_interrupt_while_a_service_is_silent_leaves_at_once_and_sends_nothing_more(machine: OnlineCommand) -> None:
-    signatures = machine.signatures(code=CODE, buy=OPEN)
-    machine.services.faults = Faults.of("silent@relayer")
-    process = start(machine, "submit", signatures)
-    assert process.stderr is not None
-    while "to the relayer" not in process.stderr.readline():
-        pass
-    while not machine.services.posts["relayer"]:  # until the POST is on its way
-        assert process.poll() is None
-    code, err = interrupt(process)
-    assert (code, "Traceback" in err) == (130, False)
-    assert machine.states() == {"code": "UNKNOWN"}
-    assert machine("status").out.endswith("continue with: airlock-online follow, or airlock-online resolve\n")
-    assert machine.services.posts["batched"].total() == 0
-    machine.services.faults = Faults()
-    assert machine("follow", "--patience", 0).code == 9
-    assert machine.states() == {"code": "UNKNOWN"}
-    assert machine.services.posts["relayer"].total() == 1

@@ -151,22 +151,18 @@ def test_without_a_yes_the_account_is_not_given_away_and_nothing_is_sent(
     assert (ended.code, machine.states()) == (6, {}), ended.err
 
 
-def test_another_account_s_authorization_is_refused_before_anybody_is_asked(
+def test_a_wrong_eip7702_is_refused_before_anybody_is_asked_and_nothing_is_sent(
     machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("airlock_online.cli.presigned.ask_yes", None)
-    file = _presigned(tmp_path, "0x" + "22" * 32)
-    ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={file}")
-    assert (ended.code, machine.states(), "ORDER-EIP7702" in ended.err) == (3, {}, True), ended.err
-
-
-def test_a_wrong_eip7702_is_refused_and_nothing_is_sent(machine: OnlineCommand, tmp_path: Path) -> None:
     signatures, file = machine.signatures(buy=OPEN, code=CODE), tmp_path / "a.json"
     empty = '{"chainId":"1","to":"0x1","data":"0x","gas":"1","authorizationList":[]}'
     wrong = [("{}", "buy", 2), ("", f"buy={file}", 4), ("{}", f"buy={file}", 2), (empty, f"code={file}", 3)]
     for content, argument, code in wrong:
         file.write_text(content)
         assert machine("submit", signatures, "--eip7702", argument).code == code
+    ended = machine("submit", signatures, "--eip7702", f"buy={_presigned(tmp_path, '0x' + '22' * 32)}")
+    assert (ended.code, "ORDER-EIP7702" in ended.err) == (3, True), ended.err
     assert machine.states() == {}
 
 
@@ -257,21 +253,6 @@ def test_without_a_node_a_used_nonce_by_the_service_s_word_leaves_a_lost_close_o
     assert "may still be executed" in report["known"]
     assert "a confirmed block with its nonce used" in report["waits_for"]
     assert "a node of your own" in report["do"]
-
-
-@pytest.mark.parametrize("fault", ["cancel-fill", ""])
-def test_a_lost_order_that_the_market_declined_is_told_so(machine: OnlineCommand, fault: str) -> None:
-    signatures = machine.signatures(sell=PART)
-    machine.services.faults = Faults.of("drop-before-accepted@batched", *([fault] if fault else []))
-    machine("submit", signatures, "--patience", 0)
-    state = "MARKET_DECLINED" if fault else "FILLED"
-    for _ in range(200):
-        machine("resolve")
-        if machine.states() == {"sell": state}:
-            break
-    with machine.journal() as journal:
-        [known] = journal.submissions()
-    assert (known.state.value, machine("follow", known.record.digest).code) == (state, 10 if fault else 0)
 
 
 def test_resolve_says_what_is_known_asked_and_waited_for(machine: OnlineCommand) -> None:

@@ -92,14 +92,6 @@ def test_every_fault_has_its_outcome_and_an_order_is_posted_once(
         assert (services.posts["batched"][delivery.nonce], len(desk.events)) == (1, shown)
 
 
-def test_an_increase_ends_with_its_own_events(services: RehearsalServices, desk: DeliveringMachine) -> None:
-    fields: dict[str, str | int] = {"tradeIndex": 0, "pairIndex": 0, "additionalCollateralUsdc": "10", "leverage": "5"}
-    delivery = signed(services, desk.world.http, "/v2/intents/increase", 9, trader=DEFAULT_TRADER, **fields)
-    outcome = submit_delivery(delivery, desk.world)
-    assert (outcome.state, outcome.anomalies) == (OrderState.FILLED, ())
-    assert desk.types == ["MarketOrderAccepted", "IncreasePositionRequested", "PositionSizeIncreased"]
-
-
 def test_a_nonce_used_from_another_machine_is_a_rejection_with_its_reason(
     services: RehearsalServices, desk: DeliveringMachine, tmp_path: Path
 ) -> None:

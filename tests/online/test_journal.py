@@ -159,21 +159,17 @@ def test_an_event_is_written_once_and_a_first_tracking_id_stays(journal: Journal
     assert journal.get(DIGEST).tracking_id == "t-1"
 
 
-def test_the_last_seq_never_goes_back(journal: Journal) -> None:
+def test_the_last_seq_never_goes_back_and_events_without_one_are_told_apart_by_content(journal: Journal) -> None:
     put(journal, OrderState.ACCEPTED)
     for seq in (4, 2, 7, 0):
         journal.record(DIGEST, OrderEvent(seq, "X", {"n": seq}))
     assert journal.get(DIGEST).last_seq == 7
     assert [event.seq for event in journal.events(DIGEST)] == [4, 2, 7, 0]
-
-
-def test_events_without_a_seq_are_told_apart_by_content(journal: Journal) -> None:
-    put(journal, OrderState.ACCEPTED)
     error = OrderEvent(None, "Error", {"code": "ENQUEUE_FAILED"})
     assert journal.record(DIGEST, error)
     assert not journal.record(DIGEST, error)
     assert journal.record(DIGEST, error._replace(payload={"code": "OTHER"}))
-    assert journal.get(DIGEST).last_seq is None
+    assert journal.get(DIGEST).last_seq == 7
 
 
 def test_a_second_terminal_event_is_kept_and_changes_no_state(journal: Journal) -> None:
@@ -227,14 +223,11 @@ def test_states_are_synced_to_the_disk_and_what_is_told_again_is_not(journal: Jo
     assert said == ["FULL", "NORMAL", "FULL", "NORMAL"]
 
 
-def test_the_file_and_its_companions_are_private(path: Path, journal: Journal) -> None:
+def test_the_file_and_its_companions_are_private_and_commits_are_durable(path: Path, journal: Journal) -> None:
     journal.prepare(record())
     files = [file for file in path.parent.iterdir() if file.name.startswith(path.name)]
     assert len(files) >= 2  # with the write-ahead log
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
-
-
-def test_commits_are_durable(path: Path, journal: Journal) -> None:
     with journal._engine.connect() as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
@@ -451,14 +444,11 @@ def test_what_is_no_place_is_refused_and_no_secret_in_it_is_told(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_third_database_is_taken_for_a_file() -> None:
-    with pytest.raises(JournalError, match="neither SQLite nor PostgreSQL"):
-        place_of("mysql://db//journal")
-
-
 def test_of_an_address_its_scheme_and_its_host_are_shown() -> None:
     where = f"postgresql://desk:{SECRET}@db.example:5432/x?sslkey={SECRET}"
     assert shown_place(place_of(where)) == "postgresql://db.example"
+    with pytest.raises(JournalError, match="neither SQLite nor PostgreSQL"):
+        place_of("mysql://db//journal")
 
 
 READS = [["status"], ["follow"], ["resolve"], ["forget"], ["config", "show"], ["doctor"]]
