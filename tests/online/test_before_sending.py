@@ -106,9 +106,7 @@ def test_a_refusal_that_a_terminal_tells_late_takes_no_mark_from_another_ones_la
 
 
 @pytest.mark.parametrize("outcome", ["UNKNOWN", None])
-def test_a_journal_that_was_restored_in_place_sends_nothing_twice(
-    home: OnlineHome, path: Path, outcome: str | None
-) -> None:
+def test_a_journal_restored_in_place_sends_nothing_twice(home: OnlineHome, path: Path, outcome: str | None) -> None:
     with delivering_machine(path):
         pass
     before = path.read_bytes()
@@ -121,7 +119,7 @@ def test_a_journal_that_was_restored_in_place_sends_nothing_twice(
 
 
 @pytest.mark.parametrize("outcome", ["EXPORTED", None])
-def test_what_was_given_to_another_sender_is_not_sent_by_a_journal_that_forgot_it(
+def test_what_was_given_away_is_not_sent_by_a_journal_that_forgot(
     home: OnlineHome, path: Path, outcome: str | None
 ) -> None:
     home.transcript.record("exported", {"digests": ["0x" + "cd" * 32, unsent().digest]}, NOW)
@@ -168,9 +166,7 @@ def test_every_way_leaves_its_mark_before_a_byte_is_sent(home: OnlineHome, path:
     assert order(way, "https://a.example").signature[2:40] not in home.transcript.path.read_text()
 
 
-def test_a_transcript_that_cannot_be_written_lets_nothing_be_sent(
-    home: OnlineHome, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_transcript_nothing_is_sent(home: OnlineHome, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise UsageError("the disk is full")
 

@@ -91,7 +91,7 @@ def test_the_meta_document_comes_with_its_bytes(client: Http) -> None:
         (reply(503, {"ok": False, "error": {"code": "X", "details": {"components": {"rpc": 0}}}}), False, {"rpc": 0}),
     ],
 )
-def test_readiness_is_said_by_200_and_true_alone(
+def test_readiness_needs_200_and_true(
     client: Http, naps: list[float], answer: Answer, ready: bool, components: object
 ) -> None:
     with Wire({"GET /ready": [answer]}) as wire:

@@ -133,7 +133,7 @@ def test_wrong_words_are_refused_before_anything_is_asked(
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_action_without_a_documented_endpoint_becomes_usable(
+def test_an_action_without_an_endpoint_is_usable(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], method: str
 ) -> None:
     script = steps.answers(trade_open=steps.payload("trade-open"))

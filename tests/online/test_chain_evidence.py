@@ -81,9 +81,7 @@ def test_a_trigger_has_no_deadline_and_does_not_expire(desk: DeliveringMachine) 
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 12])
-def test_a_node_that_knows_no_final_block_is_asked_for_one_that_is_deep_enough(
-    desk: DeliveringMachine, depth: int
-) -> None:
+def test_a_node_that_knows_no_final_block_is_asked_for_a_deep_one(desk: DeliveringMachine, depth: int) -> None:
     delivery = lost(desk, "twap")
     late = deadline_s(delivery) + 1
     chain = FakeChain(late - 9, late, late + 9)  # the deadline is over from block 1 on
@@ -95,7 +93,7 @@ def test_a_node_that_knows_no_final_block_is_asked_for_one_that_is_deep_enough(
     ("code", "state"),
     [(-32601, OrderState.EXPIRED_UNUSED), (-32602, OrderState.EXPIRED_UNUSED), (-32005, OrderState.UNKNOWN)],
 )
-def test_only_a_node_that_does_not_know_the_word_is_asked_for_a_deep_block(
+def test_only_a_node_without_the_word_is_asked_for_a_deep_block(
     desk: DeliveringMachine, code: int, state: OrderState
 ) -> None:
     delivery = lost(desk, "twap")
@@ -180,9 +178,7 @@ def test_another_s_spent_nonce_voids_what_was_not_executed(
 @pytest.mark.parametrize(
     "changes", [{"nonce": "9"}, {"signer": "0x" + "33" * 20}, {"contract": "0x" + "44" * 20}, {"chain_id": 5}]
 )
-def test_what_a_signature_with_another_nonce_did_voids_nothing(
-    desk: DeliveringMachine, changes: dict[str, Any]
-) -> None:
+def test_what_one_with_another_nonce_did_voids_nothing(desk: DeliveringMachine, changes: dict[str, Any]) -> None:
     delivery = lost(desk, "batched-market")
     filled(desk, delivery, **changes)
     chain = FakeChain(2**33, finalized=0)
@@ -205,7 +201,7 @@ def chain_of_five() -> FakeChain:
         (4, False, OrderState.UNKNOWN),
     ],
 )
-def test_a_receipt_counts_from_a_confirmed_block_on(
+def test_a_receipt_counts_once_it_is_confirmed(
     desk: DeliveringMachine, block: int, ok: bool, state: OrderState
 ) -> None:
     delivery, chain = lost(desk, "relay"), chain_of_five()

@@ -104,9 +104,7 @@ def test_a_live_claim_of_another_desk_is_left_alone_and_its_holder_is_named(wher
         (lambda j, t: j.record(DIGEST, OrderEvent(0, "X", {}), path=[OrderState.ACCEPTED]), OrderState.ACCEPTED),
     ],
 )
-def test_the_holder_still_writes_what_it_learned(
-    journal: Journal, learned: Callable[[Journal, str], object], then: OrderState
-) -> None:
+def test_the_holder_still_writes(journal: Journal, learned: Callable[[Journal, str], object], then: OrderState) -> None:
     journal.prepare(record())
     token = journal.claim(DIGEST)
     elsewhere(journal)

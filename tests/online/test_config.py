@@ -84,9 +84,7 @@ def test_a_section_changes_what_it_names_and_nothing_else(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("variable", "url"), [("", "http://file"), ("http://environment", "http://environment")])
-def test_the_environment_stands_in_for_the_node(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, url: str
-) -> None:
+def test_the_environment_names_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, url: str) -> None:
     monkeypatch.setenv(RPC_VARIABLE, variable)
     (tmp_path / "config.toml").write_text('[rpc]\nurl = "http://file"\nconfirmations = 3\n')
     assert OnlineHome(tmp_path).config().rpc == OnlineConfig().rpc._replace(url=url, confirmations=3)
@@ -311,9 +309,7 @@ def _damaged_deployment(home: Path) -> None:
         (_damaged_deployment, "venue", 4),
     ],
 )
-def test_what_is_wrong_is_named_with_what_to_do_and_its_exit_code(
-    tmp_path: Path, harm: object, what: str, code: int
-) -> None:
+def test_what_is_wrong_is_named_with_its_exit_code(tmp_path: Path, harm: object, what: str, code: int) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     assert callable(harm)

@@ -62,9 +62,7 @@ def once(machine: OnlineCommand) -> bool:
 
 
 @pytest.mark.parametrize("by_rpc", [False, True])
-def test_every_route_is_delivered_followed_and_read_back_in_one_submission(
-    machine: OnlineCommand, by_rpc: bool
-) -> None:
+def test_every_route_is_delivered_followed_and_read_back_at_once(machine: OnlineCommand, by_rpc: bool) -> None:
     signatures = machine.signatures(**ALL)
     ended = machine("submit", signatures, "--json", *(["--by-rpc"] if by_rpc else []))
     assert ended.code == 0, ended.err
@@ -193,9 +191,7 @@ def test_what_was_sent_is_told_although_the_transcript_is_full(
     assert "outcome: CONFIRMED" in machine("follow", "--patience", 0).out
 
 
-def test_nothing_is_called_sent_for_a_full_transcript_when_nothing_was(
-    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_called_sent_when_nothing_was_sent(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     signatures = machine.signatures(sell=CLOSE)
     filled_up(monkeypatch, "sending", "outcome")
     ended = machine("submit", signatures)
@@ -226,9 +222,7 @@ def test_several_lost_orders_are_followed_at_once_to_their_ends(machine: OnlineC
     assert "nothing to follow" in machine("follow").err
 
 
-def test_two_closes_of_a_position_that_are_followed_after_both_were_filled_are_not_called_broken(
-    machine: OnlineCommand,
-) -> None:
+def test_two_closes_that_are_followed_after_both_were_filled_are_not_called_broken(machine: OnlineCommand) -> None:
     machine.services.faults = Faults.of("drop-after-accepted@batched")
     (machine.home / "config.toml").write_text("")
     machine("submit", machine.signatures(a=PART, b=PART), "--patience", 0)
@@ -284,9 +278,7 @@ def test_nothing_open_is_nothing_to_resolve(machine: OnlineCommand) -> None:
 
 
 @pytest.mark.parametrize(("patience", "state", "code"), [(0, "UNKNOWN", 9), (60, "FILLED", 0)])
-def test_a_journal_that_was_deleted_calls_nothing_unsent(
-    machine: OnlineCommand, patience: int, state: str, code: int
-) -> None:
+def test_a_deleted_journal_calls_nothing_unsent(machine: OnlineCommand, patience: int, state: str, code: int) -> None:
     signatures = machine.signatures(sell=CLOSE)
     machine.services.faults = Faults.of(*([] if patience else ["drop-before-accepted@batched"]))
     (machine.home / "config.toml").write_text("")
@@ -328,7 +320,7 @@ def test_talk_that_cannot_be_written_keeps_no_order_from_being_sent_or_followed(
     assert machine.states() == {"code": "CONFIRMED", "stop": "CONFIRMED"}
 
 
-def test_a_relayer_that_names_another_s_transaction_is_found_out_by_the_nonce(
+def test_a_relayer_that_names_another_transaction_is_found_out(
     machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_context, "POLL_S", 0)
@@ -352,7 +344,7 @@ def test_a_damaged_transcript_is_told_and_what_the_journal_knows_is_still_read(m
     assert ("sell: FILLED" in ended.out, "DOC-CHAIN" in ended.err) == (True, True)
 
 
-def test_what_was_refused_is_not_waited_for_when_its_deadline_is_past(
+def test_what_was_refused_is_not_waited_for_after_its_deadline(
     machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     signatures = machine.signatures(sell=CLOSE)

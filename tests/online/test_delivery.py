@@ -163,7 +163,7 @@ def test_what_is_expired_is_not_sent(desk: DeliveringMachine, late_ms: int) -> N
 @pytest.mark.parametrize(
     "changes", [{"nonce": "6"}, {"signer": "0x" + "12" * 20}, {"deadline_ms": NOW + 1}, {"contract": "0x" + "9" * 40}]
 )
-def test_a_digest_that_the_journal_knows_with_another_content_is_refused(
+def test_a_digest_that_is_known_with_another_content_is_refused(
     desk: DeliveringMachine, changes: dict[str, object]
 ) -> None:
     deliver(desk, {SUBMIT: [reply(400, {})]})
@@ -205,9 +205,7 @@ def test_a_4xx_of_the_market_is_a_rejection_unless_its_nonce_is_used_or_it_may_b
         assert wire.seen == []
 
 
-def test_a_nonce_that_the_chain_has_as_used_leaves_a_refusal_open_whatever_the_service_says(
-    desk: DeliveringMachine,
-) -> None:
+def test_a_nonce_that_the_chain_has_as_used_leaves_a_refusal_open(desk: DeliveringMachine) -> None:
     chain = FakeChain(0, finalized=0)
     chain.spent[(unsent().signer, 12345)] = 0
     with chain.node() as node:
@@ -378,7 +376,7 @@ def test_a_hostile_tracking_id_stays_one_segment_of_the_path(desk: DeliveringMac
         ([ACCEPTED, frame("Error", {"code": "\x1b[2J\ud800"}, 1)], OrderState.FAILED, "\x1b[2J\\ud800"),
     ],
 )
-def test_how_an_order_ends_is_in_the_outcome(
+def test_the_outcome_says_how_it_ends(
     desk: DeliveringMachine, frames: list[bytes], state: OrderState, code: str
 ) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(*frames)]})
@@ -558,9 +556,7 @@ def test_a_second_digest_is_sent_where_the_first_cannot_execute_or_is_another_st
 
 
 @pytest.mark.parametrize("change", [{}, {"step": "other"}, {"signer": "0x" + "11" * 20}])
-def test_one_with_the_firsts_nonce_is_a_replacement_and_that_is_said(
-    desk: DeliveringMachine, change: dict[str, object]
-) -> None:
+def test_one_with_the_firsts_nonce_is_told_as_a_replacement(desk: DeliveringMachine, change: dict[str, object]) -> None:
     first = _first(desk, OrderState.UNKNOWN)
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, **change)
     assert outcome.state is OrderState.FILLED

@@ -104,9 +104,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize(("scheme", "state"), [("https", OrderState.PREPARED), ("http", OrderState.UNKNOWN)])
 @pytest.mark.parametrize("way", ["batched-market", "twap", "relay"])
-def test_ctrl_c_between_claim_and_answer_is_a_recorded_state(
-    tmp_path: Path, way: str, scheme: str, state: OrderState
-) -> None:
+def test_ctrl_c_between_claim_and_answer_is_recorded(tmp_path: Path, way: str, scheme: str, state: OrderState) -> None:
     """The peer takes the connection and says nothing: with https no request was written yet, with http all of it was."""
     with socket.create_server(("127.0.0.1", 0)) as peer:
         url = f"{scheme}://127.0.0.1:{peer.getsockname()[1]}"

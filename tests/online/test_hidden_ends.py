@@ -69,7 +69,7 @@ def streamed(*entries: dict[str, Any]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("first", [[], [ACCEPTED], [ACCEPTED, INITIATED]])
-def test_an_error_without_an_id_is_no_end_while_the_history_goes_on(
+def test_an_error_without_an_id_is_no_end_beside_its_history(
     desk: DeliveringMachine, first: list[dict[str, Any]]
 ) -> None:
     frames = [*streamed(*first), frame("Error", WORDS)]
@@ -89,7 +89,7 @@ def test_without_the_historys_word_no_end_without_an_id_counts(desk: DeliveringM
 @pytest.mark.parametrize(
     "before", [INITIATED, {"seq": 1, "type": "AttemptFailed", "payload": {"attempt": 1, "code": "X"}}]
 )
-def test_an_order_that_was_attempted_did_reach_the_queue_and_its_history_is_asked(
+def test_of_an_order_that_was_attempted_the_history_is_asked(
     desk: DeliveringMachine, before: dict[str, Any], seq: int | None
 ) -> None:
     end = frame("Error", WORDS | {"code": "ENQUEUE_FAILED"}, seq)

@@ -93,9 +93,7 @@ def answer(connection: socket.socket) -> None:
 # ---- the environment -----------------------------------------------------------------------------------------------
 
 
-def test_the_environment_names_no_certificates_no_proxy_and_no_key_log(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_environment_names_no_authority_proxy_or_key_log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     keys = tmp_path / "keys"
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "somebody-elses.pem"))  # would be read, and is not there
     monkeypatch.setenv("SSLKEYLOGFILE", str(keys))  # would get the keys of every connection
@@ -109,9 +107,7 @@ def test_the_environment_names_no_certificates_no_proxy_and_no_key_log(
 # ---- authorities ---------------------------------------------------------------------------------------------------
 
 
-def test_an_authority_of_the_venue_s_own_is_trusted_for_its_name_when_it_is_configured_and_else_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_configured_authority_alone_is_trusted_and_for_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", CA)
     monkeypatch.setenv("SSL_CERT_DIR", str(TLS))
     with server(answer, tls=True) as port:
@@ -864,7 +860,7 @@ def test_a_password_is_not_fetched_into_a_deployment(tmp_path: Path) -> None:
     ("program", "variable", "words"),
     [(ONLINE, "AIRLOCK_ONLINE_HOME", ["status"]), (OFFLINE, "AIRLOCK_OFFLINE_HOME", ["config", "show"])],
 )
-def test_a_home_is_one_place_wherever_the_command_is_given(
+def test_a_home_is_one_place_wherever_it_is_asked(
     tmp_path: Path, program: object, variable: str, words: list[str]
 ) -> None:
     own = {"HOME": str(tmp_path / "me")}

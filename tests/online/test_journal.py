@@ -80,7 +80,7 @@ def put(journal: Journal, state: OrderState, digest: str = DIGEST) -> None:
 
 
 @pytest.mark.parametrize("held", ["BEGIN EXCLUSIVE", "BEGIN IMMEDIATE"])
-def test_a_journal_that_another_program_holds_is_told_as_that(
+def test_a_journal_that_is_held_is_told_as_held(
     path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch, held: str
 ) -> None:
     monkeypatch.setattr(engine, "BUSY_TIMEOUT_S", 0.01)
@@ -434,7 +434,7 @@ def test_a_journal_is_made_whole_with_its_id_and_only_to_send(tmp_path: Path) ->
         "postgresql://", f"://{SECRET}", f"no such://{SECRET}", f"mysql://desk:{SECRET}@db/journal",
     ],
 )  # fmt: skip
-def test_what_is_no_place_is_refused_and_no_secret_in_it_is_told(
+def test_what_is_no_place_is_refused_without_its_secret(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
