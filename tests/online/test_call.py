@@ -208,9 +208,6 @@ def test_an_answer_that_is_no_payload_is_the_services_fault(tmp_path: Path, data
     assert not machine.output.exists()
 
 
-# ---- actions ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ACTIONS)
 def test_the_example_of_every_action_is_one_that_it_accepts(name: str) -> None:
     fields = dict(word.split("=", 1) for word in example(ACTIONS[name]))

@@ -116,9 +116,6 @@ def test_another_chains_node_is_not_believed(desk: DeliveringMachine, chain_id: 
     assert any(f"serves chain {chain_id}" in notice for notice in desk.notices)
 
 
-# ---- a nonce that is used ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("way", [*INTENTS, "core-api-post"])
 @pytest.mark.parametrize("whose", ["signer", "trader"])
 def test_a_used_nonce_proves_neither_success_nor_failure(desk: DeliveringMachine, way: str, whose: str) -> None:

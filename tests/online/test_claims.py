@@ -173,9 +173,6 @@ def test_a_looping_follow_takes_no_row_from_a_submit(where: str) -> None:
     assert states == [OrderState.FILLED] * 20
 
 
-# ---- a commit without an answer ------------------------------------------------------------------------------------
-
-
 def test_a_claim_whose_commit_was_not_answered_is_recovered(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     journal.prepare(record())
     commit = DefaultDialect.do_commit

@@ -175,9 +175,6 @@ def test_a_journal_on_a_server_is_read_and_not_made(postgres_url: str) -> None:
     assert (line.verdict, line.found.endswith(f"opens, schema {SCHEMA_VERSION}")) == (OK, True)
 
 
-# ---- services ---------------------------------------------------------------------------------------------------------
-
-
 def deployment(**urls: str) -> Deployment:
     return parse_deployment(VENUE.read_bytes())._replace(base_urls=urls)
 

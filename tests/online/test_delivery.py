@@ -114,9 +114,6 @@ def test_only_what_is_told_again_by_the_tracking_id_does_not_wait_for_the_disk(
     assert waited == [("MarketOrderAccepted", True), ("MarketOrderExecuted", False)]
 
 
-# ---- refused before anything is sent -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("changes", "check"),
     [
@@ -363,9 +360,6 @@ def test_a_hostile_tracking_id_stays_one_segment_of_the_path(desk: DeliveringMac
     assert {s.target.partition("?")[0] for s in seen[1:]} == {"/tracking-id/..%2F..%2Fadmin%3Fx%3D%23/status"}
 
 
-# ---- outcomes and anomalies ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("frames", "state", "code"),
     [
@@ -396,9 +390,6 @@ def test_a_journal_that_fails_after_the_post_still_tells_the_tracking_id(desk: D
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, pytest.raises(OutcomeUnknown, match="t-1"):
         submit_delivery(unsent(wire.url), desk.world._replace(journal=broken))
     assert submit_delivery(unsent("http://127.0.0.1:1"), desk.world).state is OrderState.PRESUMED_UNKNOWN
-
-
-# ---- resolving by the nonce and the deadline -----------------------------------------------------------------------
 
 
 def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: DeliveringMachine) -> None:

@@ -111,9 +111,6 @@ def test_what_a_reply_names(entry: object, asked: dict[str, str], verdict: bool 
     assert reply_names(entry, **asked) is verdict
 
 
-# ---- what is read back ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "told_of", [{}, {"delegate": KEY}, {"trader": OTHER, "delegate": KEY}, {"trader": TRADER, "delegate": OTHER}]
 )
@@ -158,9 +155,6 @@ def test_a_code_adopted_by_somebody_else_or_by_nobody_proves_neither(who: dict[s
 def test_the_owner_of_another_code_or_of_none_proves_neither(which: dict[str, str]) -> None:
     found = judged("referral-transfer", CODE, echo=False, referral={"owner": TRADER, "pendingOwner": KEY} | which)
     assert kept(found) == [None, None]
-
-
-# ---- what is shown to a person -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,6 @@ def test_an_outcome_that_was_committed_and_not_printed_is_told_by_the_next_follo
     assert told.get("error", {"exit_code": 0})["exit_code"] == code
 
 
-# ---- an interrupt --------------------------------------------------------------------------------------------------
-
 INTERRUPTED = """
 import sys
 from pathlib import Path
