@@ -7,6 +7,8 @@ import re
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from email.utils import formatdate
 from pathlib import Path
 
@@ -118,41 +120,27 @@ def test_a_journal_that_is_whole_opens_and_nothing_is_made_beside_it(journal: Pa
     assert not absent.parent.exists()
 
 
-def _others_may_read(path: Path) -> None:
-    path.chmod(0o644)
-
-
 def _replaced_by_a_link(path: Path) -> None:
     path.rename(path.with_name("other"))
     path.symlink_to("other")
 
 
-def _not_a_database(path: Path) -> None:
-    path.write_bytes(b"journal" * 1000)
-
-
-def _cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-4096])
-
-
 def _newer(path: Path) -> None:
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("UPDATE journal_schema SET version = 99")
-    database.close()
 
 
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
-        (_others_may_read, "may be read by others"),
+        (lambda path: path.chmod(0o644), "may be read by others"),
         (_replaced_by_a_link, "not a regular file"),
-        (_not_a_database, "is no journal of Airlock"),
-        (_cut, "cannot be read"),
+        (lambda path: path.write_bytes(b"journal" * 1000), "is no journal of Airlock"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-4096]), "cannot be read"),
         (_newer, "has the schema 99"),
     ],
 )
-def test_a_journal_that_does_not_work_is_a_fault(journal: Path, harm: object, said: str) -> None:
-    assert callable(harm)
+def test_a_journal_that_does_not_work_is_a_fault(journal: Path, harm: Callable[[Path], object], said: str) -> None:
     harm(journal)
     line = journal_line(str(journal))
     assert (line.verdict, line.code, said in line.found) == (FAULT, ExitCode.USAGE, True), line
@@ -278,14 +266,6 @@ def test_with_the_rehearsals_services_nothing_is_wrong_and_nothing_is_changed(jo
     assert (after.returncode, json.loads(after.stdout)["ok"]) == (8, False)
 
 
-def _open_home(home: Path) -> None:
-    home.chmod(0o755)
-
-
-def _wrong_config(home: Path) -> None:
-    (home / "config.toml").write_text("[rpc]\naddress = 1\n")
-
-
 def _broken_chain(home: Path) -> None:
     TranscriptFile(home / "transcript.jsonl").record("one", {}, 0)
     path = home / "transcript.jsonl"
@@ -300,16 +280,15 @@ def _damaged_deployment(home: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "what", "code"),
     [
-        (_open_home, "folder", 2),
-        (_wrong_config, "config.toml", 2),
+        (lambda home: home.chmod(0o755), "folder", 2),
+        (lambda home: (home / "config.toml").write_text("[rpc]\naddress = 1\n"), "config.toml", 2),
         (_broken_chain, "transcript", 4),
         (_damaged_deployment, "venue", 4),
     ],
 )
-def test_what_is_wrong_is_named_with_its_exit_code(tmp_path: Path, harm: object, what: str, code: int) -> None:
+def test_what_is_wrong_is_named(tmp_path: Path, harm: Callable[[Path], object], what: str, code: int) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
-    assert callable(harm)
     harm(home)
     before = contents(home)
     ended = doctor(home, "--json")
