@@ -84,7 +84,7 @@ def emptied(path: Path) -> None:
 
 @pytest.mark.parametrize("outcome", ["UNKNOWN", "ACCEPTED", "FILLED", None])
 @pytest.mark.parametrize("harm", [deleted, emptied])
-def test_what_the_transcript_knows_as_sent_is_sent_and_given_away_by_no_journal_that_forgot_it(
+def test_what_was_sent_is_not_sent_by_a_journal_that_forgot(
     home: OnlineHome, path: Path, harm: Callable[[Path], None], outcome: str | None
 ) -> None:
     assert sent_once(home, path, Answer(b""), outcome) is OrderState.UNKNOWN
@@ -119,9 +119,7 @@ def test_a_journal_restored_in_place_sends_nothing_twice(home: OnlineHome, path:
 
 
 @pytest.mark.parametrize("outcome", ["EXPORTED", None])
-def test_what_was_given_away_is_not_sent_by_a_journal_that_forgot(
-    home: OnlineHome, path: Path, outcome: str | None
-) -> None:
+def test_what_was_given_away_is_sent_by_no_new_journal(home: OnlineHome, path: Path, outcome: str | None) -> None:
     home.transcript.record("exported", {"digests": ["0x" + "cd" * 32, unsent().digest]}, NOW)
     if outcome is not None:
         home.transcript.record("outcome", {"digest": unsent().digest, "state": outcome, "code": ""}, NOW)
@@ -269,9 +267,7 @@ def test_a_nonce_that_is_unused_or_cannot_be_read_stops_nothing(path: Path, answ
 
 
 @pytest.mark.parametrize(("chain", "claims"), [({}, 0), ({"eth_chainId": [hex(CHAIN_ID + 1)]}, 1)])
-def test_a_transaction_whose_nonce_is_taken_is_not_sent_and_a_count_of_another_chain_says_nothing(
-    path: Path, chain: dict[str, list[Any]], claims: int
-) -> None:
+def test_a_taken_transaction_nonce_lets_nothing_be_sent(path: Path, chain: dict[str, list[Any]], claims: int) -> None:
     delivery = order("relay", f"http://127.0.0.1:{closed_port()}")
     delivery = delivery._replace(chain_id=CHAIN_ID) if chain else delivery
     says: dict[str, list[Any]] = {

@@ -92,7 +92,7 @@ ELSEWHERE = [
 
 
 @pytest.mark.parametrize(("services", "paths"), [("", ENCODED), (RENAMED, ELSEWHERE)], ids=["shipped", "renamed"])
-def test_nothing_signed_is_sent_by_call_wherever_signatures_go(
+def test_call_sends_nothing_signed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], services: str, paths: list[str]
 ) -> None:
     with Wire({}) as wire:
@@ -120,7 +120,7 @@ def test_nothing_signed_is_sent_by_call_wherever_signatures_go(
         (("GET", "/v2/x", "--deployment", "other"), "no deployment named 'other'"),
     ],
 )
-def test_wrong_words_are_refused_before_anything_is_asked(
+def test_wrong_words_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
 ) -> None:
     with Wire({}) as wire:
@@ -133,9 +133,7 @@ def test_wrong_words_are_refused_before_anything_is_asked(
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_action_without_an_endpoint_is_usable(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], method: str
-) -> None:
+def test_an_action_without_endpoint_is_usable(tmp_path: Path, capsys: pytest.CaptureFixture[str], method: str) -> None:
     script = steps.answers(trade_open=steps.payload("trade-open"))
     script[f"{method} {OPEN}"] = script.pop(f"POST {OPEN}")
     with Wire(script) as wire:
@@ -147,9 +145,7 @@ def test_an_action_without_an_endpoint_is_usable(
     assert (machine.home / "requests" / f"{fingerprint}.json").read_bytes() == machine.output.read_bytes()
 
 
-def test_several_actions_without_documented_endpoints_are_kept_one_by_one_and_written_together(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_calls_are_kept_and_written_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = ("trade-open", "approve", "trade-close")
     close = steps.item("trade-close")["endpoint"]
     script = steps.answers(**{name.replace("-", "_"): steps.payload(name) for name in names})
@@ -187,7 +183,7 @@ def test_a_payload_that_a_check_refuses_is_not_kept(tmp_path: Path, capsys: pyte
         ("nobody", OPEN, (), "PLAN-STEP"),
     ],
 )
-def test_an_answer_to_another_ask_than_the_plans_is_refused(
+def test_an_answer_to_another_ask_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str, path: str, words: tuple[str, ...], check: str
 ) -> None:
     answer = reply(200, {"ok": True, "data": steps.payload("trade-open" if step != "approve" else "approve")})

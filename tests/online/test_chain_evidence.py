@@ -55,7 +55,7 @@ def deadline_s(delivery: Delivery) -> int:
         ([-20, 1, 3], 1, OrderState.EXPIRED_UNUSED),
     ],
 )
-def test_a_deadline_is_over_by_the_time_of_a_confirmed_block(
+def test_a_deadline_is_over_by_a_confirmed_block(
     desk: DeliveringMachine, way: str, after_s: list[int], finalized: int, state: OrderState
 ) -> None:
     delivery = lost(desk, way)
@@ -93,9 +93,7 @@ def test_a_node_that_knows_no_final_block_is_asked_for_a_deep_one(desk: Deliveri
     ("code", "state"),
     [(-32601, OrderState.EXPIRED_UNUSED), (-32602, OrderState.EXPIRED_UNUSED), (-32005, OrderState.UNKNOWN)],
 )
-def test_only_a_node_without_the_word_is_asked_for_a_deep_block(
-    desk: DeliveringMachine, code: int, state: OrderState
-) -> None:
+def test_only_without_the_word_a_deep_block_counts(desk: DeliveringMachine, code: int, state: OrderState) -> None:
     delivery = lost(desk, "twap")
     chain = FakeChain(deadline_s(delivery) + 1, unfinal=Failure(code, "limit exceeded"))
     assert followed(desk, delivery, chain, confirmations=1).state is state
@@ -198,9 +196,7 @@ def chain_of_five() -> FakeChain:
         (4, False, OrderState.UNKNOWN),
     ],
 )
-def test_a_receipt_counts_once_it_is_confirmed(
-    desk: DeliveringMachine, block: int, ok: bool, state: OrderState
-) -> None:
+def test_a_receipt_counts_once_confirmed(desk: DeliveringMachine, block: int, ok: bool, state: OrderState) -> None:
     delivery, chain = lost(desk, "relay"), chain_of_five()
     tx_hash = desk.world.journal.get(delivery.digest).record.transaction_hash
     chain.mine(block, Mined(tx_hash, SENDER, NUMBER, ok=ok))

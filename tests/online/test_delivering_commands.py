@@ -110,9 +110,7 @@ def _presigned(folder: Path, key: str = TRADER_KEY.to_hex()) -> Path:
     return folder / "a.json"
 
 
-def test_an_eip7702_transaction_is_shown_and_asked_about_and_the_market_takes_it(
-    machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_eip7702_is_asked_about(machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     monkeypatch.setattr("airlock_online.cli.presigned.ask_yes", lambda question, *, piped: asked.append(question))
     ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={_presigned(tmp_path)}")
@@ -123,17 +121,13 @@ def test_an_eip7702_transaction_is_shown_and_asked_about_and_the_market_takes_it
     assert "no pinned contract" in told
 
 
-def test_without_a_yes_the_account_is_not_given_away_and_nothing_is_sent(
-    machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_yes_nothing_is_sent(machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
     ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={_presigned(tmp_path)}")
     assert (ended.code, machine.states()) == (6, {}), ended.err
 
 
-def test_a_wrong_eip7702_is_refused_before_anybody_is_asked_and_nothing_is_sent(
-    machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_eip7702_is_refused(machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("airlock_online.cli.presigned.ask_yes", None)
     signatures, file = machine.signatures(buy=OPEN, code=CODE), tmp_path / "a.json"
     empty = '{"chainId":"1","to":"0x1","data":"0x","gas":"1","authorizationList":[]}'
@@ -159,7 +153,7 @@ def filled_up(monkeypatch: pytest.MonkeyPatch, *events: str) -> None:
 
 
 @pytest.mark.parametrize(("fault", "state"), [("drop-before-accepted@batched", "UNKNOWN"), ("", "FILLED")])
-def test_what_was_sent_is_told_although_the_transcript_is_full(
+def test_what_was_sent_is_told_on_a_full_disk(
     machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch, fault: str, state: str
 ) -> None:
     signatures = machine.signatures(sell=CLOSE, code=CODE)
@@ -173,7 +167,7 @@ def test_what_was_sent_is_told_although_the_transcript_is_full(
     assert "outcome: CONFIRMED" in machine("follow", "--patience", 0).out
 
 
-def test_nothing_is_called_sent_when_nothing_was_sent(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_called_sent_on_a_full_disk(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     signatures = machine.signatures(sell=CLOSE)
     filled_up(monkeypatch, "sending", "outcome")
     ended = machine("submit", signatures)
@@ -289,7 +283,7 @@ def test_a_journal_that_was_written_back_in_place_calls_nothing_unsent(machine: 
 
 
 @pytest.mark.parametrize("command", ["submit", "follow"])
-def test_talk_that_cannot_be_written_keeps_no_order_from_being_sent_or_followed(
+def test_talk_that_cannot_be_written_keeps_nothing_unsent(
     machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     words: list[object] = ["submit", machine.signatures(code=CODE, stop=TWAP)]
@@ -302,9 +296,7 @@ def test_talk_that_cannot_be_written_keeps_no_order_from_being_sent_or_followed(
     assert machine.states() == {"code": "CONFIRMED", "stop": "CONFIRMED"}
 
 
-def test_a_relayer_that_names_another_transaction_is_found_out(
-    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relayer_that_lies_is_found_out(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivery_context, "POLL_S", 0)
     machine("submit", machine.signatures(allow=APPROVAL))
     with machine.journal() as journal:
@@ -326,9 +318,7 @@ def test_a_damaged_transcript_is_told_and_what_the_journal_knows_is_still_read(m
     assert ("sell: FILLED" in ended.out, "DOC-CHAIN" in ended.err) == (True, True)
 
 
-def test_what_was_refused_is_not_waited_for_after_its_deadline(
-    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_its_deadline_a_refusal_is_over(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     signatures = machine.signatures(sell=CLOSE)
     machine.services.faults = Faults.of("http-429@batched")
     machine("submit", signatures, "--patience", 0)
@@ -359,9 +349,7 @@ def test_a_package_has_all_that_another_sender_needs(machine: OnlineCommand, tmp
     assert set(machine.states().values()) == {"EXPORTED"}
 
 
-def test_another_wallet_s_answer_is_a_copy_that_is_kept_until_it_can_execute_no_more(
-    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_wallet_s_answer_is_kept_while_alive(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_signatures, "ask_yes", lambda *_, **__: None)
     signatures = machine.signatures(close=CLOSE)
     _, [answer], _ = parse_signatures(signatures.read_bytes())

@@ -99,9 +99,7 @@ def test_the_claim_is_durable_before_the_post_and_the_tracking_id_before_anybody
     assert at_event == [(OrderState.ACCEPTED, "t-1"), (OrderState.FILLED, "t-1")]
 
 
-def test_only_what_is_told_again_by_the_tracking_id_does_not_wait_for_the_disk(
-    desk: DeliveringMachine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_told_again_waits_for_no_disk(desk: DeliveringMachine, monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[tuple[str, bool]] = []
     record = Journal.record
 
@@ -160,9 +158,7 @@ def test_what_is_expired_is_not_sent(desk: DeliveringMachine, late_ms: int) -> N
 @pytest.mark.parametrize(
     "changes", [{"nonce": "6"}, {"signer": "0x" + "12" * 20}, {"deadline_ms": NOW + 1}, {"contract": "0x" + "9" * 40}]
 )
-def test_a_digest_that_is_known_with_another_content_is_refused(
-    desk: DeliveringMachine, changes: dict[str, object]
-) -> None:
+def test_a_known_digest_with_another_content_is_refused(desk: DeliveringMachine, changes: dict[str, object]) -> None:
     deliver(desk, {SUBMIT: [reply(400, {})]})
     with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-JOURNAL"):
         submit_delivery(unsent(wire.url, **changes), desk.world)
@@ -370,9 +366,7 @@ def test_a_hostile_tracking_id_stays_one_segment_of_the_path(desk: DeliveringMac
         ([ACCEPTED, frame("Error", {"code": "\x1b[2J\ud800"}, 1)], OrderState.FAILED, "\x1b[2J\\ud800"),
     ],
 )
-def test_the_outcome_says_how_it_ends(
-    desk: DeliveringMachine, frames: list[bytes], state: OrderState, code: str
-) -> None:
+def test_the_outcome_tells_the_end(desk: DeliveringMachine, frames: list[bytes], state: OrderState, code: str) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(*frames)]})
     assert (outcome.state, outcome.code, sum(s.method == "POST" for s in seen)) == (state, code, 1)
     assert submit_delivery(unsent("http://127.0.0.1:1"), desk.world) == outcome
@@ -498,7 +492,7 @@ def _first(desk: DeliveringMachine, state: OrderState) -> Delivery:
     [{"nonce": "9"}, {"signer": "0x" + "33" * 20}, {"contract": "0x" + "44" * 20}, {"trader": "0x" + "55" * 20}],
     ids=["nonce", "signer", "contract", "trader"],
 )
-def test_a_second_digest_of_a_step_is_not_sent_while_the_first_may_execute(
+def test_a_second_digest_is_not_sent_beside_the_first(
     desk: DeliveringMachine, state: OrderState, changes: dict[str, object]
 ) -> None:
     _first(desk, state)
@@ -538,7 +532,7 @@ def test_a_second_digest_that_another_process_sends_meanwhile_is_refused_by_the_
         (OrderState.UNKNOWN, {"ceremony": "other"}),
     ],
 )
-def test_a_second_digest_is_sent_where_the_first_cannot_execute_or_is_another_step_s(
+def test_a_second_digest_is_sent_where_it_may_be(
     desk: DeliveringMachine, state: OrderState, change: dict[str, object]
 ) -> None:
     _first(desk, state)

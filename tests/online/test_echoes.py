@@ -172,7 +172,7 @@ def test_the_owner_of_another_code_or_of_none_proves_neither(which: dict[str, st
         ("/v2/positions", ("positions", TREASURY), {"trader": OTHER, "trades": []}),
     ],
 )
-def test_the_reply_to_another_question_is_an_error(
+def test_another_reply_is_an_error(
     ask: Ask, capsys: pytest.CaptureFixture[str], path: str, words: tuple[str, ...], answer: object
 ) -> None:
     assert ask(told(answer, path), *words) == 8

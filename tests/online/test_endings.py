@@ -48,7 +48,7 @@ GIVEN = [
 
 
 @pytest.mark.parametrize(("way", "answer", "given"), GIVEN)
-def test_an_id_that_cannot_be_used_is_kept_and_shown(
+def test_an_unusable_id_is_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], way: str, answer: Answer, given: str
 ) -> None:
     with Wire({SENDINGS[way]: [answer]}) as wire, delivering_machine(tmp_path / "journal.sqlite3") as desk:
@@ -64,7 +64,7 @@ def test_an_id_that_cannot_be_used_is_kept_and_shown(
 
 
 @pytest.mark.parametrize(("state", "code"), [(OrderState.FILLED, 0), (OrderState.FAILED, 11)])
-def test_an_outcome_that_was_committed_and_not_printed_is_told_by_the_next_follow(
+def test_the_next_follow_tells_what_was_not_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], state: OrderState, code: int
 ) -> None:
     with open_journal(OnlineHome(tmp_path).journal_url(), lambda: NOW) as journal:

@@ -69,9 +69,7 @@ def streamed(*entries: dict[str, Any]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("first", [[], [ACCEPTED], [ACCEPTED, INITIATED]])
-def test_an_error_without_an_id_is_no_end_beside_its_history(
-    desk: DeliveringMachine, first: list[dict[str, Any]]
-) -> None:
+def test_an_error_without_an_id_ends_nothing_alone(desk: DeliveringMachine, first: list[dict[str, Any]]) -> None:
     frames = [*streamed(*first), frame("Error", WORDS)]
     outcome = told(desk, *frames, history=[ACCEPTED, INITIATED, EXECUTED])
     assert (outcome.state, outcome.tracking_id) == (OrderState.FILLED, "t-1")
@@ -89,7 +87,7 @@ def test_without_the_historys_word_no_end_without_an_id_counts(desk: DeliveringM
 @pytest.mark.parametrize(
     "before", [INITIATED, {"seq": 1, "type": "AttemptFailed", "payload": {"attempt": 1, "code": "X"}}]
 )
-def test_of_an_order_that_was_attempted_the_history_is_asked(
+def test_of_one_that_was_attempted_the_history_is_asked(
     desk: DeliveringMachine, before: dict[str, Any], seq: int | None
 ) -> None:
     end = frame("Error", WORDS | {"code": "ENQUEUE_FAILED"}, seq)

@@ -824,9 +824,7 @@ def test_a_password_is_not_fetched_into_a_deployment(tmp_path: Path) -> None:
     ("program", "variable", "words"),
     [(ONLINE, "AIRLOCK_ONLINE_HOME", ["status"]), (OFFLINE, "AIRLOCK_OFFLINE_HOME", ["config", "show"])],
 )
-def test_a_home_is_one_place_wherever_it_is_asked(
-    tmp_path: Path, program: object, variable: str, words: list[str]
-) -> None:
+def test_a_home_is_one_place(tmp_path: Path, program: object, variable: str, words: list[str]) -> None:
     own = {"HOME": str(tmp_path / "me")}
     ended = _run(program, words, tmp_path, {**own, variable: "~/x"})
     assert f"{tmp_path}/me/x" in "".join((ended.out + ended.err).split("\n  "))

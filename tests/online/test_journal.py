@@ -80,9 +80,7 @@ def put(journal: Journal, state: OrderState, digest: str = DIGEST) -> None:
 
 
 @pytest.mark.parametrize("held", ["BEGIN EXCLUSIVE", "BEGIN IMMEDIATE"])
-def test_a_journal_that_is_held_is_told_as_held(
-    path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch, held: str
-) -> None:
+def test_a_held_journal_is_told_so(path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch, held: str) -> None:
     monkeypatch.setattr(engine, "BUSY_TIMEOUT_S", 0.01)
     monkeypatch.setattr(engine, "_WAL_ATTEMPTS", 1)
     journal.close()
@@ -429,9 +427,7 @@ def test_a_journal_is_made_whole_with_its_id_and_only_to_send(tmp_path: Path) ->
         "postgresql://", f"://{SECRET}", f"no such://{SECRET}", f"mysql://desk:{SECRET}@db/journal",
     ],
 )  # fmt: skip
-def test_what_is_no_place_is_refused_without_its_secret(
-    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_no_place_is_refused(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(JournalError) as refused:
         open_journal(where, lambda: NOW)
@@ -473,7 +469,7 @@ def test_a_file_that_is_not_ours_is_told_by_every_command_and_left_alone(
 
 @pytest.mark.parametrize("words", READS)
 @pytest.mark.parametrize("where", [f"postgresql://desk:x@{SECRET}@db/j", f"postgresql://desk:{SECRET}@db:port/j"])
-def test_a_slip_in_an_address_tells_no_password(
+def test_a_slip_tells_no_password(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], where: str
 ) -> None:
     monkeypatch.setenv("AIRLOCK_JOURNAL", where)
@@ -505,9 +501,7 @@ def _open_device(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("take", [_sign, _prepare, _record, _open_device])
-def test_a_disk_without_locks_is_told_with_the_file_and_the_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, take: Callable[[Path], None]
-) -> None:
+def test_a_lockless_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, take: Callable[[Path], None]) -> None:
     take(tmp_path)
 
     def none(_descriptor: int, _how: int) -> None:

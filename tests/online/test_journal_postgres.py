@@ -76,7 +76,7 @@ def test_a_server_that_is_not_there_is_a_journal_error_without_the_password(post
 
 
 @pytest.mark.parametrize("limit", ["lock_timeout", "statement_timeout"])
-def test_a_journal_that_is_held_is_told_as_held(journal: Journal, postgres_url: str, limit: str) -> None:
+def test_a_held_journal_is_told_so(journal: Journal, postgres_url: str, limit: str) -> None:
     impatient = f"{postgres_url}{'&' if '?' in postgres_url else '?'}options=-c%20{limit}%3D200"
     with create_engine(postgres_url, poolclass=NullPool).begin() as other:
         other.execute(text(f"LOCK TABLE {SUBMISSIONS.name} IN ACCESS EXCLUSIVE MODE"))
