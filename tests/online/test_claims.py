@@ -37,13 +37,6 @@ ACCEPTED = frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0)
 EXECUTED = frame("MarketOrderExecuted", {"orderId": 1, "trackingId": "t-1"}, 1)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return str(tmp_path / "journal.sqlite")
-    return str(request.getfixturevalue("postgres_url"))
-
-
 @pytest.fixture
 def journal(where: str) -> Iterator[Journal]:
     with open_journal(where, lambda: NOW) as opened:

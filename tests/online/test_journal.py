@@ -10,12 +10,14 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.pool import NullPool
 
 from airlock_offline.ledger.usb import DeviceLock, HeldByAnother
 from airlock_offline.signing.guards import account_lock
@@ -25,7 +27,7 @@ from airlock_online.journal import engine
 from airlock_online.journal.engine import JournalError, place_of, shown_place
 from airlock_online.journal.journal import Journal, Record, open_journal
 from airlock_online.journal.order_states import FINAL, Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import SCHEMA_VERSION, TRANSITIONS, Submission, before
+from airlock_online.journal.schema import SCHEMA_VERSION, SUBMISSIONS, TRANSITIONS, Submission, before
 from airlock_online.preparing.kept_payloads import KeptPayloads
 from airlock_shared.cli.program import run
 from airlock_shared.errors import AirlockError, Refusal, UsageError
@@ -240,20 +242,27 @@ def test_a_journal_of_another_version_is_refused(path: Path, version: int) -> No
 
 RACER = """
 import sys
+from airlock_online.delivery.admission import check_alone
 from airlock_online.journal.journal import open_journal
+from airlock_shared.errors import Refusal
 path, *digests = sys.argv[1:]
 with open_journal(path, lambda: 1) as journal:
     print("ready", flush=True)
     sys.stdin.readline()
-    print(*[digest for digest in digests if journal.claim(digest)], flush=True)
+    for digest in digests:
+        try:
+            print(digest, bool(journal.claim(digest, check_alone)))
+        except Refusal as refusal:
+            print(digest, refusal.check)
 """
 
 
-def race(script: str, *words: Sequence[str]) -> list[str]:
-    """Begin four processes at the same moment, and return what each says; each ends with 0."""
+def race(where: str, *digests: Sequence[str]) -> list[list[str]]:
+    """Have four processes claim these digests at the same moment; return each digest with what came of its claim."""
     pipe = subprocess.PIPE
     racers = [
-        subprocess.Popen([sys.executable, "-c", script, *each], stdin=pipe, stdout=pipe, text=True) for each in words
+        subprocess.Popen([sys.executable, "-c", RACER, where, *own], stdin=pipe, stdout=pipe, text=True)
+        for own in digests
     ]
     for racer in racers:
         assert racer.stdout is not None
@@ -264,56 +273,31 @@ def race(script: str, *words: Sequence[str]) -> list[str]:
         racer.stdin.flush()
     said = [racer.communicate()[0] for racer in racers]
     assert [racer.returncode for racer in racers] == [0] * 4
-    return said
+    return [line.split() for line in "".join(said).splitlines()]
 
 
-def require_one_claim_a_digest(journal: Journal, where: str) -> None:
-    """Have four processes claim 40 digests at the same moment; require that each is claimed once."""
+def test_of_processes_that_race_for_a_claim_exactly_one_wins(where: str) -> None:
     digests = [f"0x{n:064x}" for n in range(40)]
-    for digest in digests:
-        journal.prepare(record(digest))
-    won = race(RACER, *[[where, *digests]] * 4)
-    assert sorted(itertools.chain(*(each.split() for each in won))) == digests
+    with open_journal(where, lambda: NOW) as journal:
+        for digest in digests:
+            journal.prepare(record(digest)._replace(step=digest))
+    said = race(where, *[digests] * 4)
+    assert sorted(digest for digest, won in said if won == "True") == digests
+    assert {won for _, won in said} == {"True", "False"}
 
 
-def test_of_processes_that_race_for_a_claim_exactly_one_wins(path: Path) -> None:
-    with open_journal(str(path), lambda: NOW) as journal:
-        require_one_claim_a_digest(journal, str(path))
-
-
-STEP_RACER = """
-import sys
-from airlock_online.delivery.admission import check_alone
-from airlock_online.journal.journal import open_journal
-from airlock_shared.errors import Refusal
-path, own = sys.argv[1:]
-with open_journal(path, lambda: 1) as journal:
-    print("ready", flush=True)
-    sys.stdin.readline()
-    for step in range(40):
-        try:
-            won = bool(journal.claim(f"0x{own}{step:063x}", check_alone))
-        except Refusal as refusal:
-            won = refusal.check
-        print(step, won, flush=True)
-"""
-
-
-def require_one_digest_a_step(journal: Journal, where: str) -> None:
-    """Have four processes claim, at the same moment, four digests of each of 40 steps; require that one is claimed."""
-    names = "1234"
-    for step in range(40):
-        for name in names:
-            journal.prepare(record(f"0x{name}{step:063x}")._replace(step=f"step-{step}", nonce=name))
-    told = "".join(race(STEP_RACER, *([where, name] for name in names))).splitlines()
-    for step in range(40):
-        assert sorted(line.split()[1] for line in told if line.split()[0] == str(step)) == ["ROUTE-STEP"] * 3 + ["True"]
-    assert sum(each.state is OrderState.SENDING for each in journal.submissions()) == 40
-
-
-def test_of_processes_that_race_with_two_digests_of_one_step_exactly_one_wins(path: Path) -> None:
-    with open_journal(str(path), lambda: NOW) as journal:
-        require_one_digest_a_step(journal, str(path))
+def test_of_processes_that_race_with_two_digests_of_one_step_exactly_one_wins(where: str) -> None:
+    """Four digests of each of 40 steps, each claimed by a process of its own."""
+    digests = {name: [f"0x{name}{step:063x}" for step in range(40)] for name in "1234"}
+    with open_journal(where, lambda: NOW) as journal:
+        for name, own in digests.items():
+            for step, digest in enumerate(own):
+                journal.prepare(record(digest)._replace(step=f"step-{step}", nonce=name))
+        said = race(where, *digests.values())
+        for step in range(40):
+            won = sorted(word for digest, word in said if digest.endswith(f"{step:063x}"))
+            assert won == ["ROUTE-STEP"] * 3 + ["True"]
+        assert sum(each.state is OrderState.SENDING for each in journal.submissions()) == 40
 
 
 def test_who_may_not_be_sent_beside_another_claims_nothing_and_is_asked_within_the_claim(path: Path) -> None:
@@ -340,15 +324,87 @@ def test_who_may_not_be_sent_beside_another_claims_nothing_and_is_asked_within_t
 MAKER = """
 import sys
 from airlock_online.journal.journal import open_journal
-for n in range(20):
-    open_journal(sys.argv[1] + str(n), lambda: 1).close()
+for name in sys.argv[1:]:
+    open_journal(name, lambda: 1).close()
 """
 
 
-def test_processes_may_make_one_journal_at_the_same_moment(path: Path) -> None:
-    makers = [subprocess.Popen([sys.executable, "-c", MAKER, str(path)], stderr=subprocess.PIPE) for _ in range(4)]
+def test_processes_may_make_one_journal_at_the_same_moment(where: str) -> None:
+    names = [where] if "://" in where else [f"{where}{number}" for number in range(20)]
+    command = [sys.executable, "-c", MAKER, *names]
+    makers = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(4)]
     assert [maker.communicate()[1] for maker in makers] == [b""] * 4
     assert [maker.returncode for maker in makers] == [0] * 4
+
+
+# ---- on PostgreSQL, shared by several machines ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def database(postgres_url: str) -> Iterator[Journal]:
+    with open_journal(postgres_url, lambda: NOW) as opened:
+        yield opened
+
+
+def test_two_writers_lose_no_event_and_write_none_twice(postgres_url: str) -> None:
+    with open_journal(postgres_url, lambda: NOW) as one, open_journal(postgres_url, lambda: NOW) as other:
+        put(one, OrderState.ACCEPTED)
+        fresh: list[bool] = []
+        start = threading.Barrier(2)
+
+        def write(journal: Journal) -> None:
+            start.wait()
+            fresh.extend([journal.record(DIGEST, OrderEvent(seq, "X", {"n": seq})) for seq in range(50)])
+
+        threads = [threading.Thread(target=write, args=(journal,)) for journal in (one, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert (len(fresh), sum(fresh)) == (100, 50)
+        assert sorted(event.seq or 0 for event in one.events(DIGEST)) == list(range(50))
+        assert one.get(DIGEST).last_seq == 49
+
+
+def test_texts_that_no_database_holds_are_kept_escaped(database: Journal) -> None:
+    put(database, OrderState.SENDING)
+    assert database.reject(DIGEST, 400, "a\ud800b\0", "c\0")
+    assert (database.get(DIGEST).note, database.get(DIGEST).code) == ("a\\ud800b\\0", "c\\0")
+    assert database.record(DIGEST, OrderEvent(0, "X", {"m": "\ud800\0"}))
+    assert database.events(DIGEST)[0].payload == {"m": "\ud800\0"}
+
+
+def test_a_server_that_is_not_there_is_a_journal_error_without_the_password(postgres_url: str) -> None:
+    nowhere = postgres_url.replace("airlock@127.0.0.1", "airlock:secret-word@127.0.0.1").rsplit(":", 1)[0] + ":1/x"
+    with pytest.raises(JournalError) as caught:
+        open_journal(nowhere, lambda: NOW)
+    assert "secret-word" not in str(caught.value)
+
+
+@pytest.mark.parametrize("limit", ["lock_timeout", "statement_timeout"])
+def test_a_held_database_is_told_so(database: Journal, postgres_url: str, limit: str) -> None:
+    impatient = f"{postgres_url}{'&' if '?' in postgres_url else '?'}options=-c%20{limit}%3D200"
+    with create_engine(postgres_url, poolclass=NullPool).begin() as other:
+        other.execute(text(f"LOCK TABLE {SUBMISSIONS.name} IN ACCESS EXCLUSIVE MODE"))
+        with open_journal(impatient, lambda: NOW) as waiting, pytest.raises(JournalError) as caught:
+            waiting.submissions()
+    assert caught.value.do.startswith("another program holds it: wait until that has ended")
+
+
+def test_a_server_that_goes_away_is_a_journal_error(database: Journal) -> None:
+    put(database, OrderState.SENDING)
+    with database._engine.connect() as connection:
+        mine = connection.scalar(text("SELECT pg_backend_pid()"))
+        connection.execute(
+            text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> :p"
+            ),
+            {"p": mine},
+        )
+        connection.execute(text(f"ALTER TABLE {SUBMISSIONS.name} RENAME TO gone"))
+        connection.commit()
+    with pytest.raises(JournalError):
+        database.move(DIGEST, OrderState.ACCEPTED)
 
 
 # ---- where a journal may be: only what `submit` made is one, and nothing else is changed, made or believed ----------
