@@ -20,14 +20,17 @@ from airlock_online.cli.delivery_context import Desk, open_desk
 from airlock_online.cli.main import program
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.outcome import OrderOutcome
+from airlock_online.delivery.outcome import FINAL_EVIDENCE, FinalEvidence, OrderOutcome
+from airlock_online.delivery.routes.registry import ROUTE_MODULES
 from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
-from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.journal.order_states import FINAL, OrderEvent, OrderState
 from airlock_online.readback.expectations import Expectation
+from airlock_online.route_table import OF_TRANSACTIONS
 from airlock_shared.cli.program import run
 from airlock_shared.errors import ExitCode
+from airlock_shared.venue.structs import CATALOGUE
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
 from online.fake_chain import FakeChain, Mined
@@ -220,3 +223,29 @@ def test_nothing_is_begun_to_be_written_by_a_command_that_is_ending(tmp_path: Pa
         http.close()
         assert submit_delivery(order("twap", wire.url), desk.world).state is OrderState.PREPARED
         assert wire.seen == []
+
+
+# ---- who says that an order has ended, who could lie, and what then happens ----------------------------------------
+
+
+def test_every_final_state_has_a_row_and_no_other_state_has_one() -> None:
+    assert {row.state for row in FINAL_EVIDENCE} == FINAL
+
+
+@pytest.mark.parametrize("route", ROUTE_MODULES)
+def test_every_route_can_succeed_and_end_by_some_row(route: str) -> None:
+    ends = {row.state.value for row in FINAL_EVIDENCE if route in row.routes}
+    assert ends & {"FILLED", "CONFIRMED"}
+    assert "VOIDED" in ends
+    assert ("FILLED" in ends) == ("MARKET_DECLINED" in ends) == (route == "batched-market")
+    has_deadline = any(intent.deadline for intent in CATALOGUE.values() if intent.route == route)
+    assert ("EXPIRED_UNUSED" in ends) == (has_deadline and route not in OF_TRANSACTIONS)
+
+
+@pytest.mark.parametrize("row", FINAL_EVIDENCE, ids=lambda row: f"{row.state}-{'-'.join(row.routes)}")
+def test_a_row_says_who_could_lie_and_what_then_happens(row: FinalEvidence) -> None:
+    assert set(row.routes) <= set(ROUTE_MODULES)
+    assert min(map(len, (row.proof, row.liar, row.then))) > 5
+    assert row.proof.endswith(".")
+    assert row.then.endswith(".")
+    assert "|" not in row.proof + row.then
