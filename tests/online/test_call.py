@@ -320,8 +320,7 @@ def test_what_is_signed_is_what_eth_account_makes_of_it_and_another_value_is_ano
 
 
 @pytest.mark.parametrize(
-    ("limit", "check"),
-    [('"-1"', "PLAN-OWN-LIMIT"), ("0.1", "PLAN-AMOUNT"), ('"0.0000000000000000001"', "PLAN-AMOUNT")],
+    ("limit", "check"), [('"-1"', "PLAN-OWN-LIMIT"), ("0.1", "PLAN-AMOUNT"), ('"0.0000000000000000001"', "PLAN-AMOUNT")]
 )
 def test_a_limit_that_is_no_amount_is_refused(limit: str, check: str) -> None:
     with pytest.raises(PlanError) as refused:

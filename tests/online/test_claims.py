@@ -289,8 +289,10 @@ def test_one_that_is_never_answered_lets_the_next_one_go_when_it_has_ended() -> 
     assert seen == [1, 1]
 
 
-def most_at_once(count: int, *, in_turn: bool) -> int:
-    """Return how many of many jobs were at work at once, when each waits until ``count`` are."""
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_no_more_than_so_many_are_at_work_at_once(monkeypatch: pytest.MonkeyPatch, in_turn: bool) -> None:
+    """Each job waits until as many are at work as may be."""
+    monkeypatch.setattr(parallel, "THREADS", 40)
     lock, running, most, full = threading.Lock(), [0], [0], threading.Event()
 
     def job(answered: Answered) -> None:
@@ -298,22 +300,15 @@ def most_at_once(count: int, *, in_turn: bool) -> int:
         with lock:
             running[0] += 1
             most[0] = max(most[0], running[0])
-        if running[0] >= count:
+        if running[0] >= 40:
             full.set()
         full.wait(20)
         time.sleep(0.02)  # for one too many to be seen
         with lock:
             running[0] -= 1
 
-    run_parallel([job] * (2 * count), in_turn=in_turn)
-    assert full.is_set(), f"never more than {most[0]} at once"
-    return most[0]
-
-
-@pytest.mark.parametrize("in_turn", [False, True])
-def test_no_more_than_so_many_are_at_work_at_once(monkeypatch: pytest.MonkeyPatch, in_turn: bool) -> None:
-    monkeypatch.setattr(parallel, "THREADS", 40)
-    assert most_at_once(40, in_turn=in_turn) == 40
+    run_parallel([job] * 80, in_turn=in_turn)
+    assert (full.is_set(), most) == (True, [40])
 
 
 def test_how_many_streams_are_read_and_how_many_ask_other_services_is_bounded_for_the_whole_command() -> None:

@@ -209,8 +209,7 @@ def test_a_service_that_cannot_be_reached_is_a_fault_and_the_next_is_asked() -> 
 
 
 @pytest.mark.parametrize(
-    ("off_s", "verdict", "code"),
-    [(5, OK, 0), (-5, OK, 0), (6, LOOK, 0), (-60, LOOK, 0), (61, FAULT, 7)],
+    ("off_s", "verdict", "code"), [(5, OK, 0), (-5, OK, 0), (6, LOOK, 0), (-60, LOOK, 0), (61, FAULT, 7)]
 )
 def test_a_clock_that_is_off_is_told_by_how_much(off_s: int, verdict: str, code: int) -> None:
     line = ask(reply(200, {}, dated(off_s)), reply(200, READY))["clock"]

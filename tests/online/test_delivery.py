@@ -148,7 +148,7 @@ def test_what_may_not_go_there_is_refused_and_nothing_is_sent(
     assert unsent().signature not in str(caught.value)
 
 
-@pytest.mark.parametrize("late_ms", [0, 1, 10**9])
+@pytest.mark.parametrize("late_ms", [0, 10**9])
 def test_what_is_expired_is_not_sent(desk: DeliveringMachine, late_ms: int) -> None:
     with Wire({}) as wire, pytest.raises(Expired, match="UTC"):
         submit_delivery(unsent(wire.url, deadline_ms=NOW - late_ms), desk.world)
@@ -490,7 +490,6 @@ def _first(desk: DeliveringMachine, state: OrderState) -> Delivery:
 @pytest.mark.parametrize(
     "changes",
     [{"nonce": "9"}, {"signer": "0x" + "33" * 20}, {"contract": "0x" + "44" * 20}, {"trader": "0x" + "55" * 20}],
-    ids=["nonce", "signer", "contract", "trader"],
 )
 def test_a_second_digest_is_not_sent_beside_the_first(
     desk: DeliveringMachine, state: OrderState, changes: dict[str, object]

@@ -10,7 +10,6 @@ import pytest
 
 from airlock_online.cli.delivery_context import nonce_reader
 from airlock_online.clients.http import Http
-from airlock_online.clients.reply_values import reply_names
 from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome
 from airlock_online.journal.schema import Record
@@ -98,20 +97,6 @@ def test_the_deployment_that_the_requests_name_is_asked(chain_ids: tuple[int, in
 
 
 @pytest.mark.parametrize(
-    ("entry", "asked", "verdict"),
-    [
-        ({"a": "1"}, {"a": "1"}, True),
-        ({"a": "1", "b": "2"}, {"a": "1", "b": "3"}, False),
-        ({"a": "1"}, {"a": "1", "b": "3"}, None),
-        ({}, {"a": "1"}, None),
-        ("a", {"a": "1"}, None),
-    ],
-)
-def test_what_a_reply_names(entry: object, asked: dict[str, str], verdict: bool | None) -> None:
-    assert reply_names(entry, **asked) is verdict
-
-
-@pytest.mark.parametrize(
     "told_of", [{}, {"delegate": KEY}, {"trader": OTHER, "delegate": KEY}, {"trader": TRADER, "delegate": OTHER}]
 )
 def test_a_delegation_of_somebody_else_or_of_nobody_proves_neither(told_of: dict[str, str]) -> None:
@@ -169,6 +154,7 @@ def test_the_owner_of_another_code_or_of_none_proves_neither(which: dict[str, st
         ),
         ("/v2/reads/delegation", ("delegation", TREASURY, DESK), {"isEnabled": True, "delegate": OTHER}),
         (f"/v2/relay/{HASH}", ("relay", HASH), {"hash": "0x" + "00" * 32, "status": "confirmed"}),
+        ("/v2/positions", ("positions", TREASURY), {"trades": [{"trade": {"trader": OTHER}}]}),
         ("/v2/positions", ("positions", TREASURY), {"trader": OTHER, "trades": []}),
     ],
 )
