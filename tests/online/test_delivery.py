@@ -116,9 +116,7 @@ def test_what_is_told_again_waits_for_no_disk(desk: DeliveringMachine, monkeypat
     ("changes", "check"),
     [
         ({"route": "relayer", "order_type": None}, "ROUTE-STRUCT"),
-        ({"primary_type": "TpSlReq"}, "ROUTE-STRUCT"),
         ({"order_type": None}, "ORDER-TYPE"),
-        ({"order_type": 1}, "ORDER-TYPE"),
         ({"order_type": False}, "ORDER-TYPE"),
         (REFERRAL | {"order_type": 0}, "ORDER-TYPE"),
         (REFERRAL | {"eip7702": EIP7702}, "ORDER-EIP7702"),
