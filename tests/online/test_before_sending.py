@@ -118,10 +118,12 @@ def test_a_journal_restored_in_place_sends_nothing_twice(home: OnlineHome, path:
     assert again(home, path) == (OrderState.UNKNOWN, 0)
 
 
-@pytest.mark.parametrize("outcome", ["EXPORTED", None])
-def test_what_was_given_away_is_sent_by_no_new_journal(home: OnlineHome, path: Path, outcome: str | None) -> None:
-    home.transcript.record("exported", {"digests": ["0x" + "cd" * 32, unsent().digest]}, NOW)
-    if outcome is not None:
+@pytest.mark.parametrize(("given", "outcome"), [(True, "EXPORTED"), (True, ""), (False, "ACCEPTED")])
+def test_what_is_on_record_is_sent_by_no_new_journal(home: OnlineHome, path: Path, given: bool, outcome: str) -> None:
+    """As given to another sender, or by an outcome alone, of before there were marks."""
+    if given:
+        home.transcript.record("exported", {"digests": ["0x" + "cd" * 32, unsent().digest]}, NOW)
+    if outcome:
         home.transcript.record("outcome", {"digest": unsent().digest, "state": outcome, "code": ""}, NOW)
     assert again(home, path) == (OrderState.UNKNOWN, 0)
 
@@ -140,11 +142,6 @@ def test_a_refusal_that_the_transcript_knows_may_be_sent_again_by_a_new_journal(
     assert sent_once(home, path, reply(400, {}), "REJECTED") is OrderState.REJECTED
     deleted(path)
     assert again(home, path) == (OrderState.FILLED, 1)
-
-
-def test_an_outcome_of_before_there_were_marks_counts(home: OnlineHome, path: Path) -> None:
-    home.transcript.record("outcome", {"digest": unsent().digest, "state": "ACCEPTED", "code": ""}, NOW)
-    assert again(home, path) == (OrderState.UNKNOWN, 0)
 
 
 @pytest.mark.parametrize("way", WAYS)

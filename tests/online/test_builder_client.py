@@ -175,6 +175,7 @@ def test_a_post_is_never_asked_twice(client: Http, naps: list[float], answer: An
     ("base", "path", "url"),
     [
         ("https://h.example/", "/v2/meta", "https://h.example/v2/meta"),
+        ("HTTPS://h.example", "/v2/meta", "HTTPS://h.example/v2/meta"),
         ("https://h.example/api/x/", "/v2/meta", "https://h.example/api/x/v2/meta"),
         ("http://[::1]:8080", "/ready", "http://[::1]:8080/ready"),
     ],

@@ -435,13 +435,6 @@ def test_a_code_is_a_word_wherever_it_stands(client: Http, body: object, code: s
     assert caught.value.code == code
 
 
-def test_a_scheme_may_be_written_in_capitals(client: Http) -> None:
-    with Wire({"GET /v2/pairs": [GOOD], "POST /": [reply(200, {"jsonrpc": "2.0", "id": 1, "result": "0x1"})]}) as wire:
-        url = wire.url.replace("http://", "HTTP://")
-        assert BuilderClient(url, client).read("pairs") == [1]
-        assert RpcClient(url + "/", client).chain_id() == 1
-
-
 # ---- connections that are kept for the next read: nothing on one is taken for an answers to another question, and
 # ---- waits end
 
