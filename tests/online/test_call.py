@@ -129,9 +129,6 @@ def test_wrong_words_are_refused(
     assert told in capsys.readouterr().err
 
 
-# ---- the answer as a step's payload ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_an_action_without_endpoint_is_usable(tmp_path: Path, capsys: pytest.CaptureFixture[str], method: str) -> None:
     script = steps.answers(trade_open=steps.payload("trade-open"))
@@ -231,8 +228,7 @@ def test_a_pair_by_name_is_sent_by_its_index_alone(tmp_path: Path) -> None:
     assert (sent["pairIndex"], "pair" in sent) == (0, False)
 
 
-# ---- a call that a venue takes a fee for: native currency goes with it within the plan's limit, and with no other
-# ---- call
+# ---- a call that a venue takes a fee for: native currency goes with it within the plan's limit ---------------------
 
 
 FOLDER = "transactions"

@@ -10,6 +10,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -212,44 +214,30 @@ def test_what_could_not_be_sent_is_sent_by_whoever_comes_next(where: str) -> Non
 @pytest.mark.parametrize("moment", ["marks", "nonce"])
 def test_what_another_process_begins_to_send_meanwhile_keeps_its_refusal(where: str, moment: str) -> None:
     """The other one claims and marks while this one looks at the marks or asks for the nonce; then it is refused."""
+    delivery = unsent(digest=DIGEST)
     with delivering_machine(where) as desk:
-        marks, journal = Marks(), desk.world.journal
-        journal.prepare(_record(unsent()._replace(digest=DIGEST), "POST", ""))
-        token = ""
+        journal, token = desk.world.journal, ""
+        journal.prepare(_record(delivery, "POST", ""))
 
         def another(*_: object) -> bool:
             nonlocal token
-            if not token:
-                token = journal.claim(DIGEST)
-                marks.count = 1
+            token = token or journal.claim(DIGEST)
             return moment == "nonce"
 
+        def begun() -> dict[str, int]:
+            if moment == "marks":
+                another()
+            return {DIGEST: 1} if token else {}
+
+        marks: Any = SimpleNamespace(begun=begun)  # this one sets no mark of its own
         world = desk.reading(another)._replace(transcript_marks=marks, patience_s=0)
-        if moment == "marks":
-            marks.before = another
-        assert submit_delivery(unsent()._replace(digest=DIGEST), world).state is OrderState.SENDING
+        assert submit_delivery(delivery, world).state is OrderState.SENDING
         assert journal.reject(DIGEST, 400, "refused", token=token)
         assert journal.get(DIGEST).state is OrderState.REJECTED
         let_go(token)
 
 
-class Marks:
-    """A transcript that another process marks; it does so ``before`` it is read, or in between."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.before: Callable[[], object] = lambda: None
-
-    def begun(self) -> dict[str, int]:
-        self.before()
-        return {DIGEST: self.count} if self.count else {}
-
-    def begin(self, record: object, claims: int) -> None:
-        raise AssertionError(record, claims)
-
-
-# ---- many submissions at once: in turn, a thread each, none held by those that are slow, and left when a person
-# ---- interrupts
+# ---- many submissions at once --------------------------------------------------------------------------------------
 
 
 Answered = Callable[[], None]

@@ -90,8 +90,7 @@ def test_the_environment_names_a_node(tmp_path: Path, monkeypatch: pytest.Monkey
     assert OnlineHome(tmp_path).config().rpc == OnlineConfig().rpc._replace(url=url, confirmations=3)
 
 
-# ---- ``airlock-online doctor``: every fault is named with what to do and its exit code, and nothing is changed by
-# ---- looking
+# ---- ``airlock-online doctor``: every fault is named, and nothing is changed by looking ---------------------------
 
 
 ONLINE = Path(sys.executable).parent / "airlock-online"

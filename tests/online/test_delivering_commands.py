@@ -22,13 +22,12 @@ from airlock_online.clock import now_ms
 from airlock_online.wallets.other_wallets import WalletAnswers
 from airlock_rehearsal.chain.interface import STORAGE
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.runtime import DEFAULT_TRADER
 from airlock_shared.cli import kept_signatures
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.abi import decode_abi
-from airlock_shared.ethereum.signatures import checksum_address, keccak256
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.host.files import TranscriptFile
 from airlock_shared.wire.strict_json import parse_json
 from online.delivering_machine import TRADER_KEY
@@ -96,29 +95,15 @@ def test_an_altered_signature_stops_everything_before_anything_is_sent(machine: 
     assert machine.states() == {}
 
 
-GIVEN_TO = keccak256(b"the contract of a smart account")[12:]
-
-
 def _presigned(folder: Path, key: str = TRADER_KEY.to_hex()) -> Path:
     """Return a file with an EIP-7702 transaction that eth-account signed."""
-    contract = checksum_address(GIVEN_TO)
+    contract = checksum_address(bytes.fromhex("5a" * 20))
     made = Account.sign_authorization({"chainId": 31337, "address": contract, "nonce": 0}, key)
     listed = {"chainId": "31337", "address": contract, "nonce": "0", "yParity": made.y_parity,
               "r": hex(made.r), "s": hex(made.s)}  # fmt: skip
     value = {"chainId": "31337", "to": contract, "data": "0x", "gas": "100000", "authorizationList": [listed]}
     (folder / "a.json").write_text(json.dumps(value) + "\n")
     return folder / "a.json"
-
-
-def test_an_eip7702_is_asked_about(machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr("airlock_online.cli.presigned.ask_yes", lambda question, *, piped: asked.append(question))
-    ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={_presigned(tmp_path)}")
-    assert ended.code == 0, ended.err
-    assert asked == ["Do you want all of this?"]
-    told = " ".join((ended.out + ended.err).split())
-    assert f"{DEFAULT_TRADER} is given to the contract {checksum_address(GIVEN_TO)}" in told
-    assert "no pinned contract" in told
 
 
 def test_without_a_yes_nothing_is_sent(machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,7 @@ TX = "0x" + "ee" * 32
 EIP7702 = '{"chainId": "31337", "to": "0x1", "data": "0x", "gas": "1", "authorizationList": []}'
 REFERRAL = {"primary_type": "SetTraderReferralCodeByUserReq", "route": "relayer", "order_type": None}
 AFTER = unsent().deadline_ms or 0
+SECOND = "0x" + "cd" * 32
 
 
 def replayed(*entries: tuple[int, str, dict[str, object]]) -> Answer:
@@ -69,11 +70,10 @@ def test_the_body_is_as_the_specification_says_and_its_hash_is_in_the_journal(de
     assert seen.headers["accept"] == "text/event-stream"
     assert outcome.state is OrderState.FILLED
     assert desk.world.journal.get(unsent().digest).record.body_sha256 == hashlib.sha256(seen.body).hexdigest()
-
-
-def test_an_eip7702_transaction_is_relayed_as_it_is(desk: DeliveringMachine) -> None:
     text = EIP7702.replace("[]", '[ {"nonce": 1, "é": 1.50}\n]')
-    _, [seen, *_] = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, eip7702=text)
+    _, [seen, *_] = deliver(
+        desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, step="other", nonce="9", eip7702=text
+    )
     assert seen.body.endswith(b',"eip7702":' + text.encode() + b"}")
     assert list(json.loads(seen.body)) == ["orderType", "erc712", "eip7702"]
 
@@ -471,8 +471,6 @@ def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: Delivering
 
 
 # ---- a second digest of one step -----------------------------------------------------------------------------------
-
-SECOND = "0x" + "cd" * 32
 
 
 def _first(desk: DeliveringMachine, state: OrderState) -> Delivery:

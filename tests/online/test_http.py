@@ -435,8 +435,7 @@ def test_a_code_is_a_word_wherever_it_stands(client: Http, body: object, code: s
     assert caught.value.code == code
 
 
-# ---- connections that are kept for the next read: nothing on one is taken for an answers to another question, and
-# ---- waits end
+# ---- connections that are kept for the next read -------------------------------------------------------------------
 
 
 KEPT_SOON = Timeouts(connect=2, poll=1.0)
@@ -778,22 +777,21 @@ def test_no_command_line_s_address_is_said_again(tmp_path: Path, address: str, w
 @pytest.mark.parametrize("words", [("config", "show"), ("config", "show", "--json"), ("doctor",)])
 def test_no_setting_s_address_is_said_again(tmp_path: Path, address: str, section: str, words: tuple[str, ...]) -> None:
     (tmp_path / "config.toml").write_text(section.format(address))
-    _says_nothing(tmp_path, list(words), AIRLOCK_API_KEY="a" * 24 if "api_key" in section else "")
+    _says_nothing(tmp_path, list(words), **({"AIRLOCK_API_KEY": "a" * 24} if "api_key" in section else {}))
 
 
 def _says_nothing(home: Path, words: list[str], **variables: str) -> None:
-    ended = _run(ONLINE, ["--home", str(home), *words], home, variables)
+    ended = _run(ONLINE, ["--home", str(home), *words], home, **variables)
     assert SECRET.lower() not in (ended.out + ended.err).lower()
 
 
-def _run(program: object, words: list[str], folder: Path, variables: dict[str, str]) -> FinishedCommand:
-    environment = {**os.environ, **{name: value for name, value in variables.items() if value}}
-    return run_command(program, *words, env=environment, cwd=folder)
+def _run(program: object, words: list[str], folder: Path, **variables: str) -> FinishedCommand:
+    return run_command(program, *words, env={**os.environ, **variables}, cwd=folder)
 
 
 def test_a_password_is_not_fetched_into_a_deployment(tmp_path: Path) -> None:
     words = "deployment fetch --name x --builder http://127.0.0.1:1 -o d.json --relayer".split()
-    ended = _run(ONLINE, ["--home", str(tmp_path), *words, f"http://user:{SECRET}@127.0.0.1:1"], tmp_path, {})
+    ended = _run(ONLINE, ["--home", str(tmp_path), *words, f"http://user:{SECRET}@127.0.0.1:1"], tmp_path)
     assert (ended.code, "carries credentials" in ended.err) == (2, True)
 
 
@@ -803,10 +801,10 @@ def test_a_password_is_not_fetched_into_a_deployment(tmp_path: Path) -> None:
 )
 def test_a_home_is_one_place(tmp_path: Path, program: object, variable: str, words: list[str]) -> None:
     own = {"HOME": str(tmp_path / "me")}
-    ended = _run(program, words, tmp_path, {**own, variable: "~/x"})
+    ended = _run(program, words, tmp_path, **own, **{variable: "~/x"})
     assert f"{tmp_path}/me/x" in "".join((ended.out + ended.err).split("\n  "))
     for name in ("x", "./x", "../x", "~nobody-has-this-name/x"):
-        ended = _run(program, words, tmp_path, {**own, variable: name})
+        ended = _run(program, words, tmp_path, **own, **{variable: name})
         assert (ended.code, ended.out) == (2, "")
         assert f"{variable} is not an absolute name" in " ".join(ended.err.split())
     assert list(tmp_path.iterdir()) == []
