@@ -22,6 +22,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "journal.sqlite"
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def where(request: pytest.FixtureRequest, path: Path) -> str:
+    """Where a journal is, in each of the two databases."""
+    return str(path) if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+
+
 @pytest.fixture
 def desk(path: Path) -> Iterator[DeliveringMachine]:
     with delivering_machine(path) as opened:

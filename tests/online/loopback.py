@@ -11,8 +11,7 @@ import socketserver
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from serving import serving
 
@@ -75,8 +74,6 @@ class _Handler(socketserver.StreamRequestHandler):
 
 class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = False
-    block_on_close = True
-    allow_reuse_address = True
 
     def __init__(self, script: Mapping[str, Sequence[Answer]], watch: Callable[[Seen], None]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -117,10 +114,8 @@ class Wire:
         self._serving.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._serving.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._serving.__exit__(*error)
 
 
 def closed_port() -> int:

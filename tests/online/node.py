@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from http.server import ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from serving import QuietHandler, serving
@@ -67,7 +66,5 @@ class Node:
         self._serving.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._serving.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._serving.__exit__(*error)

@@ -60,14 +60,6 @@ CODE = """\
 action = "referral-set-code"
 fields = { referee = "TRADER", code = "DESK" }
 """
-DELEGATE = """\
-action = "delegate"
-[steps.fields]
-trader = "TRADER"
-delegate = "0x2222222222222222222222222222222222222222"
-expiry = 4102444800
-possession = "waived"
-"""
 TWAP = """\
 action = "twap-cancel"
 fields = { trader = "TRADER", twapId = 41 }

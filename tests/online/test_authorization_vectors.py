@@ -38,6 +38,11 @@ def test_what_the_plan_gives_is_accepted_and_other_libraries_compute_the_same(st
     assert case.digest == bytes(made.authorization_hash)
     assert [decision.decided_by for decision in case.decisions] == ["plan", "plan"]
     confirm(case)
+    element = element_of(payload, made.r.to_bytes(32, "big") + made.s.to_bytes(32, "big") + bytes([27 + made.y_parity]))
+    assert element["address"] == payload["address"]
+    assert {name: int(element[name], 16) for name in ("chainId", "nonce", "yParity", "r", "s")} == {
+        "chainId": made.chain_id, "nonce": made.nonce, "yParity": made.y_parity, "r": made.r, "s": made.s,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("vector", BAD, ids=names(BAD))
@@ -46,17 +51,6 @@ def test_a_bad_one_is_refused_for_its_reason_and_for_no_other(vector: Any) -> No
     found = judge(document, where, steps=steps)
     assert vector.refusal in found
     assert found <= vector.all_refusals
-
-
-def test_the_element_of_the_list_is_what_eth_account_signs() -> None:
-    payload = good("give", FOLDER)["requests"][0]["payload"]
-    made = Account.sign_authorization(payload, KEY)
-    signature = made.r.to_bytes(32, "big") + made.s.to_bytes(32, "big") + bytes([27 + made.y_parity])
-    element = element_of(payload, signature)
-    assert {name: int(element[name], 16) for name in ("chainId", "nonce", "yParity", "r", "s")} == {
-        "chainId": made.chain_id, "nonce": made.nonce, "yParity": made.y_parity, "r": made.r, "s": made.s,
-    }  # fmt: skip
-    assert element["address"] == payload["address"]
 
 
 def test_the_list_holds_the_contract_that_the_app_was_recorded_to_sign_for_and_not_the_one_that_it_refused() -> None:

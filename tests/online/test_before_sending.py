@@ -8,12 +8,12 @@ import signal
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import create_engine, event, text
 
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.submit import export_delivery, submit_delivery
@@ -84,11 +84,13 @@ def emptied(path: Path) -> None:
 
 @pytest.mark.parametrize("outcome", ["UNKNOWN", "ACCEPTED", "FILLED", None])
 @pytest.mark.parametrize("harm", [deleted, emptied])
-def test_what_the_transcript_knows_as_sent_is_not_sent_by_a_journal_that_forgot_it(
+def test_what_was_sent_is_not_sent_by_a_journal_that_forgot(
     home: OnlineHome, path: Path, harm: Callable[[Path], None], outcome: str | None
 ) -> None:
     assert sent_once(home, path, Answer(b""), outcome) is OrderState.UNKNOWN
     harm(path)
+    with delivering_machine(path) as desk, pytest.raises(Refusal, match="ROUTE-SENT"):
+        export_delivery(unsent(), marked(desk, home).world)
     assert again(home, path) == (OrderState.UNKNOWN, 0)
     assert again(home, path) == (OrderState.UNKNOWN, 0)
 
@@ -97,16 +99,14 @@ def test_a_refusal_that_a_terminal_tells_late_takes_no_mark_from_another_ones_la
     home.folder.mkdir()
     marks, told = home.transcript_marks("j"), []
     facts = {"digest": DIGEST, "state": "REJECTED", "code": ""}
-    for event in ("sending", "sending", "outcome", "outcome", "outcome", "sending"):
-        home.transcript.record(event, facts, NOW)
+    for kind in ("sending", "sending", "outcome", "outcome", "outcome", "sending"):
+        home.transcript.record(kind, facts, NOW)
         told.append(marks.begun())
     assert told == [{DIGEST: 1}, {DIGEST: 2}, {DIGEST: 2}, {}, {}, {DIGEST: 3}]
 
 
 @pytest.mark.parametrize("outcome", ["UNKNOWN", None])
-def test_a_journal_that_was_restored_in_place_sends_nothing_twice(
-    home: OnlineHome, path: Path, outcome: str | None
-) -> None:
+def test_a_journal_restored_in_place_sends_nothing_twice(home: OnlineHome, path: Path, outcome: str | None) -> None:
     with delivering_machine(path):
         pass
     before = path.read_bytes()
@@ -118,36 +118,14 @@ def test_a_journal_that_was_restored_in_place_sends_nothing_twice(
     assert again(home, path) == (OrderState.UNKNOWN, 0)
 
 
-@pytest.mark.parametrize("harm", [deleted, emptied])
-def test_what_was_sent_is_not_given_to_another_sender_by_a_journal_that_forgot_it(
-    home: OnlineHome, path: Path, harm: Callable[[Path], None]
-) -> None:
-    sent_once(home, path, Answer(b""), "FILLED")
-    harm(path)
-    with delivering_machine(path) as desk, pytest.raises(Refusal, match="ROUTE-SENT"):
-        export_delivery(unsent(), marked(desk, home).world)
-
-
-@pytest.mark.parametrize("outcome", ["EXPORTED", None])
-def test_what_was_given_to_another_sender_is_not_sent_by_a_journal_that_forgot_it(
-    home: OnlineHome, path: Path, outcome: str | None
-) -> None:
-    home.transcript.record("exported", {"digests": ["0x" + "cd" * 32, unsent().digest]}, NOW)
-    if outcome is not None:
+@pytest.mark.parametrize(("given", "outcome"), [(True, "EXPORTED"), (True, ""), (False, "ACCEPTED")])
+def test_what_is_on_record_is_sent_by_no_new_journal(home: OnlineHome, path: Path, given: bool, outcome: str) -> None:
+    """As given to another sender, or by an outcome alone, of before there were marks."""
+    if given:
+        home.transcript.record("exported", {"digests": ["0x" + "cd" * 32, unsent().digest]}, NOW)
+    if outcome:
         home.transcript.record("outcome", {"digest": unsent().digest, "state": outcome, "code": ""}, NOW)
     assert again(home, path) == (OrderState.UNKNOWN, 0)
-
-
-def test_a_package_that_was_lost_is_written_again(home: OnlineHome, path: Path) -> None:
-    with delivering_machine(path) as desk:
-        for _ in range(2):
-            export_delivery(unsent(), marked(desk, home).world)
-            home.transcript.record("exported", {"digests": [unsent().digest]}, NOW)
-
-
-def test_what_has_a_used_nonce_is_not_given_to_another_sender(path: Path) -> None:
-    with delivering_machine(path) as desk, pytest.raises(Refusal, match="nonce is used already"):
-        export_delivery(unsent(), desk.reading(lambda *_: True))
 
 
 def test_what_was_sent_is_not_called_unsent_when_its_deadline_is_past(home: OnlineHome, path: Path) -> None:
@@ -164,16 +142,6 @@ def test_a_refusal_that_the_transcript_knows_may_be_sent_again_by_a_new_journal(
     assert sent_once(home, path, reply(400, {}), "REJECTED") is OrderState.REJECTED
     deleted(path)
     assert again(home, path) == (OrderState.FILLED, 1)
-
-
-def test_a_refusal_that_only_the_journal_knows_may_be_sent_again_by_it(home: OnlineHome, path: Path) -> None:
-    assert sent_once(home, path, reply(400, {}), None) is OrderState.REJECTED
-    assert again(home, path) == (OrderState.FILLED, 1)
-
-
-def test_an_outcome_of_before_there_were_marks_counts(home: OnlineHome, path: Path) -> None:
-    home.transcript.record("outcome", {"digest": unsent().digest, "state": "ACCEPTED", "code": ""}, NOW)
-    assert again(home, path) == (OrderState.UNKNOWN, 0)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -193,9 +161,7 @@ def test_every_way_leaves_its_mark_before_a_byte_is_sent(home: OnlineHome, path:
     assert order(way, "https://a.example").signature[2:40] not in home.transcript.path.read_text()
 
 
-def test_a_transcript_that_cannot_be_written_lets_nothing_be_sent(
-    home: OnlineHome, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_transcript_nothing_is_sent(home: OnlineHome, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise UsageError("the disk is full")
 
@@ -216,9 +182,6 @@ def test_a_transcript_that_was_changed_lets_nothing_be_sent(home: OnlineHome, pa
     with Wire({}) as wire, delivering_machine(path) as desk, pytest.raises(DocumentError, match="DOC-CHAIN"):
         submit_delivery(unsent(wire.url), marked(desk, home).world)
     assert wire.seen == []
-
-
-# ---- copies --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("state", [OrderState.PREPARED, OrderState.REJECTED])
@@ -250,7 +213,7 @@ def test_a_database_that_was_made_from_another_is_a_copy(postgres_url: str) -> N
     server, _, name = postgres_url.rpartition("/")
     made, _ = open_engine(postgres_url, make=True)
     made.dispose()
-    admin = open_admin(server)
+    admin = create_engine(f"{server}/postgres", isolation_level="AUTOCOMMIT")
     with admin.connect() as connection:
         connection.execute(text(f"CREATE DATABASE {name}_copy TEMPLATE {name}"))
     admin.dispose()
@@ -258,12 +221,6 @@ def test_a_database_that_was_made_from_another_is_a_copy(postgres_url: str) -> N
         copy.claim(DIGEST)
     with open_journal(postgres_url, lambda: NOW) as journal:
         assert journal.claim(DIGEST)
-
-
-def open_admin(server: str):  # type: ignore[no-untyped-def]  # noqa: ANN201
-    from sqlalchemy import create_engine
-
-    return create_engine(f"{server}/postgres", isolation_level="AUTOCOMMIT")
 
 
 def test_a_file_on_a_network_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,10 +236,7 @@ def test_a_file_on_a_network_disk_is_refused(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == []
 
 
-# ---- the nonce before the sending ----------------------------------------------------------------------------------
-
-
-def test_a_nonce_that_is_used_already_lets_nothing_be_sent(path: Path) -> None:
+def test_a_nonce_that_is_used_already_lets_nothing_be_sent_or_exported(path: Path) -> None:
     asked = []
 
     def used(record: Record, account: str) -> bool:
@@ -291,6 +245,8 @@ def test_a_nonce_that_is_used_already_lets_nothing_be_sent(path: Path) -> None:
 
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, delivering_machine(path) as desk:
         outcome = submit_delivery(unsent(wire.url)._replace(chain_id=8453), desk.reading(used))
+        with pytest.raises(Refusal, match="nonce is used already"):
+            export_delivery(unsent(digest="0x" + "cd" * 32, step="other", nonce="6"), desk.reading(used))
     assert (outcome.state, wire.seen) == (OrderState.UNKNOWN, [])
     assert "nonce is used already" in outcome.reason
     assert asked[0] == (8453, unsent().contract, unsent().signer, "12345")
@@ -308,9 +264,7 @@ def test_a_nonce_that_is_unused_or_cannot_be_read_stops_nothing(path: Path, answ
 
 
 @pytest.mark.parametrize(("chain", "claims"), [({}, 0), ({"eth_chainId": [hex(CHAIN_ID + 1)]}, 1)])
-def test_a_transaction_whose_nonce_is_taken_is_not_sent_and_a_count_of_another_chain_says_nothing(
-    path: Path, chain: dict[str, list[Any]], claims: int
-) -> None:
+def test_a_taken_transaction_nonce_lets_nothing_be_sent(path: Path, chain: dict[str, list[Any]], claims: int) -> None:
     delivery = order("relay", f"http://127.0.0.1:{closed_port()}")
     delivery = delivery._replace(chain_id=CHAIN_ID) if chain else delivery
     says: dict[str, list[Any]] = {
@@ -334,41 +288,31 @@ def test_what_the_contract_has_as_used_is_not_sent_whatever_the_service_says(pat
         assert (submit_delivery(delivery, world).state, wire.seen) == (OrderState.UNKNOWN, [])
 
 
-# ---- a database that answers nothing -------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def frozen(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeliveringMachine]:
-    """Yield a desk whose database has stopped, in the middle of everything; who waits for it for 20 s meets it again."""
+def test_a_frozen_database_holds_nobody(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has stopped in the middle of everything; who waits for it for 20 s meets it again."""
     monkeypatch.setattr(engine, "TRANSACTION_S", 1)
-    with delivering_machine(postgres_url) as desk:
+    with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, delivering_machine(postgres_url) as desk:
         desk.world.journal.prepare(record())
         with desk.world.journal._engine.connect() as connection:
             backend = connection.scalar(text("SELECT pg_backend_pid()"))
         os.kill(backend, signal.SIGSTOP)
         waking = threading.Timer(20, os.kill, (backend, signal.SIGCONT))
         waking.start()
+        began = time.monotonic()
         try:
-            yield desk
+            with pytest.raises(JournalError):
+                submit_delivery(unsent(wire.url), desk.world)
+            assert time.monotonic() - began < 10
         finally:
             waking.cancel()
             os.kill(backend, signal.SIGCONT)
-
-
-def test_a_frozen_database_holds_nobody(frozen: DeliveringMachine) -> None:
-    began = time.monotonic()
-    with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, pytest.raises(JournalError):
-        submit_delivery(unsent(wire.url), frozen.world)
     assert wire.seen == []
-    assert time.monotonic() - began < 10
 
 
 def test_the_claim_waits_for_postgresql_s_disk(postgres_url: str) -> None:
     with open_journal(postgres_url, lambda: NOW) as journal:
         put(journal, OrderState.PREPARED)
         seen: list[str] = []
-        from sqlalchemy import event
-
         with journal._engine.begin() as connection:
             connection.execute(text("ALTER ROLE airlock SET synchronous_commit = off"))
         journal._engine.dispose()

@@ -19,33 +19,21 @@ from online.loopback import Answer, Wire, closed_port, http, reply
 CLOSE = "/v2/intents/close"
 
 
-class Naps:
-    """A sleep that only counts."""
-
-    def __init__(self) -> None:
-        self.taken: list[float] = []
-
-    def __call__(self, seconds: float) -> None:
-        self.taken.append(seconds)
+@pytest.fixture
+def naps() -> list[float]:
+    """How long was slept."""
+    return []
 
 
 @pytest.fixture
-def naps() -> Naps:
-    return Naps()
-
-
-@pytest.fixture
-def client(naps: Naps) -> Iterator[Http]:
-    with Http(Timeouts(connect=5, silence=5), sleep=naps) as opened:
+def client(naps: list[float]) -> Iterator[Http]:
+    with Http(Timeouts(connect=5, silence=5), sleep=naps.append) as opened:
         yield opened
 
 
 def answer_to_close(client: Http, answer: Answer) -> object:
     with Wire({f"POST {CLOSE}": [answer]}) as wire:
         return BuilderClient(wire.url, client).call(CLOSE, {"trader": "0x1", "tradeIndex": 0})
-
-
-# ---- what is sent --------------------------------------------------------------------------------------------------
 
 
 def test_a_post_carries_the_fields_as_json_and_no_credential(client: Http) -> None:
@@ -60,29 +48,16 @@ def test_a_post_carries_the_fields_as_json_and_no_credential(client: Http) -> No
     assert not {"authorization", "cookie", "proxy-authorization", "referer"} & seen.headers.keys()
 
 
-def test_a_get_carries_the_same_fields_as_a_query(client: Http) -> None:
-    with Wire({f"GET {CLOSE}": [reply(200, {"ok": True, "data": {}})]}) as wire:
-        BuilderClient(wire.url, client).call(CLOSE, {"pair": "ETH/USD", "tradeIndex": 0}, method="GET")
-    assert (wire.seen[0].target, wire.seen[0].body) == (f"{CLOSE}?pair=ETH%2FUSD&tradeIndex=0", b"")
-
-
-def test_a_cookie_is_never_sent_back(client: Http) -> None:
-    with Wire({"GET /v2/pairs": [reply(200, {"ok": True, "data": []}, "set-cookie: a=b; path=/")]}) as wire:
-        assert BuilderClient(wire.url, client).read("pairs") == []
-        BuilderClient(wire.url, client).read("pairs")
-    assert "cookie" not in wire.seen[1].headers
-
-
-def test_the_environment_adds_no_proxy_and_no_credential(
-    monkeypatch: pytest.MonkeyPatch, naps: Naps, tmp_path: Path
-) -> None:
+def test_the_environment_adds_no_proxy_and_no_credential(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login user password secret\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"):
         monkeypatch.setenv(name, f"http://user:secret@127.0.0.1:{closed_port()}")
-    with Wire({"GET /v2/pairs": [reply(200, {"ok": True, "data": []})]}) as wire, Http(sleep=naps) as client:
-        assert BuilderClient(wire.url, client).read("pairs") == []
-    assert "authorization" not in wire.seen[0].headers
+    answer = reply(200, {"ok": True, "data": []}, "set-cookie: a=b; path=/")
+    with Wire({"GET /v2/pairs": [answer]}) as wire, Http() as client:
+        for _ in range(2):
+            assert BuilderClient(wire.url, client).read("pairs") == []
+    assert not any({"authorization", "cookie"} & seen.headers.keys() for seen in wire.seen)
 
 
 @pytest.mark.parametrize("value", [1.5, True, None, ["1"], {"a": 1}])
@@ -90,9 +65,6 @@ def test_a_field_that_is_neither_text_nor_integer_is_never_sent(client: Http, va
     with Wire({}) as wire, pytest.raises(UsageError, match="leverage"):
         BuilderClient(wire.url, client).call(CLOSE, {"leverage": value})  # type: ignore[dict-item]
     assert wire.seen == []
-
-
-# ---- what is understood --------------------------------------------------------------------------------------------
 
 
 def test_the_meta_document_comes_with_its_bytes(client: Http) -> None:
@@ -110,19 +82,16 @@ def test_the_meta_document_comes_with_its_bytes(client: Http) -> None:
         (reply(200, {"ok": True, "data": {"ready": False, "components": {"rpc": "down"}}}), False, {"rpc": "down"}),
         (reply(200, {"ok": True, "data": {"ready": 1}}), False, {}),
         (reply(200, {"ok": 1, "data": {"ready": True}}), False, {}),
-        (reply(503, {"ok": True, "data": {"ready": True, "components": {}}}), False, {}),
+        (reply(503, {"ok": True, "data": {"ready": True, "components": {}}}, "retry-after: 7"), False, {}),
         (reply(503, {"ok": False, "error": {"code": "X", "details": {"components": {"rpc": 0}}}}), False, {"rpc": 0}),
     ],
 )
-def test_readiness_is_said_by_200_and_true_alone(client: Http, answer: Answer, ready: bool, components: object) -> None:
+def test_readiness_needs_200_and_true(
+    client: Http, naps: list[float], answer: Answer, ready: bool, components: object
+) -> None:
     with Wire({"GET /ready": [answer]}) as wire:
         assert BuilderClient(wire.url, client).ready() == (ready, components)
-
-
-@pytest.mark.parametrize("answer", [reply(404, {}), reply(500, {}), reply(200, []), http(503, b"busy", "text/plain")])
-def test_a_probe_that_says_neither_is_a_service_error(client: Http, answer: Answer) -> None:
-    with Wire({"GET /ready": [answer]}) as wire, pytest.raises(ServiceError):
-        BuilderClient(wire.url, client).ready()
+    assert naps == []
 
 
 @pytest.mark.parametrize(
@@ -138,17 +107,12 @@ def test_a_probe_that_says_neither_is_a_service_error(client: Http, answer: Answ
 def test_a_refusal_keeps_its_code_status_and_details(client: Http, status: int, error: dict[str, object]) -> None:
     with pytest.raises(BuilderError) as caught:
         answer_to_close(client, reply(status, {"ok": False, "error": error}))
-    assert (caught.value.code, caught.value.status, caught.value.details) == (
-        error["code"],
-        status,
-        error.get("details"),
-    )
-    assert caught.value.as_json()["code"] == error["code"]
+    told = caught.value
+    assert (told.code, told.status, told.details) == (error["code"], status, error.get("details"))
+    assert told.as_json()["code"] == error["code"]
     assert str(caught.value).isprintable()
     assert caught.value.do
 
-
-# ---- nonsense ------------------------------------------------------------------------------------------------------
 
 OK = b'{"ok":true,"data":{}}'
 
@@ -157,22 +121,15 @@ OK = b'{"ok":true,"data":{}}'
     "answer",
     [
         reply(200, []),
-        reply(200, {"ok": True, "data": None}),
-        reply(200, {"ok": True, "data": []}),
         reply(200, {"ok": True, "data": {}, "error": {"code": "X"}}),
         reply(200, {"ok": "true", "data": {}}),
-        reply(400, {"ok": True, "data": {}}),
         reply(302, {"ok": True, "data": {}}, "location: http://127.0.0.1:1/"),
         reply(200, {"ok": False, "data": {}}),
-        reply(400, {"ok": False, "error": "no"}),
         reply(400, {"ok": False, "error": {"code": ""}}),
         reply(400, {"ok": False, "data": {}, "error": {"code": "X"}}),
         http(200, OK, "text/html"),
-        http(200, OK + OK),
         http(200, b'{"ok":true,"ok":true,"data":{}}'),
-        http(200, b'{"ok":true,"data":{"x":NaN}}'),
         http(200, b'{"ok":true,"data":{"x":' + b"9" * 5000 + b"}}"),
-        http(200, b'{"ok":true,"data":' + b'{"a":' * 100 + b"1" + b"}" * 101),
         http(200, gzip.compress(OK), "application/json", "content-encoding: gzip"),
         http(200, OK + b" " * MAX_JSON_BYTES),
         Answer(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n" + OK),
@@ -197,61 +154,29 @@ def test_a_reply_is_not_read_past_its_cap(client: Http) -> None:
             client.exchange(HttpCall("GET", wire.url + "/x"), max_bytes=999)
 
 
-def test_no_listener_means_that_nothing_was_sent(client: Http) -> None:
-    with pytest.raises(NotSent, match="nothing was sent"):
-        BuilderClient(f"http://127.0.0.1:{closed_port()}", client).call(CLOSE, {})
-
-
-@pytest.mark.parametrize("host", ["x" * 64 + ".example", "airlock.invalid"])
-def test_a_name_that_leads_nowhere_means_that_nothing_was_sent(client: Http, host: str) -> None:
-    with pytest.raises(NotSent):
-        BuilderClient(f"https://{host}", client).call(CLOSE, {})
-
-
-# ---- waiting when told to ------------------------------------------------------------------------------------------
-
 LIMITED = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED", "message": "slow down"}}, "retry-after: 7")
 
 
-def test_a_read_waits_as_told_and_asks_again(client: Http, naps: Naps) -> None:
-    with Wire({"GET /v2/pairs": [LIMITED, LIMITED, reply(200, {"ok": True, "data": [1]})]}) as wire:
-        assert BuilderClient(wire.url, client).read("pairs") == [1]
-    assert naps.taken == [7, 7]
-
-
-def test_a_read_without_a_time_backs_off_and_gives_up(client: Http, naps: Naps) -> None:
+def test_a_read_without_a_time_backs_off_and_gives_up(client: Http, naps: list[float]) -> None:
     limited = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED"}}, "retry-after: Fri, 31 Dec 1999 23:59:59 GMT")
     with Wire({"GET /v2/pairs": [limited]}) as wire, pytest.raises(BuilderError) as caught:
         BuilderClient(wire.url, client).read("pairs")
-    assert (caught.value.code, naps.taken, len(wire.seen)) == ("RATE_LIMITED", [1, 2, 4], 4)
-
-
-def test_a_read_told_to_wait_for_long_says_so(client: Http, naps: Naps) -> None:
-    with (
-        Wire({"GET /v2/pairs": [reply(429, {}, "retry-after: 86400")]}) as wire,
-        pytest.raises(ServiceError, match="86400"),
-    ):
-        BuilderClient(wire.url, client).read("pairs")
-    assert naps.taken == []
+    assert (caught.value.code, naps, len(wire.seen)) == ("RATE_LIMITED", [1, 2, 4], 4)
 
 
 @pytest.mark.parametrize("answer", [LIMITED, reply(500, {}), reply(503, {})])
-def test_a_post_is_never_asked_twice(client: Http, naps: Naps, answer: Answer) -> None:
+def test_a_post_is_never_asked_twice(client: Http, naps: list[float], answer: Answer) -> None:
     with Wire({f"POST {CLOSE}": [answer]}) as wire, pytest.raises(ServiceError):
         BuilderClient(wire.url, client).call(CLOSE, {})
-    assert (len(wire.seen), naps.taken) == (1, [])
-
-
-# ---- addresses -----------------------------------------------------------------------------------------------------
+    assert (len(wire.seen), naps) == (1, [])
 
 
 @pytest.mark.parametrize(
     ("base", "path", "url"),
     [
-        ("https://h.example", "/v2/meta", "https://h.example/v2/meta"),
         ("https://h.example/", "/v2/meta", "https://h.example/v2/meta"),
+        ("HTTPS://h.example", "/v2/meta", "HTTPS://h.example/v2/meta"),
         ("https://h.example/api/x/", "/v2/meta", "https://h.example/api/x/v2/meta"),
-        ("http://127.0.0.1:8080/b", "/ready", "http://127.0.0.1:8080/b/ready"),
         ("http://[::1]:8080", "/ready", "http://[::1]:8080/ready"),
     ],
 )
@@ -279,11 +204,8 @@ def test_a_path_that_is_none_is_a_usage_error(path: str) -> None:
         join_address("https://h.example", path)
 
 
-@pytest.mark.parametrize(
-    ("text", "quoted"), [("a-1", "a-1"), ("a/b", "a%2Fb"), ("a?b#c", "a%3Fb%23c"), ("%2e", "%252e")]
-)
-def test_an_id_becomes_one_segment(text: str, quoted: str) -> None:
-    assert segment(text) == quoted
+def test_an_id_becomes_one_segment() -> None:
+    assert segment("a-1/b?c#d%2e") == "a-1%2Fb%3Fc%23d%252e"
 
 
 @pytest.mark.parametrize("text", ["", ".", "..", "a\nb", "x" * 201, "\ud800"])

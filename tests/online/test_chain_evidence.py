@@ -19,13 +19,7 @@ from online.fake_chain import FakeChain, Mined
 from online.loopback import Wire, frame, reply, stream
 from online.node import Failure
 
-POSTS = (
-    "POST /market/execute-batched",
-    "POST /price-triggers",
-    "POST /twaps/cancel",
-    "POST /intents",
-    "POST /v2/relay",
-)
+POSTS = [f"POST {path}" for path in "/market/execute-batched /price-triggers /twaps/cancel /intents /v2/relay".split()]
 INTENTS = ("batched-market", "relayer", "twap")
 OURS = order("relay", "https://venue.example")
 SENDER, NUMBER = OURS.signer.lower(), int(OURS.nonce)
@@ -51,9 +45,6 @@ def deadline_s(delivery: Delivery) -> int:
     return delivery.deadline_ms // 1000
 
 
-# ---- a deadline that is over ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("way", INTENTS)
 @pytest.mark.parametrize(
     ("after_s", "finalized", "state"),
@@ -64,7 +55,7 @@ def deadline_s(delivery: Delivery) -> int:
         ([-20, 1, 3], 1, OrderState.EXPIRED_UNUSED),
     ],
 )
-def test_a_deadline_is_over_by_the_time_of_a_confirmed_block(
+def test_a_deadline_is_over_by_a_confirmed_block(
     desk: DeliveringMachine, way: str, after_s: list[int], finalized: int, state: OrderState
 ) -> None:
     delivery = lost(desk, way)
@@ -89,29 +80,20 @@ def test_a_trigger_has_no_deadline_and_does_not_expire(desk: DeliveringMachine) 
     assert followed(desk, delivery, FakeChain(2**33, finalized=0)).state is OrderState.UNKNOWN
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_a_node_that_knows_no_final_block_is_asked_for_one_that_is_deep_enough(
-    desk: DeliveringMachine, depth: int
-) -> None:
+@pytest.mark.parametrize("depth", [1, 2, 3, 12])
+def test_a_node_that_knows_no_final_block_is_asked_for_a_deep_one(desk: DeliveringMachine, depth: int) -> None:
     delivery = lost(desk, "twap")
     late = deadline_s(delivery) + 1
     chain = FakeChain(late - 9, late, late + 9)  # the deadline is over from block 1 on
     state = followed(desk, delivery, chain, confirmations=depth).state
-    assert state is (OrderState.UNKNOWN if depth == 3 else OrderState.EXPIRED_UNUSED)
+    assert state is (OrderState.UNKNOWN if depth >= 3 else OrderState.EXPIRED_UNUSED)
 
 
 @pytest.mark.parametrize(
     ("code", "state"),
-    [
-        (-32601, OrderState.EXPIRED_UNUSED),
-        (-32602, OrderState.EXPIRED_UNUSED),
-        (-32005, OrderState.UNKNOWN),
-        (-32000, OrderState.UNKNOWN),
-    ],
+    [(-32601, OrderState.EXPIRED_UNUSED), (-32602, OrderState.EXPIRED_UNUSED), (-32005, OrderState.UNKNOWN)],
 )
-def test_only_a_node_that_does_not_know_the_word_is_asked_for_a_deep_block(
-    desk: DeliveringMachine, code: int, state: OrderState
-) -> None:
+def test_only_without_the_word_a_deep_block_counts(desk: DeliveringMachine, code: int, state: OrderState) -> None:
     delivery = lost(desk, "twap")
     chain = FakeChain(deadline_s(delivery) + 1, unfinal=Failure(code, "limit exceeded"))
     assert followed(desk, delivery, chain, confirmations=1).state is state
@@ -124,21 +106,12 @@ def test_the_operator_may_choose_the_depth_over_the_nodes_word(desk: DeliveringM
     assert followed(desk, delivery, chain, confirmations=1, confirmed_by="depth").state is OrderState.EXPIRED_UNUSED
 
 
-def test_without_a_block_that_deep_nothing_is_confirmed(desk: DeliveringMachine) -> None:
-    delivery = lost(desk, "twap")
-    assert followed(desk, delivery, FakeChain(deadline_s(delivery) + 9)).state is OrderState.UNKNOWN
-    assert any("12 deep" in notice for notice in desk.notices)
-
-
 @pytest.mark.parametrize("chain_id", [1, 0])
 def test_another_chains_node_is_not_believed(desk: DeliveringMachine, chain_id: int) -> None:
     delivery = lost(desk, "twap")
     chain = FakeChain(deadline_s(delivery) + 9, finalized=0, chain_id=chain_id)
     assert followed(desk, delivery, chain).state is OrderState.UNKNOWN
     assert any(f"serves chain {chain_id}" in notice for notice in desk.notices)
-
-
-# ---- a nonce that is used ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", [*INTENTS, "core-api-post"])
@@ -170,15 +143,21 @@ def test_a_contract_without_the_view_proves_nothing(desk: DeliveringMachine) -> 
     assert (outcome.state, "service's word" in outcome.reason) == (OrderState.UNKNOWN, True)
 
 
+def filled(desk: DeliveringMachine, delivery: Delivery, **changes: Any) -> Delivery:
+    """Send another signature like this one, which is filled."""
+    frames = frame("MarketOrderAccepted", {"trackingId": "t-2"}, 0), frame("MarketOrderExecuted", {}, 1)
+    with Wire({POSTS[0]: [stream(*frames)]}) as wire:
+        other = delivery._replace(digest="0x" + "ef" * 32, step="other", base_url=wire.url, **changes)
+        assert submit_delivery(other, desk.world).state is OrderState.FILLED
+    return other
+
+
 @pytest.mark.parametrize(("found", "state"), [(False, OrderState.VOIDED), (True, OrderState.UNKNOWN)])
 def test_another_s_spent_nonce_voids_what_was_not_executed(
     desk: DeliveringMachine, found: bool, state: OrderState
 ) -> None:
     delivery = lost(desk, "batched-market")
-    accepted, filled = frame("MarketOrderAccepted", {"trackingId": "t-2"}, 0), frame("MarketOrderExecuted", {}, 1)
-    with Wire({POSTS[0]: [stream(accepted, filled)]}) as wire:
-        other = delivery._replace(digest="0x" + "ef" * 32, step="other", base_url=wire.url)
-        assert submit_delivery(other, desk.world).state is OrderState.FILLED
+    other = filled(desk, delivery)
     by_word = follow_submission(delivery.digest, desk.reading(lambda *_: True))
     assert by_word.state is OrderState.UNKNOWN
     chain = FakeChain(2**33, finalized=0)
@@ -194,24 +173,16 @@ def test_another_s_spent_nonce_voids_what_was_not_executed(
 @pytest.mark.parametrize(
     "changes", [{"nonce": "9"}, {"signer": "0x" + "33" * 20}, {"contract": "0x" + "44" * 20}, {"chain_id": 5}]
 )
-def test_what_a_signature_with_another_nonce_did_voids_nothing(
-    desk: DeliveringMachine, changes: dict[str, Any]
-) -> None:
+def test_what_one_with_another_nonce_did_voids_nothing(desk: DeliveringMachine, changes: dict[str, Any]) -> None:
     delivery = lost(desk, "batched-market")
-    accepted, filled = frame("MarketOrderAccepted", {"trackingId": "t-2"}, 0), frame("MarketOrderExecuted", {}, 1)
-    with Wire({POSTS[0]: [stream(accepted, filled)]}) as wire:
-        other = delivery._replace(digest="0x" + "ef" * 32, step="other", base_url=wire.url, **changes)
-        assert submit_delivery(other, desk.world).state is OrderState.FILLED
+    filled(desk, delivery, **changes)
     chain = FakeChain(2**33, finalized=0)
     chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
     assert followed(desk, delivery, chain).state is OrderState.UNKNOWN
 
 
-# ---- transactions --------------------------------------------------------------------------------------------------
-
-
-def chain_of_five(finalized: int | None = 3) -> FakeChain:
-    chain = FakeChain(*range(1_780_000_000, 1_780_000_050, 10), finalized=finalized)
+def chain_of_five() -> FakeChain:
+    chain = FakeChain(*range(1_780_000_000, 1_780_000_050, 10), finalized=3)
     chain.mine(1, Mined("0x" + "01" * 32, SENDER, NUMBER - 1))
     return chain
 
@@ -225,21 +196,11 @@ def chain_of_five(finalized: int | None = 3) -> FakeChain:
         (4, False, OrderState.UNKNOWN),
     ],
 )
-def test_a_receipt_counts_from_a_confirmed_block_on(
-    desk: DeliveringMachine, block: int, ok: bool, state: OrderState
-) -> None:
+def test_a_receipt_counts_once_confirmed(desk: DeliveringMachine, block: int, ok: bool, state: OrderState) -> None:
     delivery, chain = lost(desk, "relay"), chain_of_five()
     tx_hash = desk.world.journal.get(delivery.digest).record.transaction_hash
     chain.mine(block, Mined(tx_hash, SENDER, NUMBER, ok=ok))
     assert followed(desk, delivery, chain).state is state
-
-
-def test_another_transaction_with_its_nonce_voids_it_and_is_named(desk: DeliveringMachine) -> None:
-    delivery, chain = lost(desk, "relay"), chain_of_five()
-    chain.mine(2, Mined("0x" + "77" * 32, "0x" + "77" * 20, NUMBER), Mined(THEIRS, SENDER, NUMBER))
-    outcome = followed(desk, delivery, chain)
-    assert (outcome.state, outcome.code) == (OrderState.VOIDED, "REPLACED")
-    assert f"{THEIRS} in block 2" in outcome.reason
 
 
 def test_a_transaction_that_a_lagging_node_does_not_tell_of_is_not_called_replaced(desk: DeliveringMachine) -> None:
@@ -250,13 +211,6 @@ def test_a_transaction_that_a_lagging_node_does_not_tell_of_is_not_called_replac
     assert followed(desk, delivery, chain).state is OrderState.UNKNOWN
     chain.lags = None
     assert followed(desk, delivery, chain).state is OrderState.CONFIRMED
-
-
-@pytest.mark.parametrize("block", [4, 5])
-def test_a_replacement_that_is_not_confirmed_voids_nothing(desk: DeliveringMachine, block: int) -> None:
-    delivery, chain = lost(desk, "relay"), chain_of_five()
-    chain.mine(block, Mined(THEIRS, SENDER, NUMBER))
-    assert followed(desk, delivery, chain).state is OrderState.UNKNOWN
 
 
 def test_without_the_past_nobody_says_who_took_the_nonce(desk: DeliveringMachine) -> None:
@@ -271,9 +225,10 @@ def test_without_the_past_nobody_says_who_took_the_nonce(desk: DeliveringMachine
 def test_whoever_took_the_nonce_is_found_in_any_block(desk: DeliveringMachine, block: int) -> None:
     delivery = lost(desk, "relay")
     chain = FakeChain(*range(5), finalized=4)
-    chain.mine(block, Mined(THEIRS, SENDER, NUMBER))
+    chain.mine(block, Mined("0x" + "77" * 32, "0x" + "77" * 20, NUMBER), Mined(THEIRS, SENDER, NUMBER))
     outcome = followed(desk, delivery, chain)
-    assert (outcome.state, f"in block {block}" in outcome.reason) == (OrderState.VOIDED, True)
+    assert (outcome.state, outcome.code) == (OrderState.VOIDED, "REPLACED")
+    assert f"{THEIRS} in block {block}" in outcome.reason
 
 
 @pytest.mark.parametrize("chain_id", [1, 10])

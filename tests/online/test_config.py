@@ -7,6 +7,8 @@ import re
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from email.utils import formatdate
 from pathlib import Path
 
@@ -37,8 +39,6 @@ from airlock_shared.host.files import FAULT, LOOK, OK, Observed, TranscriptFile
 from commands import contents
 from online.loopback import Answer, Wire, closed_port, http, reply
 
-# ---- the configuration: unknown names and wrong values are refused, and the environment stands in for the node alone
-
 
 @pytest.mark.parametrize(
     ("text", "told"),
@@ -47,22 +47,12 @@ from online.loopback import Answer, Wire, closed_port, http, reply
         ("[node]\nurl = 'x'", "unknown section"),
         ("rpc = 'http://node'", "not a table"),
         ("[rpc]\naddress = 'x'", "'address'"),
-        ("[rpc]\nurl = 8545", "'url'"),
-        ("[rpc]\nconfirmations = '3'", "'confirmations'"),
         ("[rpc]\nconfirmations = true", "'confirmations'"),
-        ("[rpc]\nconfirmations = 1.0", "'confirmations'"),
         ("[rpc]\nconfirmations = 0", "confirmations is 0"),
         ("[rpc]\nconfirmed_by = 'latest'", "confirmed_by is 'latest'"),
-        ("[rpc]\nconfirmed_by = ''", "confirmed_by is ''"),
-        ("[rpc]\nconfirmed_by = 12", "'confirmed_by'"),
-        ("[rpc]\nconfirmations = -1", "confirmations is -1"),
         ("[rpc]\nconfirmations = 1001", "confirmations is 1001"),
         ("[reads]\nnonce = '/v2/nonce'", r"unknown section \[reads\]"),
-        ("[speech]\nlimits = {}", r"unknown section \[speech\]"),
-        ("[paths]\nnonce = '/v2/nonce'", r"unknown section \[paths\]"),
         ("[http]\nplain_http = 1", "'plain_http'"),
-        ("[http]\nverify = false", "'verify'"),
-        ("[http]\nproxy = 'socks5://127.0.0.1:1080'", "proxy"),
         ("[http]\nproxy = 'http://user:word@proxy.example:3128'", "proxy"),
     ],
 )
@@ -83,14 +73,9 @@ def test_a_proxy_has_one_form(address: str) -> None:
     assert "u:p" not in str(caught.value)
 
 
-def test_without_a_file_there_are_defaults(tmp_path: Path) -> None:
+def test_a_section_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
     assert read_config(tmp_path / "config.toml") == OnlineConfig()
     assert (OnlineConfig().rpc.url, OnlineConfig().rpc.confirmations) == ("", 12)
-    paths = OnlineConfig().speech.paths
-    assert (paths["positions"], paths["relay"]) == ("/v2/positions", "/v2/relay")
-
-
-def test_a_section_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[rpc]\nurl = "http://node"\n[venue]\nservices = "s.toml"\n')
     config = read_config(tmp_path / "config.toml")
     assert config == OnlineConfig(
@@ -99,16 +84,13 @@ def test_a_section_changes_what_it_names_and_nothing_else(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("variable", "url"), [("", "http://file"), ("http://environment", "http://environment")])
-def test_the_environment_stands_in_for_the_node(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, url: str
-) -> None:
+def test_the_environment_names_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, url: str) -> None:
     monkeypatch.setenv(RPC_VARIABLE, variable)
     (tmp_path / "config.toml").write_text('[rpc]\nurl = "http://file"\nconfirmations = 3\n')
     assert OnlineHome(tmp_path).config().rpc == OnlineConfig().rpc._replace(url=url, confirmations=3)
 
 
-# ---- ``airlock-online doctor``: every fault is named with what to do and its exit code, and nothing is changed by
-# ---- looking
+# ---- ``airlock-online doctor``: every fault is named, and nothing is changed by looking ---------------------------
 
 
 ONLINE = Path(sys.executable).parent / "airlock-online"
@@ -124,25 +106,15 @@ def journal(tmp_path: Path) -> Path:
     return path
 
 
-# ---- the journal ------------------------------------------------------------------------------------------------------
-
-
 def test_a_journal_that_is_whole_opens_and_nothing_is_made_beside_it(journal: Path) -> None:
     before = contents(journal.parent)
     line = journal_line(str(journal))
     assert (line.verdict, line.found) == (OK, f"{journal} opens, schema {SCHEMA_VERSION}")
     assert journal_line(f"sqlite:///{journal}") == line
     assert contents(journal.parent) == before
-
-
-def test_a_journal_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    path = tmp_path / "home/journal.sqlite3"
-    assert (journal_line(str(path)).verdict, "not there yet" in journal_line(str(path)).found) == (OK, True)
-    assert not path.parent.exists()
-
-
-def _others_may_read(path: Path) -> None:
-    path.chmod(0o644)
+    absent = journal.parent.parent / "other/journal.sqlite3"
+    assert (journal_line(str(absent)).verdict, "not there yet" in journal_line(str(absent)).found) == (OK, True)
+    assert not absent.parent.exists()
 
 
 def _replaced_by_a_link(path: Path) -> None:
@@ -150,45 +122,22 @@ def _replaced_by_a_link(path: Path) -> None:
     path.symlink_to("other")
 
 
-def _replaced_by_a_folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def _not_a_database(path: Path) -> None:
-    path.write_bytes(b"journal" * 1000)
-
-
-def _cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-4096])
-
-
-def _damaged(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[4096 : 4096 + 200] = b"\xff" * 200
-    path.write_bytes(data)
-
-
 def _newer(path: Path) -> None:
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("UPDATE journal_schema SET version = 99")
-    database.close()
 
 
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
-        (_others_may_read, "may be read by others"),
+        (lambda path: path.chmod(0o644), "may be read by others"),
         (_replaced_by_a_link, "not a regular file"),
-        (_replaced_by_a_folder, "not a regular file"),
-        (_not_a_database, "is no journal of Airlock"),
-        (_cut, "cannot be read"),
-        (_damaged, "cannot be read"),
+        (lambda path: path.write_bytes(b"journal" * 1000), "is no journal of Airlock"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-4096]), "cannot be read"),
         (_newer, "has the schema 99"),
     ],
 )
-def test_a_journal_that_does_not_work_is_a_fault(journal: Path, harm: object, said: str) -> None:
-    assert callable(harm)
+def test_a_journal_that_does_not_work_is_a_fault(journal: Path, harm: Callable[[Path], object], said: str) -> None:
     harm(journal)
     line = journal_line(str(journal))
     assert (line.verdict, line.code, said in line.found) == (FAULT, ExitCode.USAGE, True), line
@@ -211,9 +160,6 @@ def test_a_journal_on_a_server_is_read_and_not_made(postgres_url: str) -> None:
     assert (line.verdict, line.found.endswith(f"opens, schema {SCHEMA_VERSION}")) == (OK, True)
 
 
-# ---- services ---------------------------------------------------------------------------------------------------------
-
-
 def deployment(**urls: str) -> Deployment:
     return parse_deployment(VENUE.read_bytes())._replace(base_urls=urls)
 
@@ -230,11 +176,10 @@ def dated(off_s: int = 0) -> str:
     return f"date: {formatdate(NOW_S + off_s, usegmt=True)}"
 
 
-@pytest.mark.parametrize("status", [200, 404, 500])
-def test_any_answer_is_an_answer(status: int) -> None:
-    lines = ask(reply(status, {}, dated()), reply(200, READY))
+def test_any_answer_is_an_answer() -> None:
+    lines = ask(reply(500, {}, dated()), reply(200, READY))
     assert {name: line.verdict for name, line in lines.items()} == {"builder": OK, "ready": OK, "clock": OK}
-    assert f"HTTP {status}" in lines["builder"].found
+    assert "HTTP 500" in lines["builder"].found
 
 
 @pytest.mark.parametrize(
@@ -244,7 +189,6 @@ def test_any_answer_is_an_answer(status: int) -> None:
         (reply(200, {"ok": True, "data": {"ready": "yes"}}), "not ready"),
         (reply(404, {}), "neither ready nor not ready"),
         (http(200, b"<html>", "text/html"), "instead of JSON"),
-        (Answer(b"", reset=True), "broke"),
     ],
 )
 def test_a_builder_that_is_not_ready_is_a_fault(ready: Answer, said: str) -> None:
@@ -256,15 +200,13 @@ def test_a_service_that_cannot_be_reached_is_a_fault_and_the_next_is_asked() -> 
     url = f"http://127.0.0.1:{closed_port()}"
     with Http() as client:
         lines = list(service_lines(deployment(builder=url, relayer=url, twap="http://[::"), client, NOW_S))
+    assert {line.verdict for line in lines} == {FAULT}
     codes = {"builder": ExitCode.SERVICE, "relayer": ExitCode.SERVICE, "twap": ExitCode.USAGE}
-    assert [(line.what, line.verdict, line.code) for line in lines] == [
-        (name, FAULT, code) for name, code in codes.items()
-    ]
+    assert {line.what: line.code for line in lines} == codes
 
 
 @pytest.mark.parametrize(
-    ("off_s", "verdict", "code"),
-    [(0, OK, 0), (5, OK, 0), (-5, OK, 0), (6, LOOK, 0), (-60, LOOK, 0), (61, FAULT, 7), (-86_400 * 365, FAULT, 7)],
+    ("off_s", "verdict", "code"), [(5, OK, 0), (-5, OK, 0), (6, LOOK, 0), (-60, LOOK, 0), (61, FAULT, 7)]
 )
 def test_a_clock_that_is_off_is_told_by_how_much(off_s: int, verdict: str, code: int) -> None:
     line = ask(reply(200, {}, dated(off_s)), reply(200, READY))["clock"]
@@ -272,28 +214,17 @@ def test_a_clock_that_is_off_is_told_by_how_much(off_s: int, verdict: str, code:
     assert verdict == OK or ("behind" if off_s > 0 else "ahead") in line.found
 
 
-def _node(chain_id: str) -> Answer:
-    return reply(200, {"jsonrpc": "2.0", "id": 1, "result": chain_id})
-
-
 @pytest.mark.parametrize(
-    ("answer", "verdict", "code"),
-    [
-        (_node(hex(parse_deployment(VENUE.read_bytes()).chain_id)), OK, 0),
-        (_node("0x1"), FAULT, 3),
-        (_node("one"), FAULT, 8),
-        (reply(500, {}), FAULT, 8),
-    ],
+    ("chain_id", "verdict", "code"),
+    [(hex(parse_deployment(VENUE.read_bytes()).chain_id), OK, 0), ("0x1", FAULT, 3), ("one", FAULT, 8)],
 )
-def test_a_node_of_another_chain_is_a_fault_and_its_key_is_not_shown(answer: Answer, verdict: str, code: int) -> None:
+def test_a_node_of_another_chain_is_a_fault_and_its_key_is_not_shown(chain_id: str, verdict: str, code: int) -> None:
+    answer = reply(200, {"jsonrpc": "2.0", "id": 1, "result": chain_id})
     with Wire({"POST /v3/sesame": [answer]}) as wire, Http() as client:
         line = node_line(f"{wire.url}/v3/sesame", [deployment()], client, "node")
         assert b"eth_chainId" in wire.seen[0].body
     assert (line.verdict, int(line.code)) == (verdict, code), line
     assert "sesame" not in repr(line)
-
-
-# ---- the command ------------------------------------------------------------------------------------------------------
 
 
 def doctor(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -331,14 +262,6 @@ def test_with_the_rehearsals_services_nothing_is_wrong_and_nothing_is_changed(jo
     assert (after.returncode, json.loads(after.stdout)["ok"]) == (8, False)
 
 
-def _open_home(home: Path) -> None:
-    home.chmod(0o755)
-
-
-def _wrong_config(home: Path) -> None:
-    (home / "config.toml").write_text("[rpc]\naddress = 1\n")
-
-
 def _broken_chain(home: Path) -> None:
     TranscriptFile(home / "transcript.jsonl").record("one", {}, 0)
     path = home / "transcript.jsonl"
@@ -353,18 +276,15 @@ def _damaged_deployment(home: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "what", "code"),
     [
-        (_open_home, "folder", 2),
-        (_wrong_config, "config.toml", 2),
+        (lambda home: home.chmod(0o755), "folder", 2),
+        (lambda home: (home / "config.toml").write_text("[rpc]\naddress = 1\n"), "config.toml", 2),
         (_broken_chain, "transcript", 4),
         (_damaged_deployment, "venue", 4),
     ],
 )
-def test_what_is_wrong_is_named_with_what_to_do_and_its_exit_code(
-    tmp_path: Path, harm: object, what: str, code: int
-) -> None:
+def test_what_is_wrong_is_named(tmp_path: Path, harm: Callable[[Path], object], what: str, code: int) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
-    assert callable(harm)
     harm(home)
     before = contents(home)
     ended = doctor(home, "--json")
@@ -402,46 +322,28 @@ def outcome(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, 
     return code, out, err
 
 
-# ---- the catalogue -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("where", "code", "source"), listed(), ids=lambda part: str(part))
-def test_every_code_of_the_specification_is_in_the_catalogue(where: str, code: str, source: str) -> None:
-    known = known_code(code)
-    assert known is not None
-    assert (known.where, known.source) == (where, source)
-
-
-def test_no_entry_claims_the_specification_for_a_code_that_is_not_in_it() -> None:
+def test_the_catalogue_has_every_code_of_the_specification_and_claims_no_other() -> None:
+    for where, code, source in listed():
+        known = known_code(code)
+        assert known is not None, code
+        assert (known.where, known.source) == (where, source), code
     named = {code for _, code, source in listed() if source == SPEC}
-    assert sorted(code for code, known in ERROR_CODES.items() if known.source == SPEC) == sorted(named)
+    assert {code for code, known in ERROR_CODES.items() if known.source == SPEC} == named
 
 
-def test_the_catalogue_and_the_life_of_an_order_agree_on_what_ends_it() -> None:
+def test_every_entry_says_what_it_means_what_to_do_and_what_it_ends() -> None:
     for code, known in ERROR_CODES.items():
-        if known.where in ("batched", "contract"):
-            assert is_end_of_view(OrderEvent(None, "Error", {"code": code})) is not known.terminal
-
-
-def test_what_ends_an_order_ends_the_command_with_execution_failed() -> None:
-    assert {known.exit_code for known in ERROR_CODES.values() if known.terminal} == {ExitCode.EXECUTION_FAILED}
-
-
-def test_nothing_known_ends_a_command_with_done() -> None:
-    assert ExitCode.DONE not in {known.exit_code for known in ERROR_CODES.values()}
-
-
-def test_every_entry_says_what_it_means_and_what_to_do() -> None:
-    for known in ERROR_CODES.values():
         assert known.where in CODE_PLACES
         assert known.meaning.endswith(".")
         assert known.do.endswith(".")
         assert "|" not in known.meaning + known.do  # they are cells of a table
-
-
-@pytest.mark.parametrize("code", ["", "no_price", " NO_PRICE", "NO_PRICE\n", "Nothing", "\x1b[31m"])
-def test_a_code_that_is_not_written_exactly_so_is_not_known(code: str) -> None:
-    assert known_code(code) is None
+        assert known.exit_code is not ExitCode.DONE, code
+        assert not known.terminal or known.exit_code is ExitCode.EXECUTION_FAILED, code
+        if known.terminal and known.where != "relay":
+            still = "The old one is valid until its deadline: wait for it if two fills would do harm."
+            assert known.do.endswith(still), code
+        if known.where in ("batched", "contract"):
+            assert is_end_of_view(OrderEvent(None, "Error", {"code": code})) is not known.terminal
 
 
 def test_every_code_that_the_rehearsal_services_answer_is_known() -> None:
@@ -454,9 +356,6 @@ def test_every_check_that_the_online_half_raises_is_explained() -> None:
     raised = {check for path in SOURCES.rglob("*.py") for check in RAISED.findall(path.read_text())}
     assert set(DELIVERY_CHECKS) <= raised
     assert sorted(raised - set(CHECKS_BY_ID) - set(DELIVERY_CHECKS)) == []
-
-
-# ---- explanations --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -473,44 +372,22 @@ def test_a_state_on_the_screen_is_explained_with_the_exit_code_that_a_command_en
     assert item.exit_code == (error.exit_code if error else ExitCode.DONE)
 
 
-# ---- the command ---------------------------------------------------------------------------------------------------
-
-
 def test_explain_tells_meaning_advice_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = outcome(capsys, "SPREAD_BLOCKED")
     assert (code, err) == (0, "")
     assert "SPREAD_BLOCKED: batched code" in out
     assert "exit code 11" in out
     assert "order     has ended" in out
-
-
-@pytest.mark.parametrize(
-    "words", [(), ("NO_PRICE",), ("3",), ("DOMAIN-CHAIN",), ("PLAN-FIELD",), ("429",), ("UNKNOWN",)]
-)
-def test_explain_keeps_to_80_columns(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
-    _, out, _ = outcome(capsys, *words)
-    assert max(map(len, out.splitlines())) <= 80
-
-
-def test_explain_as_json_has_one_document(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = outcome(capsys, "STREAM_TIMEOUT", "--json")
     [told] = json.loads(out)
     assert (code, told["exit_code"], told["ends_order"]) == (0, 9, False)
+    for words in ((), ("NO_PRICE",), ("DOMAIN-CHAIN",), ("PLAN-FIELD",), ("429",), ("UNKNOWN",)):
+        assert max(map(len, outcome(capsys, *words)[1].splitlines())) <= 80
 
 
 def test_an_unknown_code_ends_with_2_and_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = outcome(capsys, "SPREAD_BLOKED")
     assert (code, out) == (2, "")
     assert "the nearest names: SPREAD_BLOCKED" in " ".join(err.split())
-
-
-def test_an_unknown_code_is_shown_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = outcome(capsys, "\x1b[31mred")
-    assert code == 2
-    assert "\x1b" not in err
-
-
-def test_every_end_of_an_order_says_that_its_signature_stays_valid() -> None:
-    for each in ERROR_CODES.values():
-        if each.terminal and each.where != "relay":
-            assert each.do.endswith("The old one is valid until its deadline: wait for it if two fills would do harm.")
+    assert (code, "\x1b" in err) == (2, False)

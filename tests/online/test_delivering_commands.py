@@ -20,20 +20,15 @@ from airlock_online.cli import delivery_context
 from airlock_online.cli import resolve as resolve_command
 from airlock_online.clock import now_ms
 from airlock_online.wallets.other_wallets import WalletAnswers
-from airlock_rehearsal.chain.evm import EvmReceipt
-from airlock_rehearsal.chain.interface import STORAGE, USDC
+from airlock_rehearsal.chain.interface import STORAGE
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.runtime import DEFAULT_TRADER
-from airlock_rehearsal.services.venue.submission import SignedIntent
-from airlock_rehearsal.services.venue.venue_state import VenueState
 from airlock_shared.cli import kept_signatures
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.abi import decode_abi
-from airlock_shared.ethereum.signatures import checksum_address, keccak256
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.host.files import TranscriptFile
-from airlock_shared.text.words import grouped, spoken_rows
 from airlock_shared.wire.strict_json import parse_json
 from online.delivering_machine import TRADER_KEY
 from online.loopback import Wire, reply
@@ -63,42 +58,23 @@ def once(machine: OnlineCommand) -> bool:
 
 
 @pytest.mark.parametrize("by_rpc", [False, True])
-def test_every_route_is_delivered_followed_and_read_back_in_one_submission(
-    machine: OnlineCommand, by_rpc: bool
-) -> None:
-    ended = machine("submit", machine.signatures(**ALL), "--json", *(["--by-rpc"] if by_rpc else []))
+def test_every_route_is_delivered_followed_and_read_back_at_once(machine: OnlineCommand, by_rpc: bool) -> None:
+    signatures = machine.signatures(**ALL)
+    ended = machine("submit", signatures, "--json", *(["--by-rpc"] if by_rpc else []))
     assert ended.code == 0, ended.err
-    assert machine.states() == {"buy": "FILLED", "sell": "FILLED"} | dict.fromkeys(
-        ("code", "stop", "arm", "allow"), "CONFIRMED"
-    )
+    assert machine.states() == {step: "FILLED" if step in ("buy", "sell") else "CONFIRMED" for step in ALL}
     told = {line["step"]: line for line in ended.lines if "state" in line}
     assert set(told) == set(ALL)
     assert told["arm"]["entity_id"]
     assert all(promise["kept"] is not False for line in told.values() for promise in line["read_back"])
     events = [line for line in ended.lines if "event" in line]
     assert {event["step"] for event in events} == set(ALL)
-    assert once(machine)
-    sender = "rpc" if by_rpc else "relay"
-    assert sum(count for key, count in machine.services.posts[sender].items() if key) == 1
-
-
-def test_what_was_submitted_is_not_sent_again_and_tells_its_outcome(machine: OnlineCommand) -> None:
-    signatures = machine.signatures(**ALL)
-    assert machine("submit", signatures).code == 0
     again = machine("submit", signatures)
     assert (again.code, again.out.count("outcome: ")) == (0, len(ALL))
     assert "it is not sent again" in again.err.replace("\n  ", " ")
     assert once(machine)
-
-
-def test_the_words_to_compare_stand_before_anything_is_sent(machine: OnlineCommand) -> None:
-    signatures = machine.signatures(sell=CLOSE)
-    fingerprint = parse_signatures(Path(signatures).read_bytes())[2]
-    told = machine("submit", signatures).err
-    first, _, rest = told.partition("step sell")
-    assert grouped(fingerprint)[:39] in first
-    assert " ".join(" ".join(spoken_rows(fingerprint)).split()) in " ".join(first.split())
-    assert "signatures fingerprint" not in rest
+    sender = "rpc" if by_rpc else "relay"
+    assert sum(count for key, count in machine.services.posts[sender].items() if key) == 1
 
 
 def test_one_refused_order_does_not_keep_the_others(machine: OnlineCommand) -> None:
@@ -107,21 +83,6 @@ def test_one_refused_order_does_not_keep_the_others(machine: OnlineCommand) -> N
     machine.services.state.venue.act(STORAGE, "seedTwap", 41, gone)
     ended = machine("submit", signatures)
     assert (ended.code, machine.states()) == (8, {"stop": "REJECTED", "code": "CONFIRMED"})
-
-
-def _something_else(world: VenueState, signed: SignedIntent, *, failing: bool) -> EvmReceipt:
-    """Send a transaction that is confirmed and does nothing of what was signed."""
-    assert not failing
-    return world.venue.act(USDC, "mint", signed.trader, 0).receipt
-
-
-def test_a_promise_that_is_not_kept_ends_with_11(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airlock_online.cli.delivery_context.POLL_S", 0.01)
-    signatures = machine.signatures(code=CODE)
-    monkeypatch.setattr("airlock_rehearsal.services.delivery.relayer.sent", _something_else)
-    ended = machine("submit", signatures)
-    assert (ended.code, machine.states()) == (11, {"code": "CONFIRMED"})
-    assert "NO: this is not what was promised" in ended.out
 
 
 def test_an_altered_signature_stops_everything_before_anything_is_sent(machine: OnlineCommand) -> None:
@@ -134,12 +95,9 @@ def test_an_altered_signature_stops_everything_before_anything_is_sent(machine: 
     assert machine.states() == {}
 
 
-GIVEN_TO = keccak256(b"the contract of a smart account")[12:]
-
-
 def _presigned(folder: Path, key: str = TRADER_KEY.to_hex()) -> Path:
     """Return a file with an EIP-7702 transaction that eth-account signed."""
-    contract = checksum_address(GIVEN_TO)
+    contract = checksum_address(bytes.fromhex("5a" * 20))
     made = Account.sign_authorization({"chainId": 31337, "address": contract, "nonce": 0}, key)
     listed = {"chainId": "31337", "address": contract, "nonce": "0", "yParity": made.y_parity,
               "r": hex(made.r), "s": hex(made.s)}  # fmt: skip
@@ -148,56 +106,23 @@ def _presigned(folder: Path, key: str = TRADER_KEY.to_hex()) -> Path:
     return folder / "a.json"
 
 
-def test_an_eip7702_transaction_is_shown_and_asked_about_and_the_market_takes_it(
-    machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr("airlock_online.cli.presigned.ask_yes", lambda question, *, piped: asked.append(question))
-    ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={_presigned(tmp_path)}")
-    assert ended.code == 0, ended.err
-    assert asked == ["Do you want all of this?"]
-    told = " ".join((ended.out + ended.err).split())
-    assert f"{DEFAULT_TRADER} is given to the contract {checksum_address(GIVEN_TO)}" in told
-    assert "no pinned contract" in told
-
-
-def test_without_a_yes_the_account_is_not_given_away_and_nothing_is_sent(
-    machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_yes_nothing_is_sent(machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
     ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={_presigned(tmp_path)}")
     assert (ended.code, machine.states()) == (6, {}), ended.err
 
 
-def test_another_account_s_authorization_is_refused_before_anybody_is_asked(
-    machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_eip7702_is_refused(machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("airlock_online.cli.presigned.ask_yes", None)
-    file = _presigned(tmp_path, "0x" + "22" * 32)
-    ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={file}")
-    assert (ended.code, machine.states(), "ORDER-EIP7702" in ended.err) == (3, {}, True), ended.err
-
-
-@pytest.mark.parametrize(
-    ("argument", "content", "code"),
-    [
-        ("buy", "{}", 2),
-        ("buy={file}", "", 4),
-        ("buy={file}", "{}", 2),
-        ("code={file}", '{"chainId":"1","to":"0x1","data":"0x","gas":"1","authorizationList":[]}', 3),
-    ],
-)
-def test_a_wrong_eip7702_is_refused_and_nothing_is_sent(
-    machine: OnlineCommand, tmp_path: Path, argument: str, content: str, code: int
-) -> None:
-    file = tmp_path / "a.json"
-    file.write_text(content)
-    signatures = machine.signatures(buy=OPEN) if "code" not in argument else machine.signatures(code=CODE)
-    assert machine("submit", signatures, "--eip7702", argument.format(file=file)).code == code
+    signatures, file = machine.signatures(buy=OPEN, code=CODE), tmp_path / "a.json"
+    empty = '{"chainId":"1","to":"0x1","data":"0x","gas":"1","authorizationList":[]}'
+    wrong = [("{}", "buy", 2), ("", f"buy={file}", 4), ("{}", f"buy={file}", 2), (empty, f"code={file}", 3)]
+    for content, argument, code in wrong:
+        file.write_text(content)
+        assert machine("submit", signatures, "--eip7702", argument).code == code
+    ended = machine("submit", signatures, "--eip7702", f"buy={_presigned(tmp_path, '0x' + '22' * 32)}")
+    assert (ended.code, "ORDER-EIP7702" in ended.err) == (3, True), ended.err
     assert machine.states() == {}
-
-
-# ---- a disk that is full after the sending ---------------------------------------------------------------------------
 
 
 def filled_up(monkeypatch: pytest.MonkeyPatch, *events: str) -> None:
@@ -213,7 +138,7 @@ def filled_up(monkeypatch: pytest.MonkeyPatch, *events: str) -> None:
 
 
 @pytest.mark.parametrize(("fault", "state"), [("drop-before-accepted@batched", "UNKNOWN"), ("", "FILLED")])
-def test_what_was_sent_is_told_although_the_transcript_is_full(
+def test_what_was_sent_is_told_on_a_full_disk(
     machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch, fault: str, state: str
 ) -> None:
     signatures = machine.signatures(sell=CLOSE, code=CODE)
@@ -227,9 +152,7 @@ def test_what_was_sent_is_told_although_the_transcript_is_full(
     assert "outcome: CONFIRMED" in machine("follow", "--patience", 0).out
 
 
-def test_nothing_is_called_sent_for_a_full_transcript_when_nothing_was(
-    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_called_sent_on_a_full_disk(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     signatures = machine.signatures(sell=CLOSE)
     filled_up(monkeypatch, "sending", "outcome")
     ended = machine("submit", signatures)
@@ -246,9 +169,6 @@ def test_what_was_sent_is_followed_although_stdout_is_full(machine: OnlineComman
     assert machine("follow").out.count("outcome: FILLED") == 2
 
 
-# ---- following and resolving ---------------------------------------------------------------------------------------
-
-
 def test_several_lost_orders_are_followed_at_once_to_their_ends(machine: OnlineCommand) -> None:
     signatures = machine.signatures(sell=CLOSE, buy=OPEN, allow=APPROVAL)
     (machine.home / "config.toml").write_text("")  # a node would tell before the services do
@@ -263,9 +183,7 @@ def test_several_lost_orders_are_followed_at_once_to_their_ends(machine: OnlineC
     assert "nothing to follow" in machine("follow").err
 
 
-def test_two_closes_of_a_position_that_are_followed_after_both_were_filled_are_not_called_broken(
-    machine: OnlineCommand,
-) -> None:
+def test_two_closes_that_are_followed_after_both_were_filled_are_not_called_broken(machine: OnlineCommand) -> None:
     machine.services.faults = Faults.of("drop-after-accepted@batched")
     (machine.home / "config.toml").write_text("")
     machine("submit", machine.signatures(a=PART, b=PART), "--patience", 0)
@@ -292,21 +210,6 @@ def test_without_a_node_a_used_nonce_by_the_service_s_word_leaves_a_lost_close_o
     assert "a node of your own" in report["do"]
 
 
-@pytest.mark.parametrize("fault", ["cancel-fill", ""])
-def test_a_lost_order_that_the_market_declined_is_told_so(machine: OnlineCommand, fault: str) -> None:
-    signatures = machine.signatures(sell=PART)
-    machine.services.faults = Faults.of("drop-before-accepted@batched", *([fault] if fault else []))
-    machine("submit", signatures, "--patience", 0)
-    state = "MARKET_DECLINED" if fault else "FILLED"
-    for _ in range(200):
-        machine("resolve")
-        if machine.states() == {"sell": state}:
-            break
-    with machine.journal() as journal:
-        [known] = journal.submissions()
-    assert (known.state.value, machine("follow", known.record.digest).code) == (state, 10 if fault else 0)
-
-
 def test_resolve_says_what_is_known_asked_and_waited_for(machine: OnlineCommand) -> None:
     signatures = machine.signatures(buy=OPEN, code=CODE, arm=TRIGGER)
     machine.services.faults = Faults.of("http-500@batched", "http-429@relayer", "http-500@core")
@@ -324,13 +227,10 @@ def test_resolve_says_what_is_known_asked_and_waited_for(machine: OnlineCommand)
     assert machine.services.posts["batched"].total() == 1
 
 
-@pytest.mark.parametrize("command", ["resolve", "follow"])
-def test_a_digest_that_was_never_submitted_is_a_usage_error(machine: OnlineCommand, command: str) -> None:
-    assert machine(command, "0x" + "ab" * 32).code == 2
-
-
 def test_nothing_open_is_nothing_to_resolve(machine: OnlineCommand) -> None:
     assert machine("resolve").code == 0
+    for command in ("resolve", "follow"):
+        assert machine(command, "0x" + "ab" * 32).code == 2
     assert machine("submit", machine.signatures(code=CODE)).code == 0
     assert machine("resolve").out == ""
     assert "go on with" not in machine("status").out
@@ -339,9 +239,7 @@ def test_nothing_open_is_nothing_to_resolve(machine: OnlineCommand) -> None:
 
 
 @pytest.mark.parametrize(("patience", "state", "code"), [(0, "UNKNOWN", 9), (60, "FILLED", 0)])
-def test_a_journal_that_was_deleted_calls_nothing_unsent(
-    machine: OnlineCommand, patience: int, state: str, code: int
-) -> None:
+def test_a_deleted_journal_calls_nothing_unsent(machine: OnlineCommand, patience: int, state: str, code: int) -> None:
     signatures = machine.signatures(sell=CLOSE)
     machine.services.faults = Faults.of(*([] if patience else ["drop-before-accepted@batched"]))
     (machine.home / "config.toml").write_text("")
@@ -370,7 +268,7 @@ def test_a_journal_that_was_written_back_in_place_calls_nothing_unsent(machine: 
 
 
 @pytest.mark.parametrize("command", ["submit", "follow"])
-def test_talk_that_cannot_be_written_keeps_no_order_from_being_sent_or_followed(
+def test_talk_that_cannot_be_written_keeps_nothing_unsent(
     machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     words: list[object] = ["submit", machine.signatures(code=CODE, stop=TWAP)]
@@ -383,9 +281,7 @@ def test_talk_that_cannot_be_written_keeps_no_order_from_being_sent_or_followed(
     assert machine.states() == {"code": "CONFIRMED", "stop": "CONFIRMED"}
 
 
-def test_a_relayer_that_names_another_s_transaction_is_found_out_by_the_nonce(
-    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relayer_that_lies_is_found_out(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivery_context, "POLL_S", 0)
     machine("submit", machine.signatures(allow=APPROVAL))
     with machine.journal() as journal:
@@ -407,9 +303,7 @@ def test_a_damaged_transcript_is_told_and_what_the_journal_knows_is_still_read(m
     assert ("sell: FILLED" in ended.out, "DOC-CHAIN" in ended.err) == (True, True)
 
 
-def test_what_was_refused_is_not_waited_for_when_its_deadline_is_past(
-    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_its_deadline_a_refusal_is_over(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     signatures = machine.signatures(sell=CLOSE)
     machine.services.faults = Faults.of("http-429@batched")
     machine("submit", signatures, "--patience", 0)
@@ -417,9 +311,6 @@ def test_what_was_refused_is_not_waited_for_when_its_deadline_is_past(
     monkeypatch.setattr(resolve_command, "now_ms", lambda: now_ms() + 7_200_000)
     ended = machine("resolve")
     assert (ended.code, ended.out, machine.states()) == (0, "", {"sell": "REJECTED"})
-
-
-# ---- exporting -----------------------------------------------------------------------------------------------------
 
 
 def test_a_package_has_all_that_another_sender_needs(machine: OnlineCommand, tmp_path: Path) -> None:
@@ -443,9 +334,7 @@ def test_a_package_has_all_that_another_sender_needs(machine: OnlineCommand, tmp
     assert set(machine.states().values()) == {"EXPORTED"}
 
 
-def test_another_wallet_s_answer_is_a_copy_that_is_kept_until_it_can_execute_no_more(
-    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_wallet_s_answer_is_kept_while_alive(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_signatures, "ask_yes", lambda *_, **__: None)
     signatures = machine.signatures(close=CLOSE)
     _, [answer], _ = parse_signatures(signatures.read_bytes())
@@ -469,29 +358,9 @@ def test_what_was_exported_is_never_submitted_and_can_be_written_again(machine: 
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
 
 
-def test_what_was_sent_is_not_exported_and_no_file_is_written(machine: OnlineCommand, tmp_path: Path) -> None:
-    signatures = machine.signatures(code=CODE)
-    machine("submit", signatures)
-    ended = machine("export", signatures, "-o", tmp_path / "package.json")
-    assert (ended.code, "ROUTE-SENT" in ended.err, (tmp_path / "package.json").exists()) == (3, True, False)
-
-
 def test_a_file_that_is_there_is_not_overwritten_and_nothing_is_marked(machine: OnlineCommand, tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text("mine")
     signatures = machine.signatures(code=CODE)
     assert machine("export", signatures, "-o", tmp_path / "package.json").code == 2
     assert machine("export", signatures, "--step", "nothing", "-o", tmp_path / "other.json").code == 2
     assert ((tmp_path / "package.json").read_text(), machine.states()) == ("mine", {})
-
-
-def test_an_exported_transaction_is_followed_to_its_end(machine: OnlineCommand, tmp_path: Path) -> None:
-    assert machine("export", machine.signatures(allow=APPROVAL), "-o", tmp_path / "package.json").code == 0
-    raw = json.loads((tmp_path / "package.json").read_text())["items"][0]["rawTransaction"]
-    assert machine("follow", "--patience", 0).code == 9
-    from airlock_online.clients.http import Http
-    from airlock_online.clients.rpc import RpcClient
-
-    with Http() as http:
-        RpcClient(machine.services.rpc_url, http).send_raw_transaction(raw)
-    assert machine("follow").code == 0
-    assert machine.states() == {"allow": "CONFIRMED"}

@@ -16,16 +16,23 @@ from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.posting import MISSING_AT_MOST
-from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export_delivery, follow_submission, submit_delivery
+from airlock_online.delivery.submit import (
+    EXPIRY_MARGIN_MS,
+    _record,
+    export_delivery,
+    follow_submission,
+    submit_delivery,
+)
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
-from airlock_online.journal.schema import Record, Submission, let_go
-from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
+from airlock_online.journal.schema import Record, Submission
+from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError
 from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent
 from online.fake_chain import FakeChain
 from online.loopback import Answer, Seen, Wire, frame, http, reply, stream
 from online.node import CHAIN_ID
+from online.test_journal import steps_to
 
 SUBMIT = "POST /market/execute-batched"
 STATUS = "GET /tracking-id/t-1/status"
@@ -35,7 +42,9 @@ EXECUTED = frame("MarketOrderExecuted", {"orderId": 1}, 2)
 TIMED_OUT = frame("Error", {"status": "failed", "code": "STREAM_TIMEOUT", "message": "m", "trackingId": "t-1"})
 TX = "0x" + "ee" * 32
 EIP7702 = '{"chainId": "31337", "to": "0x1", "data": "0x", "gas": "1", "authorizationList": []}'
+REFERRAL = {"primary_type": "SetTraderReferralCodeByUserReq", "route": "relayer", "order_type": None}
 AFTER = unsent().deadline_ms or 0
+SECOND = "0x" + "cd" * 32
 
 
 def replayed(*entries: tuple[int, str, dict[str, object]]) -> Answer:
@@ -54,14 +63,6 @@ def deliver(
     return outcome, wire.seen
 
 
-def referral(base_url: str = "https://relayer.example", **changes: object) -> Delivery:
-    route = {"primary_type": "SetTraderReferralCodeByUserReq", "route": "relayer", "order_type": None}
-    return unsent(base_url, **(route | changes))
-
-
-# ---- the request, and what is written before it --------------------------------------------------------------------
-
-
 def test_the_body_is_as_the_specification_says_and_its_hash_is_in_the_journal(desk: DeliveringMachine) -> None:
     outcome, [seen, *_] = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]})
     erc712 = {"userIntent": unsent().encoded_intent, "userSignature": unsent().signature}
@@ -69,11 +70,10 @@ def test_the_body_is_as_the_specification_says_and_its_hash_is_in_the_journal(de
     assert seen.headers["accept"] == "text/event-stream"
     assert outcome.state is OrderState.FILLED
     assert desk.world.journal.get(unsent().digest).record.body_sha256 == hashlib.sha256(seen.body).hexdigest()
-
-
-def test_an_eip7702_transaction_is_relayed_as_it_is(desk: DeliveringMachine) -> None:
     text = EIP7702.replace("[]", '[ {"nonce": 1, "é": 1.50}\n]')
-    _, [seen, *_] = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, eip7702=text)
+    _, [seen, *_] = deliver(
+        desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, step="other", nonce="9", eip7702=text
+    )
     assert seen.body.endswith(b',"eip7702":' + text.encode() + b"}")
     assert list(json.loads(seen.body)) == ["orderType", "erc712", "eip7702"]
 
@@ -99,9 +99,7 @@ def test_the_claim_is_durable_before_the_post_and_the_tracking_id_before_anybody
     assert at_event == [(OrderState.ACCEPTED, "t-1"), (OrderState.FILLED, "t-1")]
 
 
-def test_only_what_is_told_again_by_the_tracking_id_does_not_wait_for_the_disk(
-    desk: DeliveringMachine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_told_again_waits_for_no_disk(desk: DeliveringMachine, monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[tuple[str, bool]] = []
     record = Journal.record
 
@@ -114,29 +112,21 @@ def test_only_what_is_told_again_by_the_tracking_id_does_not_wait_for_the_disk(
     assert waited == [("MarketOrderAccepted", True), ("MarketOrderExecuted", False)]
 
 
-# ---- refused before anything is sent -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("changes", "check"),
     [
         ({"route": "relayer", "order_type": None}, "ROUTE-STRUCT"),
-        ({"primary_type": "TpSlReq"}, "ROUTE-STRUCT"),
-        ({"primary_type": ""}, "ROUTE-STRUCT"),
         ({"order_type": None}, "ORDER-TYPE"),
-        ({"order_type": 1}, "ORDER-TYPE"),
         ({"order_type": False}, "ORDER-TYPE"),
-        ({"order_type": -1, "primary_type": "IncreasePositionSizeReq"}, "ORDER-TYPE"),
+        (REFERRAL | {"order_type": 0}, "ORDER-TYPE"),
+        (REFERRAL | {"eip7702": EIP7702}, "ORDER-EIP7702"),
         ({"order_type": 14, "primary_type": "IncreasePositionSizeReq"}, "ORDER-TYPE"),
-        ({"eip7702": "{}"}, "ORDER-EIP7702"),
         ({"eip7702": EIP7702.replace('"31337"', "31337")}, "ORDER-EIP7702"),
-        ({"eip7702": EIP7702.replace("[]", "{}")}, "ORDER-EIP7702"),
         ({"eip7702": EIP7702 + '},"orderType":{}'}, "ORDER-EIP7702"),
         ({"eip7702": "\ud800"}, "ORDER-EIP7702"),
         ({"replaces": "e-1"}, "ROUTE-FORM"),
         ({"raw_transaction": "0x02"}, "ROUTE-FORM"),
         ({"route": "relay", "order_type": None}, "ROUTE-STRUCT"),
-        ({"signature": "0x" + "5a" * 64}, "SIG-FORM"),
         ({"signature": "0x" + "5a" * 64 + "00"}, "SIG-FORM"),
         ({"signature": "0x" + "5A" * 64 + "1b"}, "SIG-FORM"),
         ({"digest": "0x" + "AB" * 32}, "ROUTE-FORM"),
@@ -156,21 +146,7 @@ def test_what_may_not_go_there_is_refused_and_nothing_is_sent(
     assert unsent().signature not in str(caught.value)
 
 
-def test_a_referral_is_refused_with_what_belongs_to_the_market(desk: DeliveringMachine) -> None:
-    with pytest.raises(Refusal, match="ORDER-TYPE"):
-        submit_delivery(referral(order_type=0), desk.world)
-    with pytest.raises(Refusal, match="ORDER-EIP7702"):
-        submit_delivery(referral(eip7702=EIP7702), desk.world)
-
-
-@pytest.mark.parametrize("url", ["", "market.example", "https://u:p@market.example"])
-def test_an_address_that_is_none_is_a_usage_error_before_anything_is_written(desk: DeliveringMachine, url: str) -> None:
-    with pytest.raises(UsageError):
-        submit_delivery(unsent(url), desk.world)
-    assert desk.world.journal.submissions() == []
-
-
-@pytest.mark.parametrize("late_ms", [0, 1, 10**9])
+@pytest.mark.parametrize("late_ms", [0, 10**9])
 def test_what_is_expired_is_not_sent(desk: DeliveringMachine, late_ms: int) -> None:
     with Wire({}) as wire, pytest.raises(Expired, match="UTC"):
         submit_delivery(unsent(wire.url, deadline_ms=NOW - late_ms), desk.world)
@@ -180,9 +156,7 @@ def test_what_is_expired_is_not_sent(desk: DeliveringMachine, late_ms: int) -> N
 @pytest.mark.parametrize(
     "changes", [{"nonce": "6"}, {"signer": "0x" + "12" * 20}, {"deadline_ms": NOW + 1}, {"contract": "0x" + "9" * 40}]
 )
-def test_a_digest_that_the_journal_knows_with_another_content_is_refused(
-    desk: DeliveringMachine, changes: dict[str, object]
-) -> None:
+def test_a_known_digest_with_another_content_is_refused(desk: DeliveringMachine, changes: dict[str, object]) -> None:
     deliver(desk, {SUBMIT: [reply(400, {})]})
     with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-JOURNAL"):
         submit_delivery(unsent(wire.url, **changes), desk.world)
@@ -222,9 +196,7 @@ def test_a_4xx_of_the_market_is_a_rejection_unless_its_nonce_is_used_or_it_may_b
         assert wire.seen == []
 
 
-def test_a_nonce_that_the_chain_has_as_used_leaves_a_refusal_open_whatever_the_service_says(
-    desk: DeliveringMachine,
-) -> None:
+def test_a_nonce_that_the_chain_has_as_used_leaves_a_refusal_open(desk: DeliveringMachine) -> None:
     chain = FakeChain(0, finalized=0)
     chain.spent[(unsent().signer, 12345)] = 0
     with chain.node() as node:
@@ -234,25 +206,12 @@ def test_a_nonce_that_the_chain_has_as_used_leaves_a_refusal_open_whatever_the_s
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        http(400, b"\xff\xfe", "application/json"),
-        http(400, b"x" * 100_000, "text/html"),
-        Answer(b"HTTP/1.1 400 X\r\ncontent-length: 50\r\n\r\nhalf"),
-        Answer(b"HTTP/1.1 400 X\r\ncontent-type: text/event-stream\r\n\r\n" + ACCEPTED),
-    ],
+    "answer", [http(400, b"\xff\xfe", "application/json"), Answer(b"HTTP/1.1 400 X\r\ncontent-length: 50\r\n\r\nhalf")]
 )
 def test_a_400_is_a_rejection_whatever_its_body_is(desk: DeliveringMachine, answer: Answer) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [answer]})
-    assert (outcome.state, outcome.tracking_id, len(seen)) == (OrderState.REJECTED, "", 1)
+    assert (outcome.state, len(seen), outcome.reason.isprintable()) == (OrderState.REJECTED, 1, True)
     assert outcome.reason.startswith("HTTP 400: ")
-    assert outcome.reason.isprintable()
-
-
-def test_the_reason_of_a_rejection_is_kept_as_it_came(desk: DeliveringMachine) -> None:
-    body = json.dumps({"statusCode": 400, "message": ["nonce\nconsumed", "é"], "error": "Bad Request"})
-    deliver(desk, {SUBMIT: [http(400, body.encode())]})
-    assert desk.world.journal.get(unsent().digest).note == f"HTTP 400: {body}"
 
 
 # ---- outcome unknown: never sent again -----------------------------------------------------------------------------
@@ -260,20 +219,15 @@ def test_the_reason_of_a_rejection_is_kept_as_it_came(desk: DeliveringMachine) -
 SILENCE = [
     Answer(b""),
     Answer(b"", reset=True),
-    Answer(b"garbage\r\n\r\n"),
     reply(500, {"message": "no"}),
     reply(503, {}, "retry-after: 1"),
     reply(307, {}, "location: /market/execute-batched"),
     reply(200, {"ok": True}),
-    http(204, b"", "text/event-stream"),
     stream(ACCEPTED, EXECUTED, content_type="text/plain"),
     Answer(stream(ACCEPTED, EXECUTED).data.replace(b" 200 ", b" 500 ", 1)),
-    Answer(stream(ACCEPTED, EXECUTED).data.replace(b" 200 ", b" 202 ", 1)),
     stream(),
-    stream(b"event: MarketOrderAccepted\nid: 0\ndata: {"),
     stream(ACCEPTED[:-1]),
     stream(TIMED_OUT),
-    stream(b"event: MarketOrderAccepted\nid: x\ndata: {}\n\n"),
     stream(b"data: " + b"x" * (300 << 10) + b"\n\n"),
     Answer(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip\r\n\r\n" + ACCEPTED),
 ]
@@ -291,17 +245,6 @@ def test_without_an_event_and_without_a_4xx_nobody_knows_and_it_is_never_sent_ag
     assert (len(wire.seen), desk.events, bool(first.reason), first.reason.isprintable()) == (1, [], True, True)
 
 
-def test_a_market_that_stays_mute_is_unknown(path: Path) -> None:
-    with delivering_machine(path, silence_s=0.05) as desk:
-        outcome, seen = deliver(desk, {SUBMIT: [Answer(b"", hold=True)]})
-    assert (outcome.state, len(seen)) == (OrderState.UNKNOWN, 1)
-
-
-def test_events_without_a_tracking_id_are_kept_and_leave_it_open(desk: DeliveringMachine) -> None:
-    outcome, seen = deliver(desk, {SUBMIT: [stream(frame("Hello", {}, 0))]})
-    assert (outcome.state, outcome.anomalies, len(seen)) == (OrderState.ACCEPTED, ("accepted-missing",), 1)
-
-
 # ---- the stream breaks: polling goes on ----------------------------------------------------------------------------
 
 
@@ -310,11 +253,9 @@ def test_events_without_a_tracking_id_are_kept_and_leave_it_open(desk: Deliverin
     [
         stream(ACCEPTED),
         stream(ACCEPTED, TIMED_OUT),
-        stream(b": open\n\n", b"retry: 1\n\n", ACCEPTED, b": ping\n\n"),
         stream(ACCEPTED, EXECUTED[:-1]),
         stream(ACCEPTED, b"event: MarketOrderExecuted\nid: 2\ndata: {not json}\n\n"),
         stream(ACCEPTED, b"data: " + b"x" * (300 << 10)),
-        stream(ACCEPTED.replace(b"\n", b"\r\n")),
         Answer(stream(ACCEPTED).data, reset=True),
     ],
 )
@@ -322,11 +263,8 @@ def test_an_accepted_order_is_polled_to_its_end_and_posted_once(desk: Delivering
     outcome, seen = deliver(desk, {SUBMIT: [answer], STATUS: [replayed(), FILLED]})
     assert (outcome.state, outcome.tracking_id, outcome.anomalies) == (OrderState.FILLED, "t-1", ())
     assert desk.types == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
-    assert [(s.method, s.target.partition("?")[2]) for s in seen] == [
-        ("POST", ""),
-        ("GET", "afterSeq=0"),
-        ("GET", "afterSeq=0"),
-    ]
+    assert [s.target.partition("?")[2] for s in seen] == ["", "afterSeq=0", "afterSeq=0"]
+    assert [s.method for s in seen] == ["POST", "GET", "GET"]
     assert set(desk.naps) <= {1.5}
 
 
@@ -381,9 +319,7 @@ def test_no_more_than_so_many_ask_other_services_at_once(desk: DeliveringMachine
     "broken",
     [
         reply(404, {}),
-        reply(429, {}, "retry-after: 1"),
         reply(200, {"events": {}}),
-        reply(200, {"events": [{"seq": "1"}]}),
         http(200, b'{"events":[', "application/json"),
         Answer(b"", reset=True),
     ],
@@ -404,6 +340,7 @@ def test_patience_ends_and_following_goes_on_later_without_loss_or_repetition(de
         outcome = submit_delivery(unsent(wire.url), desk.world)
         assert outcome.state is OrderState.ACCEPTED
         assert sum(desk.naps) == 60
+        desk.now_ms = AFTER + 1
         wire._server.script[STATUS] = [FILLED]
         assert follow_submission(unsent().digest, desk.world).state is OrderState.FILLED
         assert submit_delivery(unsent(wire.url), desk.world).state is OrderState.FILLED
@@ -417,81 +354,20 @@ def test_a_hostile_tracking_id_stays_one_segment_of_the_path(desk: DeliveringMac
     assert {s.target.partition("?")[0] for s in seen[1:]} == {"/tracking-id/..%2F..%2Fadmin%3Fx%3D%23/status"}
 
 
-@pytest.mark.parametrize("tracking_id", [".", "..", "x\n", "x" * 201, ""])
-def test_a_tracking_id_that_cannot_be_asked_for_is_never_asked_for(desk: DeliveringMachine, tracking_id: str) -> None:
-    outcome, seen = deliver(desk, {SUBMIT: [stream(frame("MarketOrderAccepted", {"trackingId": tracking_id}, 0))]})
-    assert (outcome.state, len(seen)) == (OrderState.ACCEPTED, 1)
-
-
-# ---- outcomes and anomalies ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("frames", "state", "code"),
     [
         ([ACCEPTED, frame("MarketOrderCanceled", {"orderId": 1}, 2)], OrderState.MARKET_DECLINED, ""),
         ([ACCEPTED, frame("Error", {"code": "WrongSl", "message": "m"}, 1)], OrderState.FAILED, "WrongSl"),
-        ([ACCEPTED, frame("Error", {"code": "ENQUEUE_FAILED", "message": "m"})], OrderState.FAILED, "ENQUEUE_FAILED"),
         ([frame("Error", {"code": "ENQUEUE_FAILED", "trackingId": "t-1"})], OrderState.FAILED, "ENQUEUE_FAILED"),
         ([ACCEPTED, frame("Error", {"message": "STREAM_TIMEOUT"}, 1)], OrderState.FAILED, ""),
         ([ACCEPTED, frame("Error", {"code": "\x1b[2J\ud800"}, 1)], OrderState.FAILED, "\x1b[2J\\ud800"),
     ],
 )
-def test_how_an_order_ends_is_in_the_outcome(
-    desk: DeliveringMachine, frames: list[bytes], state: OrderState, code: str
-) -> None:
+def test_the_outcome_tells_the_end(desk: DeliveringMachine, frames: list[bytes], state: OrderState, code: str) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(*frames)]})
     assert (outcome.state, outcome.code, sum(s.method == "POST" for s in seen)) == (state, code, 1)
     assert submit_delivery(unsent("http://127.0.0.1:1"), desk.world) == outcome
-
-
-def test_an_event_of_another_order_does_not_end_this_one(desk: DeliveringMachine) -> None:
-    other = frame("MarketOrderExecuted", {"trackingId": "t-2"}, 1)
-    outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, other)], STATUS: [replayed()]})
-    assert (outcome.state, outcome.anomalies) == (OrderState.ACCEPTED, ("other-tracking-id",))
-    assert desk.types == ["MarketOrderAccepted"]
-    assert [event.type for event in desk.world.journal.events(unsent().digest)] == ["MarketOrderAccepted"]
-
-
-# ---- crashes -------------------------------------------------------------------------------------------------------
-
-
-def test_a_program_that_died_while_sending_is_found_unknown_and_nothing_is_sent(desk: DeliveringMachine) -> None:
-    with Wire({}) as wire:
-        delivery = unsent(wire.url)
-        deliver(desk, {SUBMIT: [reply(400, {})]})
-        let_go(desk.world.journal.claim(delivery.digest))
-        outcome = submit_delivery(delivery, desk.world)
-    assert (outcome.state, wire.seen) == (OrderState.PRESUMED_UNKNOWN, [])
-    assert "stopped while it was sending" in outcome.reason
-
-
-class Crash(BaseException):
-    pass
-
-
-@pytest.mark.parametrize("crash_at", [0, 1, 2])
-def test_a_crash_while_showing_an_event_loses_none_and_repeats_none(path: Path, crash_at: int) -> None:
-    shown: list[str] = []
-
-    def show(event: OrderEvent) -> None:
-        if len(shown) == crash_at and not crashed:
-            crashed.append(event)
-            raise Crash
-        shown.append(event.type)
-
-    crashed: list[OrderEvent] = []
-    initiated = frame("MarketOrderInitiated", {"orderId": 1}, 1)
-    with Wire({SUBMIT: [stream(ACCEPTED, initiated, EXECUTED)], STATUS: [FILLED]}) as wire:
-        with delivering_machine(path) as desk, pytest.raises(Crash):
-            submit_delivery(unsent(wire.url), desk.world._replace(on_event=show))
-        with delivering_machine(path) as desk:
-            outcome = submit_delivery(unsent(wire.url), desk.world._replace(on_event=show))
-            written = [event.type for event in desk.world.journal.events(unsent().digest)]
-    assert outcome.state is OrderState.FILLED
-    assert written == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
-    assert shown == [kind for kind in written if kind != crashed[0].type]
-    assert wire.count("POST", "/market/execute-batched") == 1
 
 
 class BrokenJournal(Journal):
@@ -508,17 +384,6 @@ def test_a_journal_that_fails_after_the_post_still_tells_the_tracking_id(desk: D
     assert submit_delivery(unsent("http://127.0.0.1:1"), desk.world).state is OrderState.PRESUMED_UNKNOWN
 
 
-def test_what_was_sent_is_followed_even_after_its_deadline(desk: DeliveringMachine) -> None:
-    with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
-        submit_delivery(unsent(wire.url), desk.world)
-        desk.now_ms = AFTER + 1
-        wire._server.script[STATUS] = [FILLED]
-        assert submit_delivery(unsent(wire.url), desk.world).state is OrderState.FILLED
-
-
-# ---- resolving by the nonce and the deadline -----------------------------------------------------------------------
-
-
 def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: DeliveringMachine) -> None:
     asked = []
 
@@ -532,14 +397,10 @@ def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: DeliveringMachi
     assert follow_submission(unsent().digest, desk.reading(read)).state is OrderState.UNKNOWN
     assert asked == [(unsent().contract, account, "12345") for account in (unsent().signer, "0x" + "77" * 20)]
 
-
-def test_a_nonce_that_cannot_be_read_settles_nothing(desk: DeliveringMachine) -> None:
-    def read(*_: object) -> bool:
+    def fail(*_: object) -> bool:
         raise ServiceError("no node")
 
-    deliver(desk, {SUBMIT: [reply(500, {})]})
-    desk.now_ms = AFTER + EXPIRY_MARGIN_MS + 1
-    assert follow_submission(unsent().digest, desk.reading(read)).state is OrderState.UNKNOWN
+    assert follow_submission(unsent().digest, desk.reading(fail)).state is OrderState.UNKNOWN
     assert any("no node" in notice for notice in desk.notices)
 
 
@@ -561,11 +422,9 @@ def relayed(status: object, **more: object) -> Answer:
 TAKEN = reply(202, {"ok": True, "data": {"id": "r-1", "status": "pending"}})
 
 
-def relay(
-    desk: DeliveringMachine, script: Mapping[str, Sequence[Answer]], **changes: object
-) -> tuple[OrderOutcome, list[Seen]]:
+def relay(desk: DeliveringMachine, script: Mapping[str, Sequence[Answer]]) -> tuple[OrderOutcome, list[Seen]]:
     with Wire(script) as wire:
-        outcome = submit_delivery(referral(wire.url, **changes), desk.world)
+        outcome = submit_delivery(unsent(wire.url, **REFERRAL), desk.world)
     return outcome, wire.seen
 
 
@@ -583,16 +442,6 @@ def test_a_relayed_intent_is_posted_once_and_polled_to_its_end(desk: DeliveringM
     assert (outcome.state, outcome.tracking_id) == (OrderState.CONFIRMED, "r-1")
     assert desk.types == ["RelayAccepted", "RelayConfirmed"]
     assert [s.method for s in seen] == ["POST", "GET", "GET", "GET"]
-
-
-def test_a_reverted_relay_is_a_failure(desk: DeliveringMachine) -> None:
-    outcome, _ = relay(desk, {RELAY: [TAKEN], RELAYED: [relayed("reverted", transactionHash=TX)]})
-    assert (outcome.state, outcome.code, desk.types) == (
-        OrderState.FAILED,
-        "REVERTED",
-        ["RelayAccepted", "RelayReverted"],
-    )
-    assert TX in outcome.reason
 
 
 @pytest.mark.parametrize("word", ["confirmed", "reverted"])
@@ -613,7 +462,6 @@ def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: DeliveringMac
         relayed("reverted", transactionHash="0x1"),
         reply(200, {"ok": True, "data": {"id": "r-2", "status": "confirmed", "transactionHash": TX}}),
         reply(200, {"ok": True, "data": {"status": "confirmed", "transactionHash": TX}}),
-        reply(200, {"ok": False, "error": {"code": "X"}}),
     ],
 )
 def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: DeliveringMachine, broken: Answer) -> None:
@@ -622,31 +470,15 @@ def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: Delivering
     assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 4)
 
 
-def test_a_relay_without_an_end_is_open_and_goes_on_later(desk: DeliveringMachine) -> None:
-    with Wire({RELAY: [TAKEN], RELAYED: [relayed("pending")]}) as wire:
-        outcome = submit_delivery(referral(wire.url), desk.world)
-        assert outcome.state is OrderState.ACCEPTED
-        wire._server.script[RELAYED] = [relayed("confirmed", transactionHash=TX)]
-        assert follow_submission(outcome.digest, desk.world).state is OrderState.CONFIRMED
-    assert desk.types == ["RelayAccepted", "RelayConfirmed"]
-
-
 # ---- a second digest of one step -----------------------------------------------------------------------------------
-
-SECOND = "0x" + "cd" * 32
 
 
 def _first(desk: DeliveringMachine, state: OrderState) -> Delivery:
     """Write the first digest of a step down in a state."""
     first = unsent()
-    record = Record(**{n: getattr(first, n) for n in Record._fields if n in Delivery._fields}
-                    | {"trader": first.signer, "url": "", "body_sha256": ""})  # fmt: skip
-    desk.world.journal.prepare(record)
-    ways = {OrderState.PREPARED: [], OrderState.EXPORTED: [OrderState.EXPORTED]}
-    way = [OrderState.SENDING] if state is OrderState.SENDING else [OrderState.SENDING, OrderState.UNKNOWN, state]
-    for step in ways.get(state, way):
-        desk.world.journal.move(first.digest, step)
-    assert desk.world.journal.get(first.digest).state is state
+    desk.world.journal.prepare(_record(first, "POST", ""))
+    for step in steps_to(state):
+        assert desk.world.journal.move(first.digest, step)
     return first
 
 
@@ -654,9 +486,8 @@ def _first(desk: DeliveringMachine, state: OrderState) -> Delivery:
 @pytest.mark.parametrize(
     "changes",
     [{"nonce": "9"}, {"signer": "0x" + "33" * 20}, {"contract": "0x" + "44" * 20}, {"trader": "0x" + "55" * 20}],
-    ids=["nonce", "signer", "contract", "trader"],
 )
-def test_a_second_digest_of_a_step_is_not_sent_while_the_first_may_execute(
+def test_a_second_digest_is_not_sent_beside_the_first(
     desk: DeliveringMachine, state: OrderState, changes: dict[str, object]
 ) -> None:
     _first(desk, state)
@@ -687,27 +518,25 @@ def test_a_second_digest_that_another_process_sends_meanwhile_is_refused_by_the_
 
 
 @pytest.mark.parametrize(
-    "state", [OrderState.PREPARED, OrderState.FILLED, OrderState.FAILED, OrderState.EXPIRED_UNUSED]
+    ("state", "change"),
+    [
+        (OrderState.PREPARED, {}),
+        (OrderState.FILLED, {}),
+        (OrderState.EXPIRED_UNUSED, {}),
+        (OrderState.UNKNOWN, {"step": "other"}),
+        (OrderState.UNKNOWN, {"ceremony": "other"}),
+    ],
 )
-def test_a_second_digest_is_sent_once_the_first_is_final_or_was_never_sent(
-    desk: DeliveringMachine, state: OrderState
+def test_a_second_digest_is_sent_where_it_may_be(
+    desk: DeliveringMachine, state: OrderState, change: dict[str, object]
 ) -> None:
     _first(desk, state)
-    outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, nonce="9")
+    outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, nonce="9", **change)
     assert (outcome.state, sum(s.method == "POST" for s in seen)) == (OrderState.FILLED, 1)
 
 
-@pytest.mark.parametrize("change", [{"step": "other"}, {"ceremony": "other"}])
-def test_another_step_is_no_second_digest(desk: DeliveringMachine, change: dict[str, object]) -> None:
-    _first(desk, OrderState.UNKNOWN)
-    outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, nonce="9", **change)
-    assert outcome.state is OrderState.FILLED
-
-
 @pytest.mark.parametrize("change", [{}, {"step": "other"}, {"signer": "0x" + "11" * 20}])
-def test_one_with_the_firsts_nonce_is_a_replacement_and_that_is_said(
-    desk: DeliveringMachine, change: dict[str, object]
-) -> None:
+def test_one_with_the_firsts_nonce_is_told_as_a_replacement(desk: DeliveringMachine, change: dict[str, object]) -> None:
     first = _first(desk, OrderState.UNKNOWN)
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, **change)
     assert outcome.state is OrderState.FILLED
@@ -728,9 +557,3 @@ def test_one_with_the_firsts_nonce_is_a_replacement_and_that_is_said(
 def test_transactions_share_a_nonce_by_their_sender(changes: dict[str, str | int], shared: bool) -> None:
     one = Record("0x1", "step", "ceremony", "approve", "relay", "", "0xAb", "0xaB", "0x2", "1", None, "", 84532)
     assert shares_nonce(one, one._replace(**({"route": "rpc", "signer": "0xab"} | changes))) is shared  # type: ignore[arg-type]
-
-
-def test_a_nonce_of_another_chain_is_another_nonce() -> None:
-    one = Record("0x1", "step", "ceremony", "approve", "relay", "", "0xAb", "0xaB", "0x2", "1", None, "", 8453)
-    assert shares_nonce(one, one._replace(digest="0x2"))
-    assert not shares_nonce(one, one._replace(digest="0x2", chain_id=84532))

@@ -20,14 +20,17 @@ from airlock_online.cli.delivery_context import Desk, open_desk
 from airlock_online.cli.main import program
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.outcome import OrderOutcome
+from airlock_online.delivery.outcome import FINAL_EVIDENCE, FinalEvidence, OrderOutcome
+from airlock_online.delivery.routes.registry import ROUTE_MODULES
 from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
-from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.journal.order_states import FINAL, OrderEvent, OrderState
 from airlock_online.readback.expectations import Expectation
+from airlock_online.route_table import OF_TRANSACTIONS
 from airlock_shared.cli.program import run
 from airlock_shared.errors import ExitCode
+from airlock_shared.venue.structs import CATALOGUE
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
 from online.fake_chain import FakeChain, Mined
@@ -35,12 +38,9 @@ from online.loopback import Answer, Wire, frame, reply, stream
 from online.test_journal import DIGEST, NOW, put
 from online.test_unsent import SENDINGS
 
-# ---- ids that cannot be used ---------------------------------------------------------------------------------------
-
 GIVEN = [
     ("core-api-post", reply(201, {"entityId": -12}), "entityId: -12"),
     ("core-api-post", reply(201, {"entityId": "x" * 201}), 'entityId: "' + "x" * 201),
-    ("core-api-put", reply(200, {"newEntityId": -7}), "newEntityId: -7"),
     ("core-api-put", reply(200, {"newEntityId": "e-9", "oldEntityId": "e-2"}), 'newEntityId: "e-9"'),
     ("relayer", reply(200, {"ok": True, "data": {"id": 4711.5}}), "id: 4711.5"),
     ("relay", reply(200, {"ok": True, "data": {"hash": 9}}), "hash: 9"),
@@ -51,13 +51,8 @@ GIVEN = [
 
 
 @pytest.mark.parametrize(("way", "answer", "given"), GIVEN)
-def test_an_id_that_cannot_be_used_is_kept_and_shown(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    way: str,
-    answer: Answer,
-    given: str,
+def test_an_unusable_id_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], way: str, answer: Answer, given: str
 ) -> None:
     with Wire({SENDINGS[way]: [answer]}) as wire, delivering_machine(tmp_path / "journal.sqlite3") as desk:
         delivery = order(way, wire.url)
@@ -66,51 +61,33 @@ def test_an_id_that_cannot_be_used_is_kept_and_shown(
         (kept,) = desk.world.journal.get(delivery.digest).unusable_ids
         assert given in kept
         assert kept.isprintable()
-    for words in (["status"], ["resolve"]):
-        monkeypatch.setattr("sys.argv", ["airlock-online", "--home", str(tmp_path), *words])
-        run(program)
+    for command in ("status", "resolve"):
+        run(program, ["--home", str(tmp_path), command])
         assert given[:40] in " ".join(capsys.readouterr().out.split())
 
 
-# ---- what nobody was told ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("state", "code"),
-    [
-        (OrderState.FILLED, 0),
-        (OrderState.CONFIRMED, 0),
-        (OrderState.MARKET_DECLINED, 10),
-        (OrderState.FAILED, 11),
-        (OrderState.EXPIRED_UNUSED, 7),
-    ],
-)
-def test_an_outcome_that_was_committed_and_not_printed_is_told_by_the_next_follow(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, state: OrderState, code: int
+@pytest.mark.parametrize(("state", "code"), [(OrderState.FILLED, 0), (OrderState.FAILED, 11)])
+def test_the_next_follow_tells_what_was_not_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], state: OrderState, code: int
 ) -> None:
-    home = OnlineHome(tmp_path)
-    with open_journal(home.journal_url(), lambda: NOW) as journal:
+    with open_journal(OnlineHome(tmp_path).journal_url(), lambda: NOW) as journal:
         put(journal, state)
-    monkeypatch.setattr("sys.argv", ["airlock-online", "--home", str(tmp_path), "follow"])
-    assert run(program) == code
+    follow = ["--home", str(tmp_path), "follow"]
+    assert run(program, follow) == code
     assert f"outcome: {state.value}" in capsys.readouterr().out
-    assert run(program) == 0
+    assert run(program, follow) == 0
     assert "nothing to follow" in capsys.readouterr().err
-    monkeypatch.setattr("sys.argv", ["airlock-online", "--home", str(tmp_path), "follow", DIGEST, "--json"])
-    assert run(program) == code
+    assert run(program, [*follow, DIGEST, "--json"]) == code
     told = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert told["state"] == state.value
     assert told.get("error", {"exit_code": 0})["exit_code"] == code
 
 
-# ---- an interrupt --------------------------------------------------------------------------------------------------
-
 INTERRUPTED = """
-import sys, threading, signal
+import sys
 from pathlib import Path
 from airlock_online.cli.delivery_context import open_desk
-from airlock_online.delivery.submit import run_parallel
-from airlock_online.delivery.submit import submit_delivery
+from airlock_online.delivery.submit import run_parallel, submit_delivery
 from airlock_online.home import OnlineHome
 from online.crash.orders import order
 home, way, url, now_ms = OnlineHome(Path(sys.argv[1])), sys.argv[2], sys.argv[3], int(sys.argv[4])
@@ -128,9 +105,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize(("scheme", "state"), [("https", OrderState.PREPARED), ("http", OrderState.UNKNOWN)])
 @pytest.mark.parametrize("way", ["batched-market", "twap", "relay"])
-def test_ctrl_c_between_claim_and_answer_is_a_recorded_state(
-    tmp_path: Path, way: str, scheme: str, state: OrderState
-) -> None:
+def test_ctrl_c_between_claim_and_answer_is_recorded(tmp_path: Path, way: str, scheme: str, state: OrderState) -> None:
     """The peer takes the connection and says nothing: with https no request was written yet, with http all of it was."""
     with socket.create_server(("127.0.0.1", 0)) as peer:
         url = f"{scheme}://127.0.0.1:{peer.getsockname()[1]}"
@@ -248,3 +223,29 @@ def test_nothing_is_begun_to_be_written_by_a_command_that_is_ending(tmp_path: Pa
         http.close()
         assert submit_delivery(order("twap", wire.url), desk.world).state is OrderState.PREPARED
         assert wire.seen == []
+
+
+# ---- who says that an order has ended, who could lie, and what then happens ----------------------------------------
+
+
+def test_every_final_state_has_a_row_and_no_other_state_has_one() -> None:
+    assert {row.state for row in FINAL_EVIDENCE} == FINAL
+
+
+@pytest.mark.parametrize("route", ROUTE_MODULES)
+def test_every_route_can_succeed_and_end_by_some_row(route: str) -> None:
+    ends = {row.state.value for row in FINAL_EVIDENCE if route in row.routes}
+    assert ends & {"FILLED", "CONFIRMED"}
+    assert "VOIDED" in ends
+    assert ("FILLED" in ends) == ("MARKET_DECLINED" in ends) == (route == "batched-market")
+    has_deadline = any(intent.deadline for intent in CATALOGUE.values() if intent.route == route)
+    assert ("EXPIRED_UNUSED" in ends) == (has_deadline and route not in OF_TRANSACTIONS)
+
+
+@pytest.mark.parametrize("row", FINAL_EVIDENCE, ids=lambda row: f"{row.state}-{'-'.join(row.routes)}")
+def test_a_row_says_who_could_lie_and_what_then_happens(row: FinalEvidence) -> None:
+    assert set(row.routes) <= set(ROUTE_MODULES)
+    assert min(map(len, (row.proof, row.liar, row.then))) > 5
+    assert row.proof.endswith(".")
+    assert row.then.endswith(".")
+    assert "|" not in row.proof + row.then

@@ -10,15 +10,15 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
 from airlock_online.clients import kept_pool as kept
 from airlock_online.clients.api_key import ApiKey, read_api_key
-from airlock_online.clients.builder import BuilderClient, BuilderError
-from airlock_online.clients.connection import code_of, is_loopback, reason_text
+from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.connection import code_of, reason_text
 from airlock_online.clients.http import FOREVER_S, Http, HttpCall, NotSent, Timeouts
 from airlock_online.clients.reply_values import shown_address
 from airlock_online.clients.rpc import RpcClient
@@ -31,22 +31,21 @@ from e2e.conftest import OFFLINE, ONLINE
 from online.loopback import Answer, Wire, closed_port, http, reply
 from shared.world import VECTORS
 
-# ---- connections: nothing of the environment, one's own authorities and proxy, and an end to every wait and size ----
-
-
 TLS = VECTORS / "tls"
 CA = str(TLS / "ca.pem")
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
 SOON = Timeouts(connect=2, head=1, silence=0.5, total=2, stream_silence=0.5, stream_total=2)
 
-Talk = Callable[[socket.socket], None]
+Talk = Callable[[socket.socket], object]
 
 
 def read_request(connection: socket.socket) -> bytes:
-    """Read a request to its end: what is left unread would reset the connection."""
+    """Read a request to its end, empty at the connection's: what is left unread would reset the connection."""
     came = b""
     while b"\r\n\r\n" not in came and (more := connection.recv(4096)):
         came += more
+    if not came:
+        return b""
     head, _, body = came.partition(b"\r\n\r\n")
     length = re.search(rb"(?i)content-length: (\d+)", head)
     while length and len(body) < int(length[1]) and (more := connection.recv(4096)):
@@ -91,12 +90,7 @@ def answer(connection: socket.socket) -> None:
     connection.sendall(OK)
 
 
-# ---- the environment -----------------------------------------------------------------------------------------------
-
-
-def test_the_environment_names_no_certificates_no_proxy_and_no_key_log(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_environment_names_no_authority_proxy_or_key_log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     keys = tmp_path / "keys"
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "somebody-elses.pem"))  # would be read, and is not there
     monkeypatch.setenv("SSLKEYLOGFILE", str(keys))  # would get the keys of every connection
@@ -107,28 +101,17 @@ def test_the_environment_names_no_certificates_no_proxy_and_no_key_log(
     assert not keys.exists()
 
 
-def test_the_environment_adds_no_authority(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_configured_authority_alone_is_trusted_and_for_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", CA)
     monkeypatch.setenv("SSL_CERT_DIR", str(TLS))
-    with server(answer, tls=True) as port, Http() as client, pytest.raises(NotSent, match="CERTIFICATE_VERIFY_FAILED"):
-        client.exchange(HttpCall("GET", f"https://127.0.0.1:{port}/"))
-
-
-# ---- authorities ---------------------------------------------------------------------------------------------------
-
-
-def test_an_authority_of_the_venue_s_own_is_trusted_when_it_is_configured_and_else_not() -> None:
     with server(answer, tls=True) as port:
         call = HttpCall("POST", f"https://localhost:{port}/", body=b"{}")
         with Http(ca_file=CA) as client:
             assert client.exchange(call).status == 200
+            with pytest.raises(NotSent):
+                client.exchange(HttpCall("GET", f"https://127.0.0.2:{port}/"))
         with Http() as client, pytest.raises(NotSent, match="CERTIFICATE_VERIFY_FAILED"):
             client.exchange(call)
-
-
-def test_the_certificate_has_to_be_of_the_name_that_was_asked_for() -> None:
-    with server(answer, tls=True) as port, Http(ca_file=CA) as client, pytest.raises(NotSent):
-        client.exchange(HttpCall("GET", f"https://127.0.0.2:{port}/"))
 
 
 @pytest.mark.parametrize(
@@ -145,10 +128,11 @@ def test_a_file_that_holds_no_authority_is_a_usage_error_and_nothing_is_sent(tmp
 # ---- a proxy -------------------------------------------------------------------------------------------------------
 
 
+CONNECTED = b"HTTP/1.1 200 Connection established\r\n\r\n"
+
+
 @contextmanager
-def proxy(
-    to: int, *, says: bytes = b"HTTP/1.1 200 Connection established\r\n\r\n"
-) -> Iterator[tuple[int, list[bytes]]]:
+def proxy(to: int, *, says: bytes = CONNECTED) -> Iterator[tuple[int, list[bytes]]]:
     """Yield the port of a proxy that connects everybody to one port, or says something else, and what it was asked."""
     asked: list[bytes] = []
 
@@ -178,12 +162,12 @@ def pump(one: socket.socket, other: socket.socket) -> None:
 
 
 def test_what_goes_through_a_proxy_is_for_the_venue_alone_to_read() -> None:
-    with (
-        server(answer, tls=True) as port,
-        proxy(port) as (between, asked),
-        Http(ca_file=CA, proxy=f"http://127.0.0.1:{between}") as client,
-    ):
-        assert client.exchange(HttpCall("POST", "https://venue.test/x", body=b'{"secret":1}')).body == b"{}"
+    call = HttpCall("POST", "https://venue.test/x", body=b'{"secret":1}')
+    with server(answer, tls=True) as port, proxy(port) as (between, asked):
+        with Http(ca_file=CA, proxy=f"http://127.0.0.1:{between}") as client:
+            assert client.exchange(call).body == b"{}"
+        with Http(proxy=f"http://127.0.0.1:{between}") as client, pytest.raises(NotSent):
+            client.exchange(call)  # the venue's authority is not known
     assert asked[0].startswith(b"CONNECT venue.test:443 HTTP/1.1\r\n")
     assert b"secret" not in asked[0]
 
@@ -205,66 +189,40 @@ def test_a_proxy_that_refuses_to_connect_was_sent_nothing_of_the_request(says: b
         client.exchange(HttpCall("POST", "https://venue.test/x", body=b"{}"))
 
 
-def test_a_handshake_that_fails_behind_a_proxy_sent_nothing() -> None:
+@pytest.mark.parametrize(("scheme", "says"), [("https", CONNECTED), ("http", b"")])
+def test_an_answer_that_is_lost_behind_a_proxy_may_have_been_sent(scheme: str, says: bytes) -> None:
+    """As soon as a byte of the request was written; through a tunnel that is one to the venue."""
     with (
-        server(answer, tls=True) as port,
-        proxy(port) as (between, _),
-        Http(proxy=f"http://127.0.0.1:{between}") as client,
-        pytest.raises(NotSent),
-    ):  # the venue's authority is not known
-        client.exchange(HttpCall("POST", "https://venue.test/x", body=b"{}"))
-
-
-def test_an_answer_that_is_lost_behind_a_proxy_may_have_been_sent() -> None:
-    def swallow(connection: socket.socket) -> None:
-        read_request(connection)
-
-    with (
-        server(swallow, tls=True) as port,
-        proxy(port) as (between, _),
-        Http(ca_file=CA, proxy=f"http://127.0.0.1:{between}") as client,
+        server(read_request, tls=True) as port,
+        proxy(port, says=says) as (between, asked),
+        Http(ca_file=CA, proxy=f"http://127.0.0.1:{between}", plain_http=True) as client,
         pytest.raises(ServiceError) as caught,
     ):
-        client.exchange(HttpCall("POST", "https://venue.test/x", body=b"{}"))
+        client.exchange(HttpCall("POST", f"{scheme}://venue.test/x", body=b"{}"))
     assert not isinstance(caught.value, NotSent)
-
-
-def test_plain_http_through_a_proxy_may_have_been_sent_as_soon_as_a_byte_was_written() -> None:
-    with (
-        proxy(0, says=b"") as (between, asked),
-        Http(proxy=f"http://127.0.0.1:{between}", plain_http=True) as client,
-        pytest.raises(ServiceError) as caught,
-    ):
-        client.exchange(HttpCall("POST", "http://venue.test/x", body=b"{}"))
-    assert not isinstance(caught.value, NotSent)
-    assert asked[0].startswith(b"POST http://venue.test/x ")
-
-
-# ---- plain http ----------------------------------------------------------------------------------------------------
+    assert asked[0].startswith(b"CONNECT " if scheme == "https" else b"POST http://venue.test/x ")
 
 
 @pytest.mark.parametrize(
-    "host", ["venue.test", "192.0.2.1", "10.0.0.1", "[2001:db8::1]", "localhost.venue.test", "127.0.0.1.nip.io"]
+    "host", ["venue.test", "10.0.0.1", "[2001:db8::1]", "localhost.venue.test", "127.0.0.1.nip.io"]
 )
 def test_plain_http_beyond_this_machine_is_refused(host: str) -> None:
     with Http() as client, pytest.raises(UsageError, match="plain_http"):
         client.exchange(HttpCall("GET", f"http://{host}/key?and=more"))
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.9.9.9", "::1"])
-def test_this_machine_is_this_machine(host: str) -> None:
-    assert is_loopback(host)
-
-
 # ---- an end to everything ------------------------------------------------------------------------------------------
 
 
-def drip(data: bytes, pause_s: float = 0.1) -> Talk:
+def drip(data: bytes, first: bytes = b"") -> Talk:
+    """Say the first bytes at once, and the others one by one."""
+
     def talk(connection: socket.socket) -> None:
         read_request(connection)
+        connection.sendall(first)
         for number in range(len(data)):
             connection.sendall(data[number : number + 1])
-            time.sleep(pause_s)
+            time.sleep(0.1)
 
     return talk
 
@@ -305,15 +263,7 @@ def test_a_handshake_that_drips_has_an_end() -> None:
 def test_a_body_that_drips_has_an_end() -> None:
     began = time.monotonic()
     head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n"
-
-    def talk(connection: socket.socket) -> None:
-        read_request(connection)
-        connection.sendall(head)
-        for _ in range(100):
-            connection.sendall(b"x")
-            time.sleep(0.1)
-
-    with server(talk) as port, Http(SOON) as client, pytest.raises(ServiceError, match="in time"):
+    with server(drip(b"x" * 100, head)) as port, Http(SOON) as client, pytest.raises(ServiceError, match="in time"):
         client.exchange(HttpCall("GET", f"http://127.0.0.1:{port}/"))
     assert time.monotonic() - began < 15
 
@@ -339,37 +289,21 @@ def test_a_head_is_not_read_past_its_cap(head: bytes) -> None:
     assert sent < 16 << 20
 
 
-def test_a_command_that_ends_sends_nothing_more() -> None:
-    client = Http()
-    client.close()
-    with pytest.raises(NotSent, match="ending"):
-        client.exchange(HttpCall("GET", f"http://127.0.0.1:{closed_port()}/"))
-
-
-# ---- forms of HTTP that everybody uses: when to come again, where a redirect leads, why a service said no -----------
-
-
 NOW_S = 784_111_777.0  # 1994-11-06 08:49:37, the moment of RFC 9110's examples
 DATE = "date: Sun, 06 Nov 1994 08:49:37 GMT"
 GOOD = reply(200, {"ok": True, "data": [1]})
 
 
-class Naps(list[float]):
+@pytest.fixture
+def naps() -> list[float]:
     """How long was slept."""
+    return []
 
 
 @pytest.fixture
-def naps() -> Naps:
-    return Naps()
-
-
-@pytest.fixture
-def client(naps: Naps) -> Iterator[Http]:
+def client(naps: list[float]) -> Iterator[Http]:
     with Http(sleep=naps.append, now_s=lambda: NOW_S) as client:
         yield client
-
-
-# ---- Retry-After -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -377,13 +311,10 @@ def client(naps: Naps) -> Iterator[Http]:
     [
         ("7", 7),
         ("Sun, 06 Nov 1994 08:49:57 GMT", 20),
-        ("Sunday, 06-Nov-94 08:49:57 GMT", 20),
         ("Sun Nov  6 08:49:57 1994", 20),
         ("Sun, 06 Nov 1994 08:48:37 GMT", 0),
-        ("9" * 12, FOREVER_S),
         ("Fri, 31 Dec 9999 23:59:59 GMT", FOREVER_S),
         ("1.5", None),
-        ("Sun, 32 Nov 1994 08:49:37 GMT", None),
         ("\xb2", None),
     ],
 )
@@ -393,65 +324,44 @@ def test_every_form_of_retry_after_is_read(client: Http, header: str, seconds: i
         assert client.poll(wire.url + "/x", {}).retry_after_s == seconds
 
 
-def test_a_date_to_come_again_is_of_the_service_s_own_clock(naps: Naps) -> None:
+def test_a_date_to_come_again_is_of_the_service_s_own_clock(naps: list[float]) -> None:
     waits = reply(503, {}, "retry-after: Sun, 06 Nov 1994 08:49:57 GMT", DATE)
     with Wire({"GET /x": [waits]}) as wire, Http(now_s=lambda: NOW_S + 3600) as client:
         assert client.exchange(HttpCall("GET", wire.url + "/x")).retry_after_s == 20
 
 
-@pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_a_read_that_is_told_when_to_come_again_comes_again_then(client: Http, naps: Naps, status: int) -> None:
+@pytest.mark.parametrize("status", [429, 502, 503, 504, 301, 400, 500])
+def test_a_read_comes_again_when_it_is_told_to_wait_and_only_then(client: Http, naps: list[float], status: int) -> None:
+    waits = status in (429, 502, 503, 504)
     away = reply(status, {}, "retry-after: Sun, 06 Nov 1994 08:49:57 GMT")
-    with Wire({"GET /v2/pairs": [away, GOOD]}) as wire:
+    with Wire({"GET /v2/pairs": [away, GOOD]}) as wire, nullcontext() if waits else pytest.raises(ServiceError):
         assert BuilderClient(wire.url, client).read("pairs") == [1]
-    assert naps == [20]
-
-
-@pytest.mark.parametrize("status", [301, 400, 500])
-def test_what_is_no_wait_is_not_waited_for(client: Http, naps: Naps, status: int) -> None:
-    with Wire({"GET /v2/pairs": [reply(status, {}, "retry-after: 7"), GOOD]}) as wire, pytest.raises(ServiceError):
-        BuilderClient(wire.url, client).read("pairs")
-    assert naps == []
+    assert naps == ([20] if waits else [])
 
 
 @pytest.mark.parametrize(
     "page", [reply(503, {}, "retry-after: 31"), http(503, b"<p>Away", "text/html", "retry-after: 31")]
 )
-def test_a_long_wait_is_told_with_the_error(client: Http, naps: Naps, page: Answer) -> None:
+def test_a_long_wait_is_told_with_the_error(client: Http, naps: list[float], page: Answer) -> None:
     with Wire({"GET /v2/pairs": [page]}) as wire, pytest.raises(ServiceError, match="asking to wait 31 s") as caught:
         BuilderClient(wire.url, client).read("pairs")
     assert (naps, caught.value.retry_after_s) == ([], 31)
     assert caught.value.do == "wait 31 s, then run it again"
 
 
-def test_a_service_that_is_not_ready_is_asked_once(client: Http, naps: Naps) -> None:
-    answer = reply(503, {"ok": False, "data": {"components": {"rpc": "down"}}}, "retry-after: 7")
-    with Wire({"GET /ready": [answer]}) as wire:
-        assert BuilderClient(wire.url, client).ready().components == {"rpc": "down"}
-    assert naps == []
-
-
-# ---- redirects -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("status", [300, 308])
 @pytest.mark.parametrize(
     ("location", "told"),
     [
         ("https://new.example/v2/pairs", "https://new.example/v2/pairs"),
         ("https://name:secret@new.example/a?key=secret#secret", "https://new.example/a"),
-        ("HTTPS://new.example:8443/", "https://new.example:8443/"),
         ("//new.example/a", "http://new.example/a"),
         ("/v3/pairs", "/v3/pairs"),
         ("https://new.example/\x1b[2J", "u{1b}"),
-        ("x:y", "what is no address"),
         ("https://[", "what is no address"),
     ],
 )
-def test_a_redirect_is_told_with_its_place_and_not_followed(
-    client: Http, status: int, location: str, told: str
-) -> None:
-    answer = http(status, b"<p>Moved to <a href='https://secret'>here</a>", "text/html", f"location: {location}")
+def test_a_redirect_is_told_with_its_place_and_not_followed(client: Http, location: str, told: str) -> None:
+    answer = http(308, b"<p>Moved to <a href='https://secret'>here</a>", "text/html", f"location: {location}")
     with Wire({"GET /v2/pairs": [answer]}) as wire, pytest.raises(ServiceError) as caught:
         BuilderClient(wire.url, client).read("pairs")
     if "\x1b" in location:  # no header has one
@@ -460,20 +370,6 @@ def test_a_redirect_is_told_with_its_place_and_not_followed(
     assert told in caught.value.what
     assert "secret" not in caught.value.what
     assert (len(wire.seen), caught.value.do) == (1, "if the service has moved there, give it that address")
-
-
-def test_a_redirect_in_json_is_told_too(client: Http) -> None:
-    answer = reply(308, {"ok": True, "data": []}, "location: https://new.example/v2/pairs")
-    with (
-        Wire({"GET /v2/pairs": [answer]}) as wire,
-        pytest.raises(ServiceError, match=r"a redirect to https://new\.example/v2/pairs, which"),
-    ):
-        BuilderClient(wire.url, client).read("pairs")
-
-
-def test_a_place_in_another_reply_is_no_redirect(client: Http) -> None:
-    with Wire({"GET /x": [reply(201, {}, "location: https://new.example/")]}) as wire:
-        assert client.exchange(HttpCall("GET", wire.url + "/x")).location == ""
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/json"])
@@ -485,32 +381,10 @@ def test_of_a_node_s_redirect_the_origin_alone_is_told(client: Http, kind: str) 
     assert "0123456789abcdef" not in caught.value.what
 
 
-# ---- reasons ---------------------------------------------------------------------------------------------------------
-
-WHY = "pair 3 is closed"
 PAGE = (
     b"<!DOCTYPE html><html><head><title>502 Bad&nbsp;Gateway</title><style>p {color: red}</style></head>"
     b"<body><script>alert('x')</script><!-- <b> --><h1>502</h1>\n<hr>nginx &lt;1&gt;</body></html>"
 )
-BODIES = [
-    {"message": WHY},
-    {"message": [WHY], "error": "Bad Request", "statusCode": 400},
-    {"error": {"message": WHY}},
-    {"error": {"errors": [{"reason": WHY}]}},
-    {"detail": [{"loc": ["body", "pairIndex"], "msg": WHY, "type": "value_error"}]},
-    {"errors": {"pairIndex": [WHY]}},
-    {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": WHY},
-    {"trace": "x" * 5000, "message": WHY},
-    {"error_description": WHY, "error": "invalid_request"},
-    [WHY],
-    WHY,
-]
-
-
-@pytest.mark.parametrize("body", BODIES, ids=lambda body: json.dumps(body)[:40])
-def test_why_the_builder_said_no_is_told_wherever_it_stands(client: Http, body: object) -> None:
-    with Wire({"POST /v2/intents/close": [reply(400, body)]}) as wire, pytest.raises(ServiceError, match=WHY):
-        BuilderClient(wire.url, client).call("/v2/intents/close", {})
 
 
 @pytest.mark.parametrize(
@@ -519,6 +393,9 @@ def test_why_the_builder_said_no_is_told_wherever_it_stands(client: Http, body: 
         (b'{"detail": [{"loc": ["body", "pairIndex"], "msg": "no"}]}', "body.pairIndex: no"),
         (b'{"errors": {"pairIndex": ["no", "never"]}}', "pairIndex: no; pairIndex: never"),
         (b'{"error": {"code": "NO", "message": "m", "details": {"a": "b"}}}', "NO; m; a: b"),
+        (b'{"error": {"errors": [{"reason": "no"}]}}', "no"),
+        (b'{"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "no"}', "Bad Request; no"),
+        (b'{"trace": "not this", "message": "no"}', "no"),
         (b'{"message": ["a", "a", "b"], "error": "a"}', "a; b"),
         (b'{"message": 5}', '{"message": 5}'),
         (b'{"message": "a\\u001b[2Jb"}', "a\\u{1b}[2Jb"),
@@ -535,9 +412,6 @@ def test_a_reason_is_read_where_it_stands_and_made_safe(body: bytes, text: str) 
 
 def test_a_reason_is_cut_with_its_length() -> None:
     assert reason_text(json.dumps({"message": "x" * 2000}).encode()).endswith("[2000 characters, 1500 not shown]")
-
-
-def test_a_body_of_many_reasons_ends() -> None:
     deep: object = "x"
     for _ in range(20):
         deep = {"errors": [deep]}
@@ -548,7 +422,6 @@ def test_a_body_of_many_reasons_ends() -> None:
     ("body", "code"),
     [
         ({"error": {"code": "GEO_RESTRICTED"}}, "GEO_RESTRICTED"),
-        ({"code": "GEO_RESTRICTED", "message": "m"}, "GEO_RESTRICTED"),
         ({"error": "GEO_RESTRICTED"}, "GEO_RESTRICTED"),
         ({"error": "no such thing"}, ""),
         ({"code": "x" * 65}, ""),
@@ -562,24 +435,7 @@ def test_a_code_is_a_word_wherever_it_stands(client: Http, body: object, code: s
     assert caught.value.code == code
 
 
-# ---- addresses -------------------------------------------------------------------------------------------------------
-
-
-def test_a_scheme_may_be_written_in_capitals(client: Http) -> None:
-    with Wire({"GET /v2/pairs": [GOOD], "POST /": [reply(200, {"jsonrpc": "2.0", "id": 1, "result": "0x1"})]}) as wire:
-        url = wire.url.replace("http://", "HTTP://")
-        assert BuilderClient(url, client).read("pairs") == [1]
-        assert RpcClient(url + "/", client).chain_id() == 1
-
-
-def test_a_refusal_of_the_builder_s_own_form_stays_as_it_was(client: Http) -> None:
-    answer = reply(400, {"ok": False, "error": {"code": "BAD_REQUEST", "message": WHY}})
-    with Wire({"POST /v2/intents/close": [answer]}) as wire, pytest.raises(BuilderError, match="said BAD_REQUEST"):
-        BuilderClient(wire.url, client).call("/v2/intents/close", {})
-
-
-# ---- connections that are kept for the next read: nothing on one is taken for an answers to another question, and
-# ---- waits end
+# ---- connections that are kept for the next read -------------------------------------------------------------------
 
 
 KEPT_SOON = Timeouts(connect=2, poll=1.0)
@@ -596,25 +452,16 @@ def answers(number: int, *headers: bytes) -> bytes:
 class KeptTalk:
     """Answers each question on a connection by ``say``, which gets its number over all; counts connections."""
 
-    def __init__(self, say: Callable[[int], bytes | None]) -> None:
+    def __init__(self, say: Callable[[int], bytes]) -> None:
         self.say = say
         self.questions: list[bytes] = []
         self.connections = 0
 
     def __call__(self, connection: socket.socket) -> None:
         self.connections += 1
-        while True:
-            came = b""
-            while b"\r\n\r\n" not in came:
-                more = connection.recv(4096)
-                if not more:
-                    return
-                came += more
-            self.questions.append(came)
-            said = self.say(len(self.questions))
-            if said is None:
-                return
-            connection.sendall(said)
+        while question := read_request(connection):
+            self.questions.append(question)
+            connection.sendall(self.say(len(self.questions)))
 
 
 def number_of(http: Http, port: int, name: str = "a", **query: int) -> int:
@@ -815,14 +662,10 @@ def test_a_key_goes_to_its_origins_and_to_no_other(file: Path) -> None:
     assert [seen.headers.get("x-api-key") for seen in (*ours.seen, *others.seen)] == [KEY, None, None]
 
 
-def test_no_key_is_sent_where_none_is_configured() -> None:
+def test_the_environment_stands_in_for_the_file_and_a_key_has_no_text() -> None:
     assert read_api_key(ApiKeySettings(), "") is None
-
-
-def test_the_environment_stands_in_for_the_file() -> None:
-    key = read_api_key(settings(), KEY)
-    assert key is not None
-    assert (key.value, KEY in repr(key)) == (KEY, False)
+    assert read_api_key(settings(), KEY) == ApiKey("X-Api-Key", KEY, frozenset({("http", "127.0.0.1", 8000)}))
+    assert repr(ApiKey("X-Api-Key", KEY, frozenset())) == "ApiKey(X-Api-Key)"
 
 
 @pytest.mark.parametrize("value", [KEY, f"Bearer {KEY}", f"{KEY}.{KEY[::-1]}.{KEY.lower()}"])
@@ -832,29 +675,22 @@ def test_no_output_shows_a_key_that_was_read(value: str) -> None:
         assert not any(piece in redact(text).lower() for piece in (KEY.lower(), KEY[::-1].lower()[:16]))
 
 
-def _readable(path: Path) -> None:
-    path.chmod(0o640)
-
-
-def _public(path: Path) -> None:
-    path.chmod(0o604)
-
-
 def _linked(path: Path) -> None:
     path.rename(path.with_name("real"))
     path.symlink_to("real")
 
 
-def _gone(path: Path) -> None:
-    path.unlink()
-
-
-def _long(path: Path) -> None:
-    path.write_text("k" * 5000)
-
-
-@pytest.mark.parametrize("change", [_readable, _public, _linked, _gone, _long])
-def test_a_file_that_is_not_its_owners_alone_is_refused(file: Path, change: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        _linked,
+        Path.unlink,
+        lambda file: file.chmod(0o640),
+        lambda file: file.chmod(0o604),
+        lambda file: file.write_text("k" * 5000),
+    ],
+)
+def test_a_file_that_is_not_its_owners_alone_is_refused(file: Path, change: Callable[[Path], object]) -> None:
     change(file)
     with pytest.raises((UsageError, DocumentError)):
         read_api_key(settings(file), "")
@@ -877,23 +713,20 @@ def test_a_value_that_could_not_be_kept_out_of_the_outputs_is_refused(value: str
     assert value not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "addresses",
-    ["", "venue.example", "http://venue.example", "https://venue.example/path", "https://a@venue.example", "https://",
-     "ftp://venue.example", "https://venue.example?x", "https://venue.example:99999", "*",
-     "https://ok.example http://plain.example"],
+NO_ORIGINS = (
+    "", "venue.example", "http://venue.example", "https://venue.example/path", "https://a@venue.example", "https://",
+    "ftp://venue.example", "https://venue.example?x", "https://venue.example:99999", "*",
+    "https://ok.example http://plain.example",
 )  # fmt: skip
-def test_an_address_that_is_no_origin_or_would_tell_the_key_is_refused(addresses: str) -> None:
-    with pytest.raises(UsageError, match=r"\[api_key\]"):
-        read_api_key(settings(addresses=addresses), KEY)
+NO_HEADERS = ("Host", "content-length", "Cookie", "Proxy-Authorization", "X Key", "X-Key:", "", "é")
 
 
 @pytest.mark.parametrize(
-    "header", ["Host", "content-length", "Cookie", "Proxy-Authorization", "X Key", "X-Key:", "", "é"]
+    "wrong", [*(settings(addresses=each) for each in NO_ORIGINS), *(settings(header=each) for each in NO_HEADERS)]
 )
-def test_a_header_that_is_ours_or_none_is_refused(header: str) -> None:
+def test_an_address_that_is_no_origin_and_a_header_that_is_ours_or_none_are_refused(wrong: ApiKeySettings) -> None:
     with pytest.raises(UsageError, match=r"\[api_key\]"):
-        read_api_key(settings(header=header), KEY)
+        read_api_key(wrong, KEY)
 
 
 def test_two_keys_or_none_are_refused(file: Path) -> None:
@@ -903,10 +736,6 @@ def test_two_keys_or_none_are_refused(file: Path) -> None:
         read_api_key(settings(), "")
     with pytest.raises(UsageError, match="no header"):
         read_api_key(ApiKeySettings(file=str(file)), "")
-
-
-def test_a_key_has_no_text() -> None:
-    assert repr(ApiKey("X-Api-Key", KEY, frozenset())) == "ApiKey(X-Api-Key)"
 
 
 # ---- no part of an address but scheme and host is shown, whatever is wrong with it; a home is where its name says ---
@@ -945,40 +774,34 @@ def test_no_command_line_s_address_is_said_again(tmp_path: Path, address: str, w
 @pytest.mark.parametrize("words", [("config", "show"), ("config", "show", "--json"), ("doctor",)])
 def test_no_setting_s_address_is_said_again(tmp_path: Path, address: str, section: str, words: tuple[str, ...]) -> None:
     (tmp_path / "config.toml").write_text(section.format(address))
-    _says_nothing(tmp_path, list(words), AIRLOCK_API_KEY="a" * 24 if "api_key" in section else "")
+    _says_nothing(tmp_path, list(words), **({"AIRLOCK_API_KEY": "a" * 24} if "api_key" in section else {}))
 
 
 def _says_nothing(home: Path, words: list[str], **variables: str) -> None:
-    ended = _run(ONLINE, ["--home", str(home), *words], home, variables)
+    ended = _run(ONLINE, ["--home", str(home), *words], home, **variables)
     assert SECRET.lower() not in (ended.out + ended.err).lower()
 
 
-def _run(program: object, words: list[str], folder: Path, variables: dict[str, str]) -> FinishedCommand:
-    environment = {**os.environ, **{name: value for name, value in variables.items() if value}}
-    return run_command(program, *words, env=environment, cwd=folder)
+def _run(program: object, words: list[str], folder: Path, **variables: str) -> FinishedCommand:
+    return run_command(program, *words, env={**os.environ, **variables}, cwd=folder)
 
 
 def test_a_password_is_not_fetched_into_a_deployment(tmp_path: Path) -> None:
     words = "deployment fetch --name x --builder http://127.0.0.1:1 -o d.json --relayer".split()
-    ended = _run(ONLINE, ["--home", str(tmp_path), *words, f"http://user:{SECRET}@127.0.0.1:1"], tmp_path, {})
+    ended = _run(ONLINE, ["--home", str(tmp_path), *words, f"http://user:{SECRET}@127.0.0.1:1"], tmp_path)
     assert (ended.code, "carries credentials" in ended.err) == (2, True)
-
-
-# ---- homes ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("program", "variable", "words"),
     [(ONLINE, "AIRLOCK_ONLINE_HOME", ["status"]), (OFFLINE, "AIRLOCK_OFFLINE_HOME", ["config", "show"])],
 )
-def test_a_home_is_one_place_wherever_the_command_is_given(
-    tmp_path: Path, program: object, variable: str, words: list[str]
-) -> None:
+def test_a_home_is_one_place(tmp_path: Path, program: object, variable: str, words: list[str]) -> None:
     own = {"HOME": str(tmp_path / "me")}
-    ended = _run(program, words, tmp_path, {**own, variable: "~/x"})
+    ended = _run(program, words, tmp_path, **own, **{variable: "~/x"})
     assert f"{tmp_path}/me/x" in "".join((ended.out + ended.err).split("\n  "))
     for name in ("x", "./x", "../x", "~nobody-has-this-name/x"):
-        ended = _run(program, words, tmp_path, {**own, variable: name})
+        ended = _run(program, words, tmp_path, **own, **{variable: name})
         assert (ended.code, ended.out) == (2, "")
         assert f"{variable} is not an absolute name" in " ".join(ended.err.split())
     assert list(tmp_path.iterdir()) == []

@@ -19,10 +19,9 @@ from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.engine import open_engine
 from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import EVENTS, SUBMISSIONS, Record
-from online.concurrency.many import orders
 from online.crash.venue import EVENTS as LIFE
 from online.crash.venue import tracking_id
-from online.delivering_machine import NOW
+from online.delivering_machine import NOW, unsent
 
 VENUE = Path(__file__).with_name("planned_venue.py")
 TICK = os.sysconf("SC_CLK_TCK")
@@ -91,6 +90,14 @@ class Followed(NamedTuple):
     counted: Counted
 
 
+def orders(base_url: str, count: int) -> list[Delivery]:
+    """Return orders of the batched market, each with a digest of its own."""
+    return [
+        unsent(base_url, digest=f"0x{n:064x}", step=f"step-{n}", encoded_intent=f"0x{n:064x}", nonce=str(n))
+        for n in range(1, count + 1)
+    ]
+
+
 def accept(journal: Path | str, deliveries: list[Delivery]) -> None:
     """Write orders down as accepted, with their first event, as a submission would have left them."""
     submissions, events = [], []
@@ -111,7 +118,7 @@ def accept(journal: Path | str, deliveries: list[Delivery]) -> None:
 
 
 def order_name(number: int) -> str:
-    """Return the tracking id of an order of :func:`many.orders`, numbered from 1."""
+    """Return the tracking id of an order of :func:`orders`, numbered from 1."""
     return tracking_id(f"0x{number:064x}")
 
 

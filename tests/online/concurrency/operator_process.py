@@ -14,7 +14,7 @@ from airlock_online.clients.http import Http
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.submit import submit_delivery
 from airlock_online.journal.journal import open_journal
-from online.concurrency.many import orders
+from online.concurrency.followed import orders
 from online.delivering_machine import NOW
 
 

@@ -44,7 +44,7 @@ def at_the_same_moment(where: str, base_url: str) -> list[dict[str, Any]]:
     return [json.loads(text) for text in said]
 
 
-def check(where: str) -> None:
+def test_the_same_signatures_twice_at_once_are_sent_once(where: str) -> None:
     with Venue() as venue:
         said = at_the_same_moment(where, venue.url)
         assert (venue.started, venue.taken, len(set(venue.bodies))) == (SIGNATURES, SIGNATURES, SIGNATURES)
@@ -55,11 +55,3 @@ def check(where: str) -> None:
     told = Counter((order, seq) for one in said for order, seq in one["told"])
     assert len(told) == SIGNATURES * len(EVENTS)
     assert set(told.values()) == {1}
-
-
-def test_the_same_signatures_twice_at_once_on_sqlite_are_sent_once(tmp_path: Path) -> None:
-    check(str(tmp_path / "journal.sqlite"))
-
-
-def test_the_same_signatures_twice_at_once_on_postgresql_are_sent_once(postgres_url: str) -> None:
-    check(postgres_url)

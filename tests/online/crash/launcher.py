@@ -10,12 +10,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
-from airlock_online.cli import main as cli
 from airlock_online.clients.http import Http, HttpCall, Timeouts, json_of
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
@@ -33,8 +30,7 @@ def play(run: dict[str, Any], http: Http) -> dict[str, Any]:
     """Do the acts of a run in this process, and return what came of them and what the journal has then."""
     journal_file = Path(run["folder"]) / "journal.sqlite"
     points = Points(die_at=run["die_at"], full_at=run["full_at"], journal=journal_file)
-    points.watch_journal()
-    points.watch_network()
+    points.watch()
     told = run["delivery"]
     delivery = Delivery(**told | {"intent": CATALOGUE.get(told["primary_type"])})
     try:
@@ -58,32 +54,6 @@ def play(run: dict[str, Any], http: Http) -> dict[str, Any]:
         return {"names": points.names, "error": type(error).__name__, "reason": f"{error.what} {error.do}"}
     finally:
         points.release()
-
-
-def command(run: dict[str, Any]) -> dict[str, Any]:
-    """Run the program's own command line in this process, at the vectors' time, and return its exit code."""
-    home = Path(run["home"])
-    points = Points(die_at=run["die_at"], journal=home / "journal.sqlite3")
-    points.watch_journal()
-    points.watch_network()
-    points.watch_files()
-    time.time_ns = lambda: int(run["now_ms"]) * 1_000_000
-    waiting = threading.Event.wait
-    threading.Event.wait = lambda event, timeout=None: waiting(event, timeout and 0)  # type: ignore[assignment, method-assign]
-    sys.argv = ["airlock-online", "--home", str(home), *run["command"]]
-    with (
-        Path(os.devnull).open() as nobody,
-        (home.parent / "screen").open("a") as screen,
-        (home.parent / "talk").open("a") as talk,
-    ):
-        sys.stdin = nobody  # the launcher's own holds the next runs
-        os.dup2(screen.fileno(), sys.stdout.fileno())
-        os.dup2(talk.fileno(), sys.stderr.fileno())
-        try:
-            cli.main()
-        except SystemExit as ended:
-            return {"names": points.names, "code": ended.code}
-    raise AssertionError("the command did not exit")
 
 
 def _world(run: dict[str, Any], journal: Journal, http: Http, points: Points) -> DeliveryContext:
@@ -127,8 +97,7 @@ def main() -> None:
             if not child:
                 code = 70  # an exception that nobody expected
                 try:
-                    told = command(run) if "command" in run else play(run, http)
-                    answer.write_text(json.dumps(told))
+                    answer.write_text(json.dumps(play(run, http)))
                     code = 0
                 finally:
                     sys.stderr.flush()

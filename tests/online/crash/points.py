@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import resource
 import signal
-import ssl
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,8 +26,6 @@ WRITES = ("INSERT", "UPDATE", "DELETE", "ALTER", "CREATE")
 class Points:
     """Counts the places by kind, as "commit-before:3", and ends the process at ``die_at``, one of those names.
 
-    "place 17" is the seventeenth of whatever kind, for what runs in several threads.
-
     At ``full_at`` the file system takes no more bytes for files that are longer than ``journal``'s log is then.
     """
 
@@ -43,7 +40,7 @@ class Points:
         self._counts[kind] += 1
         name = f"{kind}:{self._counts[kind]}"
         self.names.append(name)
-        if self._die_at in (name, f"place {len(self.names)}"):
+        if name == self._die_at:
             os.kill(os.getpid(), signal.SIGKILL)
         if name == self._full_at:
             size = self._log.stat().st_size if self._log.exists() else 0
@@ -53,9 +50,8 @@ class Points:
         """Give the disk its space back."""
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
-    # ---- the journal ------------------------------------------------------------------------------------------------
-
-    def watch_journal(self) -> None:
+    def watch(self) -> None:
+        """Count every write of the journal and every step on the network."""
         event.listen(Engine, "before_cursor_execute", self._before_statement)
         commit: Any = DefaultDialect.do_commit
 
@@ -68,30 +64,6 @@ class Points:
                 self.reach("commit-after")
 
         DefaultDialect.do_commit = do_commit  # type: ignore[method-assign]
-
-    def _before_statement(
-        self, _connection: Connection, _cursor: Any, statement: str, _parameters: Any, _context: Any, _many: bool
-    ) -> None:
-        if statement.lstrip().upper().startswith(WRITES):
-            self._written = True
-            self.reach("write")
-
-    # ---- other files ------------------------------------------------------------------------------------------------
-
-    def watch_files(self) -> None:
-        """Count what is synced to the disk beside the journal: the transcript."""
-        sync = os.fsync
-
-        def fsync(descriptor: int) -> None:
-            self.reach("sync-before")
-            sync(descriptor)
-            self.reach("sync-after")
-
-        os.fsync = fsync  # type: ignore[assignment]
-
-    # ---- the network ------------------------------------------------------------------------------------------------
-
-    def watch_network(self) -> None:
         connect = httpcore.SyncBackend.connect_tcp
 
         def connect_tcp(backend: httpcore.SyncBackend, *args: Any, **named: Any) -> httpcore.NetworkStream:
@@ -101,6 +73,13 @@ class Points:
             return _Stream(stream, self)
 
         httpcore.SyncBackend.connect_tcp = connect_tcp  # type: ignore[assignment, method-assign]
+
+    def _before_statement(
+        self, _connection: Connection, _cursor: Any, statement: str, _parameters: Any, _context: Any, _many: bool
+    ) -> None:
+        if statement.lstrip().upper().startswith(WRITES):
+            self._written = True
+            self.reach("write")
 
 
 class _Stream(httpcore.NetworkStream):
@@ -130,11 +109,6 @@ class _Stream(httpcore.NetworkStream):
 
     def close(self) -> None:
         self._stream.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
-        return self._stream.start_tls(ssl_context, server_hostname, timeout)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from airlock_online.journal.order_states import FINAL, OrderState
@@ -33,7 +32,6 @@ class Ran(NamedTuple):
     tracking_id: str = ""
     events: list[list[Any]] = []  # noqa: RUF012
     error: str = ""
-    code: int = 0
 
 
 class Launcher:
@@ -52,9 +50,7 @@ class Launcher:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.communicate()
 
     def run(self, told: dict[str, Any]) -> Ran:

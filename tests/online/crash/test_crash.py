@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from airlock_online.journal.order_states import FINAL, OrderState
+from airlock_online.journal.order_states import FINAL
 from draws import every_nth, step_of
 from online.crash.orders import WAYS
 from online.crash.points import named
@@ -116,17 +116,6 @@ def test_a_service_that_dies_at_any_step_gets_the_order_once_and_is_asked_again_
             recover(place, lives[way].events)
 
     at_once(launchers, every_nth(range(1, lives[way].steps + 1), 4), check)
-
-
-@each_way
-def test_a_service_that_cannot_be_reached_gets_the_order_when_it_is_back(
-    way: str, launchers: list[Launcher], lives: dict[str, Whole], tmp_path: Path
-) -> None:
-    with stand(way, tmp_path / "down", launchers[0]) as place:
-        place.venue.die()
-        assert place.run("submit").state == OrderState.PREPARED
-        assert recover(place, lives[way].events) in FINAL
-        assert (place.venue.started, place.told) == (1, lives[way].events)
 
 
 # ---- the disk is full -----------------------------------------------------------------------------------------------

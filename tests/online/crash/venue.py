@@ -12,7 +12,6 @@ import socket
 import struct
 import threading
 from contextlib import suppress
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from airlock_online.delivery.routes.rpc import transaction_hash
@@ -41,18 +40,12 @@ class _Down(Exception):
 
 
 class Venue:
-    """The service at ``url``, as a context manager. ``die_at`` is the step at which it dies, from 1; 0 is never.
-
-    ``together``: no order ends before so many orders have been asked for.
-    """
+    """The service at ``url``, as a context manager. ``die_at`` is the step at which it dies, from 1; 0 is never."""
 
     now_ms = 0
     """The chain's time."""
 
-    def __init__(self, *, die_at: int = 0, together: int = 0) -> None:
-        self.asked: set[str] = set()
-        """The tracking ids whose status was asked for."""
-        self._together = together
+    def __init__(self, *, die_at: int = 0) -> None:
         self.started = self.steps = self._polls = 0
         self.bodies: list[bytes] = []
         """What was taken, a body for every time."""
@@ -67,9 +60,7 @@ class Venue:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.die()
         for thread in (self._acceptor, *self._handlers):
             thread.join()
@@ -229,15 +220,12 @@ class Venue:
         match request.path.strip("/").split("/"):
             case ["v2", "relay", hash_]:
                 return 200, _ok({"hash": hash_, **self._in_turn(hash_)})
-            case _ if not self.taken and not self._together:
+            case _ if not self.taken:
                 return 404, {"statusCode": 404, "message": "not found"}
             case ["tracking-id", order, "status"]:
                 after = int(request.query.removeprefix("afterSeq=") or -1)
                 events = [{"seq": s, "type": t, "payload": {"trackingId": order, **p}, "at": 1} for s, t, p in EVENTS]
-                with self._lock:
-                    self.asked.add(order)
-                    ended = len(self.asked) >= self._together
-                return 200, {"events": events[after + 1 : None if ended else -1]}
+                return 200, {"events": events[after + 1 :]}
             case ["intents", "r-1"]:
                 return 200, _ok({"id": "r-1", **self._in_turn()})
         return 404, {"statusCode": 404, "message": "no such path"}
