@@ -87,6 +87,18 @@ def test_a_transcript_is_sealed_verified_and_a_changed_one_refused(desk: BothMac
     assert (cut.code, "DOC-SEAL" in cut.err) == (4, True)
 
 
+def test_a_ledger_of_another_model_than_the_one_named_is_refused_before_anything_is_asked(
+    desk: BothMachines, ledger: Ledger
+) -> None:
+    desk.prepare(CEREMONY)
+    ended = sign(desk, ledger, desk.path("first.json"), "--model", "flex")
+    said = " ".join(ended.err.split())
+    assert ended.code == 5, ended.err
+    assert "the Ledger is a Nano S Plus, and --model, or [ledger] model of config.toml, says Flex" in said
+    assert "Is the requests fingerprint the same?" not in said
+    assert "sign-begun" not in events(desk)
+
+
 # ---- ``digest`` hashes what EIP-712 allows, names what it leaves out, and blames nobody for a document of one's own -
 
 

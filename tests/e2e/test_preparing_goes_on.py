@@ -175,7 +175,7 @@ def test_100_steps_under_a_limit_a_bad_gateway_and_a_kill_are_asked_for_once_eac
     assert desk.kept() == []
 
 
-def test_ctrl_c_says_what_is_kept_and_the_same_command_asks_for_the_rest_alone(
+def test_another_terminal_waits_for_none_and_after_ctrl_c_the_same_command_asks_for_the_rest_alone(
     tmp_path: Path, builder: LimitedBuilder
 ) -> None:
     desk = PreparingDesk(tmp_path, builder, 12)
@@ -183,6 +183,8 @@ def test_ctrl_c_says_what_is_kept_and_the_same_command_asks_for_the_rest_alone(
     terminal = Terminal(*desk.words)
     while not re.search(r"It goes on in \d+ s", terminal.shown):
         assert terminal.more()
+    ended = desk.online("prepare", desk.plan, "-o", desk.path("other.json"))
+    assert (ended.code, "another terminal is preparing this plan" in ended.err) == (2, True)
     terminal.press("\x03")
     assert terminal.end() == 130
     assert "8 of 12 payloads are kept. The same command goes on from there." in terminal.shown
@@ -245,18 +247,6 @@ def test_what_is_kept_and_was_damaged_is_asked_for_again(
     assert "The kept payload of cancel-0 can no longer be used" in ended.err
     assert sorted(builder.answered.values()) == [1, 1, 2]
     assert len(parse_requests(desk.requests.read_bytes())[1]) == 3
-
-
-def test_two_terminals_do_not_prepare_one_plan_together(tmp_path: Path, builder: LimitedBuilder) -> None:
-    desk = PreparingDesk(tmp_path, builder, 3)
-    builder.most, builder.window_s = 2, 60.0
-    first = Terminal(*desk.words)
-    while "It goes on in" not in first.shown:
-        assert first.more()
-    ended = desk.online("prepare", desk.plan, "-o", desk.path("other.json"))
-    assert (ended.code, "another terminal is preparing this plan" in ended.err) == (2, True)
-    first.press("\x03")
-    assert first.end() == 130
 
 
 @pytest.mark.parametrize(
