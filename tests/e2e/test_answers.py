@@ -60,57 +60,42 @@ def test_one_answer_is_an_answer_to_one_question(desk: BothMachines, ledger: Led
 KEYS = re.compile(r"-- (\d+) of (\d+) -- Enter: on (?:-- b: back )?--$")
 
 
-def _turned(terminal: Terminal, keys: str = "\n") -> list[tuple[int, int]]:
-    """Turn the page that decides, whatever is asked before with Yes; return the numbers that came, up to the question."""
+def test_the_question_comes_after_every_screen_of_the_page_that_decides(desk: BothMachines, ledger: Ledger) -> None:
+    terminal = _signing(desk, ledger, "delegate-key", rows=6)
     numbers: list[tuple[int, int]] = []
     answered = 0
     while terminal.more():
         rest = terminal.shown[answered:]
         if found := KEYS.search(rest):
             numbers.append((int(found[1]), int(found[2])))
-            terminal.press(keys if len(numbers) > 1 else "\n")
+            terminal.press("\n")
         elif not rest.endswith(f"{TO_STOP}: "):
             continue
         elif "\nSign step " in rest:
             break
-        else:
+        else:  # what is asked before
             terminal.press("Yes\n")
         answered = len(terminal.shown)
-    return numbers
-
-
-def test_the_question_comes_after_every_screen_of_the_page_that_decides(desk: BothMachines, ledger: Ledger) -> None:
-    terminal = _signing(desk, ledger, "delegate-key", rows=6)
-    numbers = _turned(terminal)
     count = numbers[0][1]
     assert numbers == [(number, count) for number in range(1, count)]  # the last one stays above the question
     five = terminal.shown.replace("\r", "").partition("WHAT IS SIGNED, IN FIVE LINES")[2].partition("To read one")[0]
     for label in ("what", "how much", "for whom", "until when", "as whom"):
         assert five.count(f"\n  {label:<12}") == 1
-    terminal.press("Yes\n")
-    assert terminal.end() == 0, terminal.shown
-    assert _events(desk).count("signed") == 1
-
-
-def test_what_was_opened_is_on_record_and_nothing_else(desk: BothMachines, ledger: Ledger) -> None:
-    terminal = _signing(desk, ledger, "referral-code", rows=24)
-    _turned(terminal)
     start = len(terminal.shown)
     terminal.press("2\n")
-    while not (KEYS.search(terminal.shown[start:])):
-        assert terminal.more()
-    assert "\nDECIDED BY THE PLAN" in terminal.shown[start:].replace("\r", "")
-    terminal.press("\n")
     while not terminal.shown[start:].endswith(f"{TO_STOP}: "):
         assert terminal.more()
         if KEYS.search(terminal.shown[start:]):
             terminal.press("\n")
+    assert "\nDECIDED BY THE PLAN" in terminal.shown[start:].replace("\r", "")
     terminal.press("Yes\n")
     assert terminal.end() == 0, terminal.shown
     lines = desk.path("offline-home/transcript.jsonl").read_text().splitlines()
-    [read] = [json.loads(line)["data"] for line in lines if json.loads(line)["event"] == "reviewed"]
-    assert (read["step"], read["opened"]) == ("referral-code", ["decided by the plan"])
+    entries = [json.loads(line) for line in lines]
+    [read] = [entry["data"] for entry in entries if entry["event"] == "reviewed"]
+    assert (read["step"], read["opened"]) == ("delegate-key", ["decided by the plan"])
     assert set(read["decides"]) == {"what", "how much", "for whom", "until when", "as whom"}
+    assert [entry["event"] for entry in entries].count("signed") == 1
 
 
 # ---- pipes ------------------------------------------------------------------------------------------------------------

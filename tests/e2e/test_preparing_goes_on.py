@@ -1,4 +1,4 @@
-"""Preparing many steps of a builder that limits its callers and fails: nothing that it answered is asked for twice."""
+"""Preparing many steps of a builder that limits its callers: nothing that it answered is asked for twice."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ path = "m/44'/60'/0'/0/0"
 
 
 class LimitedBuilder(ThreadingHTTPServer):
-    """The builder behind a limit: so many builds, then 429 until a time after the first refusal; and faults by number.
+    """The builder behind a limit: so many builds, then 429 until a time after the first refusal.
 
     The limit is met by counting alone, so that a busy machine meets it as often as a fast one.
     """
@@ -53,7 +53,6 @@ class LimitedBuilder(ThreadingHTTPServer):
     def __init__(self, to: str, most: int, window_s: float) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.to, self.most, self.window_s = to, most, window_s
-        self.bad_gateway_at = 0  # the number of the build that a proxy answers instead of the builder
         self.retry_after_s: int | None = None
         self.answered: Counter[int] = Counter()
         self.asked = self.limited = self._let_through = 0
@@ -64,41 +63,31 @@ class LimitedBuilder(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"
 
-    def refusal(self) -> tuple[int, str, bytes, int] | None:
-        """Return status, content type, body and Retry-After of what stands in for an answer to a build; None for none."""
+    def to_wait_s(self) -> int | None:
+        """Return in how many seconds a build may come again; None if it is let through."""
         with self._lock:
             self.asked += 1
-            if self.asked == self.bad_gateway_at:
-                return 502, "text/html", b"<html>Bad Gateway</html>", 0
             now = time.monotonic()
             if self._refused_from_s is not None and now - self._refused_from_s > self.window_s:
                 self._refused_from_s, self._let_through = None, 0
-            if self._let_through >= self.most:
-                self.limited += 1
-                self._refused_from_s = self._refused_from_s or now
-                left = int(self._refused_from_s + self.window_s - now) + 1
-                return 429, "text/plain", b"slow down", self.retry_after_s or left
-            self._let_through += 1
-        return None
+            if self._let_through < self.most:
+                self._let_through += 1
+                return None
+            self.limited += 1
+            self._refused_from_s = self._refused_from_s or now
+            return self.retry_after_s or int(self._refused_from_s + self.window_s - now) + 1
 
 
 class _Handler(QuietHandler):
     server: LimitedBuilder
 
     def answer(self) -> None:
-        if self.command == "GET":
-            self._forward(None)
-            return
-        body = self.body()
-        refused = self.server.refusal()
-        if refused is None:
+        body = None if self.command == "GET" else self.body()
+        if body is not None:
+            if wait_s := self.server.to_wait_s():
+                self.reply(429, "text/plain", b"slow down", {"retry-after": str(wait_s)})
+                return
             self.server.answered[json.loads(body)["twapId"]] += 1
-            self._forward(body)
-            return
-        status, kind, text, retry_after_s = refused
-        self.reply(status, kind, text, {"retry-after": str(retry_after_s)} if retry_after_s else {})
-
-    def _forward(self, body: bytes | None) -> None:
         asked = Request(self.server.to + self.path, data=body, headers={"content-type": "application/json"})
         with urlopen(asked) as answer:
             self.reply(answer.status, answer.headers["content-type"], answer.read())
@@ -151,11 +140,8 @@ class PreparingDesk(BothMachines):
             return process.wait(30)
 
 
-def test_100_steps_under_a_limit_a_bad_gateway_and_a_kill_are_asked_for_once_each(
-    tmp_path: Path, builder: LimitedBuilder
-) -> None:
+def test_100_steps_under_a_limit_and_a_kill_are_asked_for_once_each(tmp_path: Path, builder: LimitedBuilder) -> None:
     desk = PreparingDesk(tmp_path, builder, 100)
-    builder.bad_gateway_at = 20
     assert desk.killed_after(50) == -signal.SIGKILL
     kept = {path.name: path.read_bytes() for path in desk.kept()}
     assert not desk.requests.exists()
@@ -170,7 +156,6 @@ def test_100_steps_under_a_limit_a_bad_gateway_and_a_kill_are_asked_for_once_eac
     twice = [twap for twap, times in builder.answered.items() if times > 1]
     assert len(twice) <= 1  # the one whose answer was on its way when the process was killed
     assert builder.limited >= 2  # after each 40 builds
-    assert "502" not in ended.err  # the process that was killed had met it
     assert "goes on" not in ended.err  # nothing of a wait reaches a pipe
     assert desk.kept() == []
 
