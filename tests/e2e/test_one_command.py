@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.words import spoken
 from draws import ALL
 from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger, key_at
-from e2e.led import Asked, Read, Reader, Screen, careful, count, kill, lead, rows_of, start, words_on
+from e2e.led import Asked, Read, Screen, careful, count, kill, lead, rows_of, start, words_on
 
 AT_MOST = Read(commands=4, typed=24, enters=12, rows=260)
 """For a whole ceremony on both machines: see :func:`~e2e.led.count`."""
@@ -92,13 +91,6 @@ class Day:
 
 
 @pytest.fixture
-def reader() -> Iterator[Reader]:
-    made = Reader()
-    yield made
-    made.stop()
-
-
-@pytest.fixture
 def unpinned(tmp_path: Path, services: object) -> BothMachines:
     """Return a desk where the deployment was fetched, and the signing machine has nothing."""
     made = BothMachines(tmp_path, services)  # type: ignore[arg-type]
@@ -119,9 +111,9 @@ LED = ("delegate-key", "referral-code", "market-close")
     else [("delegate-key", False), ("market-close", True)],
 )
 def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
-    unpinned: BothMachines, reader: Reader, ceremony: str, *, by_qr: bool
+    unpinned: BothMachines, ledger: Ledger, ceremony: str, *, by_qr: bool
 ) -> None:
-    day = Day(unpinned, reader.ledger, ceremony, by_qr=by_qr)
+    day = Day(unpinned, ledger, ceremony, by_qr=by_qr)
     if ceremony == "delegate-key":
         day.prove()
     screens = {half: day.start(half) for half in ("online", "offline")}
