@@ -84,7 +84,8 @@ class Page:
     def open(self, path: Path) -> None:
         """Open a file and wait until it is loaded."""
         self.send("Page.navigate", url=path.absolute().as_uri())
-        self.wait_for_load()
+        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+            self.events.append(self._receive())
 
     def forget(self) -> None:
         """Go back to an empty page of the default size and theme, and forget what happened before."""
@@ -93,11 +94,6 @@ class Page:
         self.send("Emulation.setEmulatedMedia", features=[])
         self.evaluate("1")
         self.events.clear()
-
-    def wait_for_load(self) -> None:
-        """Wait for the page's load event, keeping every event."""
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
-            self.events.append(self._receive())
 
     def evaluate(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the page."""

@@ -46,9 +46,6 @@ def corner_of_code(browser: Page) -> tuple[int, int]:
     return int(box[0]) + 2, int(box[1]) + 2
 
 
-# ---- whole transfers ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("size", "theme"), [(SMALL, "light"), (LARGE, "dark")], ids=["small-light", "large-dark"])
 def test_a_whole_document_is_scanned_from_the_screen_while_it_plays(
     browser: Page, tmp_path: Path, size: tuple[int, int], theme: str
@@ -83,9 +80,6 @@ def test_a_browser_that_darkens_every_page_does_not_invert_the_code(tmp_path: Pa
         assert texts_in(shot)[0] in cycle_texts(one_intent(), 20)
 
 
-# ---- what it shows and what it may not do ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "added",
     [
@@ -109,9 +103,6 @@ def test_what_is_added_to_the_page_neither_runs_nor_loads(browser: Page, tmp_pat
     assert texts_in(browser.screenshot())
 
 
-# ---- the page's own QR symbols ---------------------------------------------------------------------------------------
-
-
 def test_the_symbols_of_every_version_are_those_of_an_independent_encoder(browser: Page, tmp_path: Path) -> None:
     show(browser, tmp_path, one_intent())
     rng = random.Random(27)
@@ -129,8 +120,6 @@ def test_the_symbols_of_every_version_are_those_of_an_independent_encoder(browse
         code.make(fit=False)
         assert symbol["rows"] == code.get_matrix()
 
-
-# ---- one page in a browser shows whatever is handed over next, without being opened again -----------------------------
 
 OTHER, NEWEST = "hand-over-00000000000000aa.html", "hand-over-00000000000000bb.html"
 PATIENCE_S = 30

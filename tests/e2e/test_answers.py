@@ -98,9 +98,6 @@ def test_the_question_comes_after_every_screen_of_the_page_that_decides(desk: Bo
     assert [entry["event"] for entry in entries].count("signed") == 1
 
 
-# ---- pipes ------------------------------------------------------------------------------------------------------------
-
-
 def _production(desk: BothMachines) -> Path:
     path: Path = desk.path("production.json")
     path.write_text(DEPLOYMENT_TEXT)

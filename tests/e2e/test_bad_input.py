@@ -22,9 +22,6 @@ from online.loopback import Wire, http
 EXAMPLES = ROOT / "docs/guides/examples"
 
 
-# ---- files --------------------------------------------------------------------------------------------------------
-
-
 def _truncated(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-200])
 
@@ -71,9 +68,6 @@ def test_a_gif_of_millions_of_frames_is_given_up_in_seconds(desk: BothMachines) 
     begun = time.monotonic()
     refused(desk.offline("scan", endless, "-o", desk.path("scanned.json")), 4, "QR-LIMIT")
     assert time.monotonic() - begun < 60
-
-
-# ---- plans ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_plan_that_no_payload_can_keep_has_mistakes(desk: BothMachines) -> None:
@@ -132,9 +126,6 @@ def test_a_mistyped_address_is_never_answered_with_a_checksum_that_fits_it(desk:
             assert same <= {wrong}, words
 
 
-# ---- services -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("fault", "said"), [("http-503", "not ready"), ("not-json", "JSON"), ("huge-body", "")])
 def test_a_failing_builder_ends_with_exit_code_8_and_writes_nothing(desk: BothMachines, fault: str, said: str) -> None:
     plan, output = desk.write_plan("delegate-key"), desk.path("out.json")
@@ -177,9 +168,6 @@ def test_half_a_character_in_what_the_venue_says_of_itself_is_refused(desk: Both
         ended = desk.online("deployment", "fetch", "--name", "half", "--builder", builder.url, "-o", output)
     refused(ended, 4, "DOC-UTF8", "lone surrogate")
     assert not output.exists()
-
-
-# ---- people -------------------------------------------------------------------------------------------------------
 
 
 def test_only_the_whole_word_yes_signs(desk: BothMachines, ledger: Ledger) -> None:
@@ -251,11 +239,9 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     ("offline", "trust {sheet.pdf}", "or a printed sheet", ".json"),
     ("online", "plan check {photo.png}", "perhaps a picture", "plan"),
     ("online", "prepare {requests.json} -o {x}", "this is a requests document", "file"),
-    ("online", "submit {requests.json}", "this is a requests document; a signatures document is needed", "right file"),
     ("offline", "trust {signatures.json}", "this is a signatures document; a deployment", "which file this is"),
     ("offline", "preflight --kit . --fingerprint 0123 abcd 4567", "words are left over: abcd 4567",
      '--fingerprint "abcd 1234 ..."'),
-    ("online", "ceremony begin --plan {plan.toml} --role signer=Ada Lovelace", "words are left over: Lovelace", "quotes"),
     ("offline", "sing {requests.json}", "there is no command 'sing'", "did you mean sign?"),
     ("online", "deployment fetsh", "there is no command 'deployment fetsh'", "did you mean fetch?"),
     ("offline", "preflight --time 12:30 --uncertainty 60", "not a time with a zone", "UTC"),

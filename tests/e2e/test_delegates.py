@@ -81,9 +81,6 @@ def events(desk: BothMachines) -> list[str]:
     return [json.loads(line)["event"] for line in lines]
 
 
-# ---- the whole way --------------------------------------------------------------------------------------------------
-
-
 def test_a_key_is_proved_on_its_ledger_registered_and_read_back(desk: BothMachines, blind: Ledger) -> None:
     plan, proof = example(desk, "registration"), desk.path("proof.json")
     words = ("--plan", plan, "--path", DELEGATE_PATH, "-o", proof, "--emulator", blind.port)
@@ -182,9 +179,6 @@ def test_a_deployment_without_the_relayer_is_told_before_anybody_signs(desk: Bot
     assert ended.code == 0, ended.err
     assert "WARNING: the deployment has no address for the relayer" in told
     assert "again with --relayer URL before anybody signs" in told
-
-
-# ---- without a proof ------------------------------------------------------------------------------------------------
 
 
 def test_an_unproved_key_is_not_registered_and_the_command_is_named(desk: BothMachines, blind: Ledger) -> None:

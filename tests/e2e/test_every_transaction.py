@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from airlock_rehearsal.scenarios import DELEGATE, PATH, TRADER
 from airlock_rehearsal.services.runtime import TRADING_STORAGE
 from airlock_shared.venue.actions import ACTIONS
@@ -62,8 +60,7 @@ def sign_and_submit(desk: BothMachines, ledger: Ledger, name: str, count: int) -
     assert signed.err.count("transaction hash") == count
     submitted = desk.online("submit", signatures, "--json")
     assert submitted.code == 0, submitted.out + submitted.err
-    lines = [json.loads(line) for line in submitted.out.splitlines()]
-    return [line["state"] for line in lines if "state" in line]
+    return [line["state"] for line in submitted.lines if "state" in line]
 
 
 def prepared(desk: BothMachines, name: str, steps: dict[str, str]) -> None:

@@ -99,9 +99,6 @@ def test_a_ledger_of_another_model_than_the_one_named_is_refused_before_anything
     assert "sign-begun" not in events(desk)
 
 
-# ---- ``digest`` hashes what EIP-712 allows, names what it leaves out, and blames nobody for a document of one's own -
-
-
 def _mail() -> tuple[dict[str, Any], str]:
     vector = json.loads((VECTORS / "typed-data/good/mail.json").read_text())
     return vector["document"], vector["expected"]["digest"]
@@ -133,9 +130,6 @@ def test_a_refusal_speaks_of_a_document_and_of_no_attack(desk: BothMachines) -> 
         assert (ended.code, ended.out) == (3, "")
         assert "altered" not in ended.err
         assert "nothing was hashed" in ended.err
-
-
-# ---- ``preflight --hardware-record`` as a person types it, with the software Ledger ---------------------------------
 
 
 def test_a_person_makes_a_record_at_a_terminal(ledger: Ledger, tmp_path: Path) -> None:

@@ -148,9 +148,6 @@ def _told(screens: dict[str, Screen]) -> str:
     return "\n".join(f"===== {half}\n" + "\n".join(rows_of(screen.shown)) for half, screen in screens.items())
 
 
-# ---- who nods -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("checkpoint", "half", "events"),
     [("requests", "offline", {"sign-begun", "signed"}), ("signatures", "online", {"submit-begun", "sending"})],
@@ -173,9 +170,6 @@ def test_who_has_read_until_then_and_guesses_from_a_document_on_does_not_get_thr
     for screen in screens.values():
         if screen.code is None:
             kill(screen)
-
-
-# ---- the paper, days before -----------------------------------------------------------------------------------------
 
 
 def test_a_plan_that_a_hostile_online_machine_exchanged_is_refused_by_the_paper_of_the_witness(

@@ -144,8 +144,6 @@ def test_an_endpoint_that_cannot_be_meant_is_told_and_nothing_is_asked(
     assert "POST" not in [each.method for each in desk.venue.asked[asked:]]
 
 
-# ---- a fee that goes with a call, by its profile and within the plan's limit ----
-
 FEE_WEI = 300_000_000_000_000
 CHANGE = "changeLimit(uint256,uint16,uint32,uint256,uint256,uint256)"
 WITH_FEE: dict[str, Any] = copy.deepcopy(PROFILE)

@@ -252,9 +252,6 @@ def test_whether_people_can_keep_up_is_said_before_anything_is_asked(
     assert told.index(said) < told.index("building cancel-0")
 
 
-# ---- a range of steps -----------------------------------------------------------------------------------------------
-
-
 def test_a_long_plan_is_built_in_ranges_and_written_once_with_nothing_asked_for_twice(
     tmp_path: Path, builder: LimitedBuilder
 ) -> None:
