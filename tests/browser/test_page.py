@@ -80,26 +80,21 @@ def test_a_browser_that_darkens_every_page_does_not_invert_the_code(tmp_path: Pa
         assert texts_in(shot)[0] in cycle_texts(one_intent(), 20)
 
 
-@pytest.mark.parametrize(
-    "added",
-    [
-        "<script>window.owned = true</script>",
-        "<img src='x' onerror='window.owned = true'>",
-        "<style>body { --owned: true }</style>",
-        "<iframe src='x.html'></iframe>",
-        "<script src='x.js'></script>",
-        "<link rel='stylesheet' href='x.css'>",
-    ],
+ADDED = (
+    "<script>window.owned = true</script><script src='x.js'></script><img src='x' onerror='window.owned = true'>"
+    "<style>body { --owned: true }</style><link rel='stylesheet' href='x.css'><iframe src='x.html'></iframe>"
 )
-def test_what_is_added_to_the_page_neither_runs_nor_loads(browser: Page, tmp_path: Path, added: str) -> None:
-    for name, content in (("x.js", "window.owned = true"), ("x.css", "body { --owned: true }"), ("x.html", "")):
-        (tmp_path / name).write_text(content)
+
+
+def test_what_is_added_to_the_page_neither_runs_nor_loads(browser: Page, tmp_path: Path) -> None:
+    for file, content in (("x.js", "window.owned = true"), ("x.css", "body { --owned: true }"), ("x.html", "")):
+        (tmp_path / file).write_text(content)
     path = tmp_path / "changed.html"
-    path.write_bytes(qr_page(one_intent()).replace(b"</aside>", f"{added}</aside>".encode()))
+    path.write_bytes(qr_page(one_intent()).replace(b"</aside>", f"{ADDED}</aside>".encode()))
     browser.open(path)
     assert browser.evaluate("window.owned === undefined") is True
     assert browser.evaluate("getComputedStyle(document.body).getPropertyValue('--owned')") == ""
-    assert browser.complaints() != []
+    assert len(browser.complaints()) >= ADDED.count("</") + 1
     assert texts_in(browser.screenshot())
 
 

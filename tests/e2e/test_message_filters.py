@@ -19,26 +19,16 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_a_message_with_filters_is_signed_and_its_signature_says_how_it_was_shown(
-    tmp_path: Path, ledger: Ledger
-) -> None:
-    desk = FilteredDesk(tmp_path, PERMIT)
-    desk.pin(ledger.port)
-    ended = desk.sign(ledger.port)
-    assert ended.code == 0, ended.err
-    signed = desk.signed()
-    _, hashes = read_typed_data(desk.document)
-    assert (signed["shown"], signed["signer"], signed["digest"]) == ("filters", SIGNER, "0x" + hashes.digest.hex())
-
-
-def test_people_read_the_labels_with_their_members_before_they_pin_and_before_they_sign(
+def test_people_read_the_labels_before_they_pin_and_before_they_sign_and_the_signature_says_how_it_was_shown(
     tmp_path: Path, ledger: Ledger
 ) -> None:
     desk = FilteredDesk(tmp_path, PERMIT)
     pinned = one_line(desk.pin(ledger.port).err)
     assert 'Ledger: Permit: member spender is shown as "Approve to spender", raw' in pinned
     assert "Ledger: Permit: member nonce is NOT SHOWN by the Ledger" in pinned
-    review = one_line(desk.sign(ledger.port).err)
+    ended = desk.sign(ledger.port)
+    assert ended.code == 0, ended.err
+    review = one_line(ended.err)
     for words in (
         "Raw messages must be off",
         "Contract | Permit USDC | transfers",
@@ -51,6 +41,9 @@ def test_people_read_the_labels_with_their_members_before_they_pin_and_before_th
         assert words in review, words
     assert "Raw messages must be on" not in review
     assert "Blind signing ahead" not in review
+    signed = desk.signed()
+    _, hashes = read_typed_data(desk.document)
+    assert (signed["shown"], signed["signer"], signed["digest"]) == ("filters", SIGNER, "0x" + hashes.digest.hex())
 
 
 def test_a_device_that_refuses_a_filter_ends_it_and_nothing_falls_back(tmp_path: Path, ledger: Ledger) -> None:

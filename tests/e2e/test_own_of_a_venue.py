@@ -117,20 +117,15 @@ def test_prepare_builds_both_where_the_services_file_has_their_endpoints(desk: D
     assert (ended.code, states) == (0, ["CONFIRMED", "CONFIRMED"]), ended.out + ended.err
 
 
+UNDECIDED = CANCEL.replace('order = "77"\n', "")
+
+
 @pytest.mark.parametrize(
     ("fields", "text", "said"),
     [
-        (
-            CANCEL.replace('order = "77"\n', ""),
-            ENDPOINTS,
-            "the services file sends order to the builder, and the plan says",
-        ),
+        (UNDECIDED, ENDPOINTS, "the services file sends order to the builder, and the plan says"),
         (CANCEL, ENDPOINTS.replace('"/v2/intents/cancel-order"', '"/v2/relay"'), "nothing is asked where signed"),
-        (
-            CANCEL,
-            ENDPOINTS.replace("CancelReq", "approve"),
-            "[paths] approve: it is no struct or call of this venue alone",
-        ),
+        (CANCEL, ENDPOINTS.replace("CancelReq", "approve"), "[paths] approve: it is no struct or call of this venue"),
     ],
     ids=["undecided", "relay", "shipped-call"],
 )
