@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from airlock_rehearsal.scenarios import DELEGATE, PATH, TRADER
+from airlock_rehearsal.scenarios import DELEGATE, DELEGATE_PATH, PATH, TRADER
 from airlock_rehearsal.services.runtime import TRADING_STORAGE
 from airlock_shared.venue.actions import ACTIONS
-from e2e.conftest import BothMachines, Ledger
+from e2e.conftest import BothMachines, Ledger, refused
 
 HEAD = f"""\
 format = "airlock/plan@1"
@@ -89,3 +89,17 @@ def test_transactions_of_every_kind_go_the_whole_way(desk: BothMachines, blind: 
     prepared(desk, "later", LATER)
     assert sign_and_submit(desk, blind, "later", 1) == ["CONFIRMED"]
     assert '"isEnabled": false' in read(desk, "delegation", TRADER, DELEGATE)
+
+
+def test_a_transaction_that_would_revert_is_never_written(desk: BothMachines) -> None:
+    """Nor one by a delegate that is not registered."""
+    steps = {"position-increase": KINDS["position-increase"]}
+    write_plan(desk, "delegates", steps)
+    plan = desk.path("delegates.toml")
+    signer = f'[signers.desk]\naddress = "{DELEGATE}"\npath = "{DELEGATE_PATH}"\ndelegate_of = "{TRADER}"\n[[steps]]'
+    plan.write_text(plan.read_text().replace('signer = "treasury"', 'signer = "desk"').replace("[[steps]]", signer))
+    write_plan(desk, "not-mine", {"referral-accept": f'caller = "{TRADER}", code = "TAKEN"'})
+    for name, code, told in (("delegates", 3, "TX-DELEGATE"), ("not-mine", 8, "would revert")):
+        words = ("prepare", desk.path(f"{name}.toml"), "-o", desk.path("out.json"), "--rpc", desk.services.rpc_url)
+        refused(desk.online(*words), code, told)
+        assert not desk.path("out.json").exists()
