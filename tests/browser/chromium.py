@@ -9,7 +9,6 @@ import base64
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +22,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+from airlock_shared.host.print_pdf import browser
+
 ANSWER_S = 60  # far beyond what an answer takes on a loaded machine: only a dead browser reaches it
 ARGUMENTS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
@@ -84,7 +84,8 @@ class Page:
     def open(self, path: Path) -> None:
         """Open a file and wait until it is loaded."""
         self.send("Page.navigate", url=path.absolute().as_uri())
-        self.wait_for_load()
+        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+            self.events.append(self._receive())
 
     def forget(self) -> None:
         """Go back to an empty page of the default size and theme, and forget what happened before."""
@@ -93,11 +94,6 @@ class Page:
         self.send("Emulation.setEmulatedMedia", features=[])
         self.evaluate("1")
         self.events.clear()
-
-    def wait_for_load(self) -> None:
-        """Wait for the page's load event, keeping every event."""
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
-            self.events.append(self._receive())
 
     def evaluate(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the page."""
@@ -118,15 +114,6 @@ class Page:
         data = base64.b64decode(self.send("Page.captureScreenshot", format="png")["data"])
         return Image.open(BytesIO(data))
 
-    def click(self, selector: str) -> None:
-        """Click in the middle of an element, as a mouse does."""
-        box = self.evaluate(
-            f"(() => {{ const box = document.querySelector({json.dumps(selector)}).getBoundingClientRect();"
-            " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
-        )
-        for kind in ("mousePressed", "mouseReleased"):
-            self.send("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
-
     def requests(self) -> list[str]:
         """Return the address of everything that the page has asked for."""
         self.evaluate("1")  # an answer comes after the events before it
@@ -143,12 +130,17 @@ class Page:
 @contextmanager
 def chromium(profile: Path, *more: str) -> Iterator[Page]:
     """Start a browser with a new profile in ``profile``, give its page, and end it. Without Chromium the test is skipped."""
-    program = next(filter(None, map(shutil.which, NAMES)), None)
+    program = browser()
     if program is None:
         pytest.skip("Chromium is not installed: on Debian, apt-get install chromium")
     commands_out, commands_in = os.pipe()
     answers_out, answers_in = os.pipe()
-    process = _start([program, *ARGUMENTS, *more, f"--user-data-dir={profile}"], commands_out, answers_in)
+    words = [program, *ARGUMENTS, *more, f"--user-data-dir={profile}"]
+    nothing = subprocess.DEVNULL
+    process = subprocess.Popen(  # in a group of its own, with the pipes as its descriptors 3 and 4
+        [sys.executable, "-c", WIRING, str(commands_out), str(answers_in), *words],
+        pass_fds=(commands_out, answers_in), stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True,
+    )  # fmt: skip
     os.close(commands_out)
     os.close(answers_in)
     try:
@@ -157,18 +149,6 @@ def chromium(profile: Path, *more: str) -> Iterator[Page]:
         os.close(commands_in)
         os.close(answers_out)
         _end(process)
-
-
-def _start(words: list[str], commands: int, answers: int) -> subprocess.Popen[bytes]:
-    """Start the browser in a group of its own, with the pipes as its descriptors 3 and 4."""
-    return subprocess.Popen(
-        [sys.executable, "-c", WIRING, str(commands), str(answers), *words],
-        pass_fds=(commands, answers),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

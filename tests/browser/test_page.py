@@ -1,9 +1,10 @@
-"""The page in a real Chromium: it plays, what it shows is scanned from screenshots, and nothing leaves it."""
+"""Pages of codes in a real Chromium: they play, what they show is scanned from screenshots, and nothing leaves them."""
 
 from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from qrcode import QRCode  # type: ignore[import-untyped]
 from qrcode.util import MODE_ALPHA_NUM, QRData  # type: ignore[import-untyped]
 
 from airlock_shared.qr.documents import Transfer, cycle_texts
-from airlock_shared.qr.render import qr_page
+from airlock_shared.qr.render import WINDOW, qr_page, window
 from airlock_shared.qr.scan import scan_pictures, texts_in
 from airlock_shared.qr.symbol import LARGEST_VERSION, capacity
 from airlock_shared.ur.decode import Decoder
@@ -24,7 +25,7 @@ from shared.qr.transfers import batch, one_intent, whole_plan
 
 LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:"
 WHITE = (255, 255, 255)
-SIZES = [(1280, 720), (1920, 1080)]
+SMALL, LARGE = (1280, 720), (1920, 1080)
 SHOTS = 600  # far more than any of these transfers takes
 
 
@@ -45,11 +46,7 @@ def corner_of_code(browser: Page) -> tuple[int, int]:
     return int(box[0]) + 2, int(box[1]) + 2
 
 
-# ---- whole transfers ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("size", "theme"), [(SMALL, "light"), (LARGE, "dark")], ids=["small-light", "large-dark"])
 def test_a_whole_document_is_scanned_from_the_screen_while_it_plays(
     browser: Page, tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
@@ -64,7 +61,7 @@ def test_a_whole_document_is_scanned_from_the_screen_while_it_plays(
 
 
 def test_a_signature_is_one_still_code(browser: Page, tmp_path: Path) -> None:
-    browser.resize(*SIZES[0])
+    browser.resize(*SMALL)
     signature = batch(1)[1]
     show(browser, tmp_path, signature)
     message = scan_pictures([browser.screenshot()], Decoder(), lambda _report: None)
@@ -76,40 +73,29 @@ def test_a_signature_is_one_still_code(browser: Page, tmp_path: Path) -> None:
 
 def test_a_browser_that_darkens_every_page_does_not_invert_the_code(tmp_path: Path) -> None:
     with chromium(tmp_path / "profile", "--force-dark-mode", "--enable-features=WebContentsForceDark") as browser:
-        browser.resize(*SIZES[0])
+        browser.resize(*SMALL)
         show(browser, tmp_path, one_intent())
         shot = browser.screenshot().convert("RGB")
         assert shot.getpixel(corner_of_code(browser)) == WHITE
         assert texts_in(shot)[0] in cycle_texts(one_intent(), 20)
 
 
-# ---- what it shows and what it may not do ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "added",
-    [
-        "<script>window.owned = true</script>",
-        "<img src='x' onerror='window.owned = true'>",
-        "<style>body { --owned: true }</style>",
-        "<iframe src='x.html'></iframe>",
-        "<script src='x.js'></script>",
-        "<link rel='stylesheet' href='x.css'>",
-    ],
+ADDED = (
+    "<script>window.owned = true</script><script src='x.js'></script><img src='x' onerror='window.owned = true'>"
+    "<style>body { --owned: true }</style><link rel='stylesheet' href='x.css'><iframe src='x.html'></iframe>"
 )
-def test_what_is_added_to_the_page_neither_runs_nor_loads(browser: Page, tmp_path: Path, added: str) -> None:
-    for name, content in (("x.js", "window.owned = true"), ("x.css", "body { --owned: true }"), ("x.html", "")):
-        (tmp_path / name).write_text(content)
+
+
+def test_what_is_added_to_the_page_neither_runs_nor_loads(browser: Page, tmp_path: Path) -> None:
+    for file, content in (("x.js", "window.owned = true"), ("x.css", "body { --owned: true }"), ("x.html", "")):
+        (tmp_path / file).write_text(content)
     path = tmp_path / "changed.html"
-    path.write_bytes(qr_page(one_intent()).replace(b"</aside>", f"{added}</aside>".encode()))
+    path.write_bytes(qr_page(one_intent()).replace(b"</aside>", f"{ADDED}</aside>".encode()))
     browser.open(path)
     assert browser.evaluate("window.owned === undefined") is True
     assert browser.evaluate("getComputedStyle(document.body).getPropertyValue('--owned')") == ""
-    assert browser.complaints() != []
+    assert len(browser.complaints()) >= ADDED.count("</") + 1
     assert texts_in(browser.screenshot())
-
-
-# ---- the page's own QR symbols ---------------------------------------------------------------------------------------
 
 
 def test_the_symbols_of_every_version_are_those_of_an_independent_encoder(browser: Page, tmp_path: Path) -> None:
@@ -128,3 +114,37 @@ def test_the_symbols_of_every_version_are_those_of_an_independent_encoder(browse
         code.add_data(QRData(text.encode(), mode=MODE_ALPHA_NUM))
         code.make(fit=False)
         assert symbol["rows"] == code.get_matrix()
+
+
+OTHER, NEWEST = "hand-over-00000000000000aa.html", "hand-over-00000000000000bb.html"
+PATIENCE_S = 30
+
+
+def name(folder: Path, newest: str) -> None:
+    for file, data in window(newest).items():
+        (folder / file).write_bytes(data)
+
+
+def shown(browser: Page, wanted: str) -> str:
+    """Return what the window shows once it is what is wanted, or after a while."""
+    began, page = time.monotonic(), ""
+    while page != wanted and time.monotonic() - began < PATIENCE_S:
+        time.sleep(0.2)
+        page = browser.evaluate("document.getElementById('page').getAttribute('src')")
+    return page
+
+
+def test_the_window_shows_the_newest_page_and_then_the_next_one_and_no_name_of_another_form(
+    browser: Page, tmp_path: Path
+) -> None:
+    name(tmp_path, OTHER)
+    browser.open(tmp_path / WINDOW)
+    assert shown(browser, OTHER) == OTHER
+    name(tmp_path, NEWEST)
+    assert shown(browser, NEWEST) == NEWEST
+    name(tmp_path, "https://example.com/")
+    asked = len(browser.requests())
+    while len(browser.requests()) < asked + 2:  # it has read the name twice
+        time.sleep(0.2)
+    assert shown(browser, NEWEST) == NEWEST
+    assert not any(request.startswith("http") for request in browser.requests())

@@ -94,20 +94,18 @@ def test_it_runs_nothing_loads_nothing_and_shows_hostile_texts_as_they_are(
     assert not re.search("[\u202e\u200b\x1b]", text)
 
 
-ADDED = ("<script>window.owned = true</script>", "<img src='x' onerror='window.owned = true'>",
-         "<style>body{--o: 1}</style>")  # fmt: skip
-
-
-@pytest.mark.parametrize("added", ADDED)
 def test_what_is_added_to_the_page_neither_runs_nor_loads(
-    browser: Page, reports: dict[str, Path], tmp_path: Path, added: str
+    browser: Page, reports: dict[str, Path], tmp_path: Path
 ) -> None:
     path = tmp_path / "changed.html"
-    path.write_bytes(reports["online"].read_bytes().replace(b"</main>", f"{added}</main>".encode()))
+    added = (
+        b"<script>window.owned = true</script><img src='x' onerror='window.owned = true'><style>body{--o: 1}</style>"
+    )
+    path.write_bytes(reports["online"].read_bytes().replace(b"</main>", added + b"</main>"))
     browser.open(path)
     assert browser.evaluate("window.owned === undefined") is True
     assert browser.evaluate("getComputedStyle(document.body).getPropertyValue('--o')") == ""
-    assert browser.complaints() != []
+    assert len(browser.complaints()) >= 3
 
 
 def test_incomplete_is_the_largest_word_of_the_first_screen(browser: Page, reports: dict[str, Path]) -> None:
@@ -123,8 +121,7 @@ def test_incomplete_is_the_largest_word_of_the_first_screen(browser: Page, repor
     assert max(sizes) == browser.evaluate(first)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 375)])
 def test_its_codes_are_scanned_from_the_screen_in_either_theme(
     browser: Page, reports: dict[str, Path], theme: str, width: int
 ) -> None:
@@ -155,8 +152,11 @@ def _text_of(pdf: Path) -> str:
 
 def test_the_printed_text_has_every_hash_and_page_number(reports: dict[str, Path], tmp_path: Path) -> None:
     pdf = tmp_path / "report.pdf"
-    if why := print_page(reports["online"], pdf):
-        pytest.skip(why)
+    if (why := print_page(reports["online"], pdf)).startswith("no browser"):
+        pytest.skip("Chromium is not installed: on Debian, apt-get install chromium")
+    assert (why, pdf.stat().st_mode & 0o777) == ("", 0o600)
+    [(width, height)] = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf.read_bytes())[:1]
+    assert [round(float(side) / 72 * 25.4) for side in (width, height)] == [210, 297]  # A4
     text = _text_of(pdf)
     pages = int(re.findall(r"page 1 of (\d+)", text)[0])
     assert [f"page {number} of {pages}" in text for number in range(1, pages + 1)] == [True] * pages
@@ -165,8 +165,9 @@ def test_the_printed_text_has_every_hash_and_page_number(reports: dict[str, Path
         assert all(group in text for group in grouped(each.digest).split())
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.parametrize("half", PAGES)
+@pytest.mark.parametrize(
+    ("half", "paper"), [*((half, "A4") for half in PAGES), ("offline", "Letter"), ("much-to-look-at", "Letter")]
+)
 def test_it_prints_with_page_numbers_no_page_of_two_rows_and_one_step_on_six_pages(
     browser: Page, reports: dict[str, Path], half: str, paper: str, tmp_path: Path
 ) -> None:
@@ -196,18 +197,6 @@ def test_it_prints_with_page_numbers_no_page_of_two_rows_and_one_step_on_six_pag
     assert [round(room) for room in rooms] == [8, 8, 12, 12, 12]  # mm, for a pen: two heads, three signatures
     for name in ("plan.toml", "screens.json", "timeline.jsonl"):
         assert name in pages[-1]
-
-
-def test_the_program_prints_it_with_the_browser_that_is_there(reports: dict[str, Path], tmp_path: Path) -> None:
-    pdf = tmp_path / "report.pdf"
-    why = print_page(reports["offline"], pdf)
-    if why.startswith("no browser"):
-        pytest.skip("Chromium is not installed: on Debian, apt-get install chromium")
-    assert why == ""
-    assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) > 10
-    (width, height) = map(float, re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf.read_bytes())[0])
-    assert (round(width / 72 * 25.4), round(height / 72 * 25.4)) == (210, 297)  # A4
-    assert pdf.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_browser_leaves_nothing_behind_and_finds_nothing_of_others(

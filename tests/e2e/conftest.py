@@ -124,17 +124,16 @@ def key_at(path: str) -> LocalAccount:
 class Ledger(NamedTuple):
     """The software Ledger as a process of its own, its port, and what it says."""
 
-    process: LoadedCommand | subprocess.Popen[Any]
+    process: LoadedCommand | subprocess.Popen[bytes]
     port: int
-    says: IO[Any]
+    says: IO[str]
 
 
-def start_ledger(*words: str, keys: int = -1) -> Ledger:
-    """Start a software Ledger, perhaps with a descriptor to read what its person types."""
+def start_ledger(*words: str) -> Ledger:
+    """Start a software Ledger."""
     reads, writes = os.pipe()
     with Path(os.devnull).open("r+b") as null:
-        keys = null.fileno() if keys < 0 else keys
-        process = begin([str(SOFTWARE_LEDGER), *words], (keys, writes, null.fileno()))
+        process = begin([str(SOFTWARE_LEDGER), *words], (null.fileno(), writes, null.fileno()))
     os.close(writes)
     says = os.fdopen(reads)
     return Ledger(process, int(json.loads(says.readline())["port"]), says)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +13,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import parse_path
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_software_ledger.keys import TEST_SEED, derive
-from commands import FinishedCommand
+from commands import FinishedCommand, run_command
 from e2e.conftest import OFFLINE
 from shared.filtered_venues import FilteredVenue, filtered_document, typed
 from shared.make_payloads import TREASURY, fingerprint, plan_fingerprint, seal
@@ -81,12 +80,8 @@ class FilteredDesk:
 
     def run(self, *words: object, typed: str = "") -> FinishedCommand:
         """Run the installed command in the folder."""
-        ended = subprocess.run(
-            [str(OFFLINE), "--home", "home", *map(str, words)],
-            input=typed, capture_output=True, text=True, check=False, timeout=300, cwd=self.folder,
-            env={**os.environ, "TMPDIR": str(self.folder)},
-        )  # fmt: skip
-        return FinishedCommand(ended.returncode, ended.stdout, ended.stderr)
+        env = {**os.environ, "TMPDIR": str(self.folder)}
+        return run_command(OFFLINE, "--home", "home", *words, typed=typed, env=env, cwd=self.folder)
 
     def pin(self, port: int) -> FinishedCommand:
         """Pin the deployment and state the time; return what ``trust`` shows of it.

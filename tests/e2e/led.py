@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import select
 import signal
-import subprocess
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from e2e.conftest import SOFTWARE_LEDGER, Ledger
 from e2e.terminal import Terminal
 
 PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}
@@ -134,39 +130,6 @@ def words_on(screen: Screen, document: str) -> list[str]:
     """Return the twenty-four words of a document as a screen shows them to be typed elsewhere; none before it does."""
     found = re.findall(rf"^  {document} +(1 [a-z]{{4}}(?:\s+\d+ [a-z]{{4}}){{23}})$", screen.plain(), re.MULTILINE)
     return found[-1].split()[1::2] if found else []
-
-
-class Reader:
-    """A person who holds a software Ledger and confirms there when the list on the screen was read, not at once."""
-
-    READS_S = 0.5
-
-    def __init__(self) -> None:
-        words = [str(SOFTWARE_LEDGER), "--ask"]
-        pipe = subprocess.PIPE
-        self._process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
-        assert self._process.stdout is not None
-        told = self._process.stdout
-        self.ledger = Ledger(self._process, int(json.loads(told.readline())["port"]), told)
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
-
-    def _read(self) -> None:
-        assert self._process.stderr is not None
-        assert self._process.stdin is not None
-        for line in self._process.stderr:
-            if "Yes approves" in line:
-                time.sleep(self.READS_S)
-                self._process.stdin.write("Yes\n")
-                self._process.stdin.flush()
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(20)
-        self._thread.join(20)
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
 
 
 def careful(machine: str, question: str, screens: dict[str, Screen]) -> str | None:

@@ -33,17 +33,6 @@ def _events(desk: BothMachines) -> list[str]:
     return [json.loads(line)["event"] for line in lines]
 
 
-def test_yes_typed_after_each_question_signs(desk: BothMachines, ledger: Ledger) -> None:
-    terminal = _signing(desk, ledger, "delegate-key")
-    asked = 0
-    while (question := terminal.until_question()) is not None:
-        assert question == TO_STOP
-        asked += 1
-        terminal.press("Yes\n")
-    assert (terminal.end(), asked) == (0, 2), terminal.shown
-    assert _events(desk).count("signed") == 1
-
-
 @pytest.mark.parametrize("ahead", ["Yes\n" * 500, "\nYes"])
 def test_what_was_typed_before_the_question_signs_nothing(desk: BothMachines, ledger: Ledger, ahead: str) -> None:
     terminal = _signing(desk, ledger, "delegate-key")
@@ -71,63 +60,42 @@ def test_one_answer_is_an_answer_to_one_question(desk: BothMachines, ledger: Led
 KEYS = re.compile(r"-- (\d+) of (\d+) -- Enter: on (?:-- b: back )?--$")
 
 
-def _turned(terminal: Terminal, keys: str = "\n") -> list[tuple[int, int]]:
-    """Turn the page that decides, whatever is asked before with Yes; return the numbers that came, up to the question."""
+def test_the_question_comes_after_every_screen_of_the_page_that_decides(desk: BothMachines, ledger: Ledger) -> None:
+    terminal = _signing(desk, ledger, "delegate-key", rows=6)
     numbers: list[tuple[int, int]] = []
     answered = 0
     while terminal.more():
         rest = terminal.shown[answered:]
         if found := KEYS.search(rest):
             numbers.append((int(found[1]), int(found[2])))
-            terminal.press(keys if len(numbers) > 1 else "\n")
+            terminal.press("\n")
         elif not rest.endswith(f"{TO_STOP}: "):
             continue
         elif "\nSign step " in rest:
             break
-        else:
+        else:  # what is asked before
             terminal.press("Yes\n")
         answered = len(terminal.shown)
-    return numbers
-
-
-@pytest.mark.parametrize("rows", [6, 24])
-def test_the_question_comes_after_every_screen_of_the_page_that_decides(
-    desk: BothMachines, ledger: Ledger, rows: int
-) -> None:
-    terminal = _signing(desk, ledger, "delegate-key", rows=rows)
-    numbers = _turned(terminal)
     count = numbers[0][1]
     assert numbers == [(number, count) for number in range(1, count)]  # the last one stays above the question
     five = terminal.shown.replace("\r", "").partition("WHAT IS SIGNED, IN FIVE LINES")[2].partition("To read one")[0]
     for label in ("what", "how much", "for whom", "until when", "as whom"):
         assert five.count(f"\n  {label:<12}") == 1
-    terminal.press("Yes\n")
-    assert terminal.end() == 0, terminal.shown
-    assert _events(desk).count("signed") == 1
-
-
-def test_what_was_opened_is_on_record_and_nothing_else(desk: BothMachines, ledger: Ledger) -> None:
-    terminal = _signing(desk, ledger, "referral-code", rows=24)
-    _turned(terminal)
     start = len(terminal.shown)
     terminal.press("2\n")
-    while not (KEYS.search(terminal.shown[start:])):
-        assert terminal.more()
-    assert "\nDECIDED BY THE PLAN" in terminal.shown[start:].replace("\r", "")
-    terminal.press("\n")
     while not terminal.shown[start:].endswith(f"{TO_STOP}: "):
         assert terminal.more()
         if KEYS.search(terminal.shown[start:]):
             terminal.press("\n")
+    assert "\nDECIDED BY THE PLAN" in terminal.shown[start:].replace("\r", "")
     terminal.press("Yes\n")
     assert terminal.end() == 0, terminal.shown
     lines = desk.path("offline-home/transcript.jsonl").read_text().splitlines()
-    [read] = [json.loads(line)["data"] for line in lines if json.loads(line)["event"] == "reviewed"]
-    assert (read["step"], read["opened"]) == ("referral-code", ["decided by the plan"])
+    entries = [json.loads(line) for line in lines]
+    [read] = [entry["data"] for entry in entries if entry["event"] == "reviewed"]
+    assert (read["step"], read["opened"]) == ("delegate-key", ["decided by the plan"])
     assert set(read["decides"]) == {"what", "how much", "for whom", "until when", "as whom"}
-
-
-# ---- pipes ------------------------------------------------------------------------------------------------------------
+    assert [entry["event"] for entry in entries].count("signed") == 1
 
 
 def _production(desk: BothMachines) -> Path:
@@ -136,28 +104,18 @@ def _production(desk: BothMachines) -> Path:
     return path
 
 
-def test_a_pipe_pins_no_production_deployment(desk: BothMachines) -> None:
+def test_a_production_deployment_is_pinned_and_replaced_at_a_terminal_alone(desk: BothMachines) -> None:
+    pin = desk.path("offline-home/pins/venue.json")
     ended = desk.offline("trust", _production(desk), typed="Yes\n" * 3)
-    assert (ended.code, "answers come from a terminal" in ended.err) == (6, True)
-    assert not desk.path("offline-home/pins/venue.json").exists()
-
-
-def test_a_pipe_replaces_no_production_deployment_by_a_rehearsal(desk: BothMachines) -> None:
-    pins = desk.path("offline-home/pins")
-    (pins / "venue.json").write_text(DEPLOYMENT_TEXT)
+    assert (ended.code, "answers come from a terminal" in ended.err, pin.exists()) == (6, True, False)
+    terminal = Terminal(OFFLINE, "--home", desk.path("offline-home"), "trust", _production(desk))
+    assert terminal.until_question() == TO_STOP
+    terminal.press("Yes\n")
+    assert (terminal.end(), pin.read_text()) == (0, DEPLOYMENT_TEXT)
     rehearsal = desk.path("other.json")
     rehearsal.write_text(DEPLOYMENT_TEXT.replace('"rehearsal": false', '"rehearsal": true').replace("84532", "31337"))
     assert desk.offline("trust", rehearsal, typed="Yes\n").code == 6
-    assert (pins / "venue.json").read_text() == DEPLOYMENT_TEXT
-
-
-def test_a_terminal_pins_a_production_deployment(desk: BothMachines) -> None:
-    home = desk.path("offline-home")
-    terminal = Terminal(OFFLINE, "--home", home, "trust", _production(desk))
-    assert terminal.until_question() == TO_STOP
-    terminal.press("Yes\n")
-    assert terminal.end() == 0
-    assert (home / "pins/venue.json").read_text() == DEPLOYMENT_TEXT
+    assert pin.read_text() == DEPLOYMENT_TEXT
 
 
 def test_a_pipe_signs_nothing_beside_a_production_deployment(desk: BothMachines, ledger: Ledger) -> None:

@@ -72,6 +72,10 @@ def test_the_authorization_is_made_on_the_ledger_and_goes_with_its_order(desk: D
         "Delegate to", "Smart account upgrade must be on",
     ):  # fmt: skip
         assert shown in review
+    ended = desk.submit()
+    missing = "of its EIP-7702 transaction is missing: chainId, to, data, gas"
+    assert (ended.code, missing in words(ended)) == (2, True), ended.err
+    assert desk.venue.paths("POST").count("/market/execute-batched") == 0
     ended = desk.submit("--json", "--eip7702", of_the_venue(desk, VENUES), typed="Yes\n")
     assert ended.code == 0, words(ended)
     assert desk.venue.smart == {TRADER: KNOWN}
@@ -83,31 +87,7 @@ def test_the_authorization_is_made_on_the_ledger_and_goes_with_its_order(desk: D
 
 
 @pytest.mark.parametrize(
-    ("file", "missing"),
-    [
-        (None, "of its EIP-7702 transaction is missing: chainId, to, data, gas"),
-        ({name: value for name, value in VENUES.items() if name != "data"}, "missing: data"),
-    ],
-    ids=["no-file", "what"],
-)
-def test_what_the_venue_has_to_say_is_named_and_nothing_is_sent(
-    desk: Desk, ledger: Ledger, file: dict[str, object] | None, missing: str
-) -> None:
-    assert prepare(desk).code == 0
-    assert desk.sign(ledger).code == 0
-    ended = desk.submit(*(() if file is None else ("--eip7702", of_the_venue(desk, file))))
-    assert (ended.code, missing in words(ended)) == (2, True), ended.err
-    assert desk.venue.paths("POST").count("/market/execute-batched") == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "check"),
-    [
-        (plan(contract=STORAGE), "AUTH-CONTRACT"),
-        (plan(order="step-9"), "AUTH-ORDER"),
-        (plan(order="give"), "AUTH-ORDER"),
-    ],
-    ids=["another-contract", "no-such-step", "no-order"],
+    ("text", "check"), [(plan(contract=STORAGE), "AUTH-CONTRACT"), (plan(order="step-9"), "AUTH-ORDER")]
 )
 def test_what_could_not_be_signed_is_told_by_plan_check_and_is_not_prepared(desk: Desk, text: str, check: str) -> None:
     ended = prepare(desk, text.replace("{number}", "1"))
@@ -124,9 +104,10 @@ def test_a_contract_that_was_changed_on_the_way_is_refused_before_anybody_reads(
     assert KNOWN in text
     desk.path("requests.json").write_text(text.replace(KNOWN, STORAGE))
     ended = desk.sign(ledger)
-    document = json.loads(desk.path("signatures.json").read_text()) if desk.path("signatures.json").exists() else {}
-    results = {item["step"]: item["result"] for item in document.get("signatures", [])}
-    assert (ended.code, results.get("give")) == (3, "refused"), words(ended)
+    results = {
+        item["step"]: item["result"] for item in json.loads(desk.path("signatures.json").read_text())["signatures"]
+    }
+    assert (ended.code, results["give"]) == (3, "refused"), words(ended)
     assert "AUTH-CONTRACT" in words(ended)
     assert f"contract: the payload says {STORAGE}, the" in words(ended), ended.err
 
@@ -135,15 +116,8 @@ def test_an_authorization_whose_order_was_declined_is_not_sent_and_what_that_mea
     desk: Desk, ledger: Ledger
 ) -> None:
     assert prepare(desk).code == 0
-    document = (
-        "sign",
-        desk.path("requests.json"),
-        "--plan",
-        desk.path("plan.toml"),
-        "-o",
-        desk.path("signatures.json"),
-    )
-    ended = desk.offline(*document, "--emulator", ledger.port, typed="Yes\nno\nYes\n")
+    given = ("--plan", desk.path("plan.toml"), "-o", desk.path("signatures.json"), "--emulator", ledger.port)
+    ended = desk.offline("sign", desk.path("requests.json"), *given, typed="Yes\nno\nYes\n")
     results = [item["result"] for item in json.loads(desk.path("signatures.json").read_text())["signatures"]]
     assert results == ["declined", "signed"], words(ended)
     ended = desk.submit()
@@ -152,22 +126,13 @@ def test_an_authorization_whose_order_was_declined_is_not_sent_and_what_that_mea
     assert "until the account has sent a transaction with nonce 5" in words(ended)
 
 
-def test_it_is_in_no_package_for_another_sender_and_that_is_said(desk: Desk, ledger: Ledger) -> None:
+def test_it_is_signed_once_and_is_in_no_package_for_another_sender(desk: Desk, ledger: Ledger) -> None:
     assert prepare(desk).code == 0
     assert desk.offline("verify", desk.path("requests.json"), "--plan", desk.path("plan.toml")).code == 0
     assert desk.sign(ledger).code == 0
+    assert words(desk.sign(ledger)).count("This was signed before") == 2
     ended = desk.online("export", desk.path("signatures.json"), "-o", desk.path("package.json"))
     assert (ended.code, "it goes with its order, by `submit --eip7702`" in words(ended)) == (0, True), ended.err
     assert [item["step"] for item in json.loads(desk.path("package.json").read_text())["items"]] == ["step-1"]
     ended = desk.online("export", desk.path("signatures.json"), "--step", "give", "-o", desk.path("give.json"))
     assert (ended.code, desk.path("give.json").exists()) == (2, False), ended.err
-
-
-def test_it_is_signed_once_and_the_same_account_nonce_is_not_given_again(desk: Desk, ledger: Ledger) -> None:
-    assert prepare(desk).code == 0
-    assert desk.sign(ledger).code == 0
-    ended = desk.sign(ledger)
-    assert words(ended).count("This was signed before") == 2
-    twice = plan(order="step-2") + GIVE.format(contract=KNOWN, nonce=5, order="step-2").replace('"give"', '"give-2"')
-    ended = prepare(desk, twice)
-    assert (ended.code, "NONCE-BATCH" in ended.err) == (3, True), ended.err

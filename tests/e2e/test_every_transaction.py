@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
-import pytest
-
-from airlock_rehearsal.scenarios import DELEGATE, PATH, TRADER
+from airlock_rehearsal.scenarios import DELEGATE, DELEGATE_PATH, PATH, TRADER
 from airlock_rehearsal.services.runtime import TRADING_STORAGE
-from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.venue.actions import ACTIONS
-from e2e.conftest import BothMachines, Ledger
+from e2e.conftest import BothMachines, Ledger, refused
 
 HEAD = f"""\
 format = "airlock/plan@1"
@@ -29,7 +24,6 @@ path = "{PATH}"
 BTC, ETH = f'trader = "{TRADER}", pair = "BTC/USD", ', f'trader = "{TRADER}", pair = "ETH/USD", '
 BTC_PRICE = '{ at_least = "60000", at_most = "68000" }'
 ETH_PRICE = '{ at_least = "3000", at_most = "3400" }'
-OPEN = 'side = "long", collateralUsdc = "100", leverage = "10", slippagePercent = "1"'
 KINDS = {
     "position-increase": BTC
     + f'tradeIndex = 0, additionalCollateralUsdc = "10", leverage = "2", openPrice = {BTC_PRICE}',
@@ -46,14 +40,8 @@ KINDS = {
     "delegate-set": f'trader = "{TRADER}", delegate = "{DELEGATE}", expiry = 2027-03-31T00:00:00Z',
     "token-approve": f'trader = "{TRADER}", spender = "{TRADING_STORAGE}", amountUsdc = "2500"',
 }
-NOT_PENDING_OWNER = "0x" + keccak256(b"NotPendingOwner()")[:4].hex()
 LATER = {"delegate-remove": f'trader = "{TRADER}", delegate = "{DELEGATE}"'}
-CALLED = {
-    "trade-open": ("/v2/trade/open", BTC + OPEN + f", openPrice = {BTC_PRICE}",
-                   ("side=long", "collateralUsdc=100", "leverage=10", "slippagePercent=1")),
-    "trade-close": ("/v2/trade/close", BTC + f'tradeIndex = 0, collateralToCloseUsdc = "100", expectedPrice = {BTC_PRICE}',
-                    ("tradeIndex=0", "collateralToCloseUsdc=100")),
-}  # fmt: skip
+BY_CALL = {"trade-open", "trade-close"}  # without a documented shape: tests/online/test_call.py builds them
 
 
 def write_plan(desk: BothMachines, name: str, steps: dict[str, str]) -> None:
@@ -72,8 +60,7 @@ def sign_and_submit(desk: BothMachines, ledger: Ledger, name: str, count: int) -
     assert signed.err.count("transaction hash") == count
     submitted = desk.online("submit", signatures, "--json")
     assert submitted.code == 0, submitted.out + submitted.err
-    lines = [json.loads(line) for line in submitted.out.splitlines()]
-    return [line["state"] for line in lines if "state" in line]
+    return [line["state"] for line in submitted.lines if "state" in line]
 
 
 def prepared(desk: BothMachines, name: str, steps: dict[str, str]) -> None:
@@ -90,7 +77,7 @@ def read(desk: BothMachines, *words: str) -> str:
 
 
 def test_every_kind_of_transaction_is_tried_here() -> None:
-    assert {name for name, action in ACTIONS.items() if action.call} == {*KINDS, *LATER, *CALLED}
+    assert {name for name, action in ACTIONS.items() if action.call} == {*KINDS, *LATER, *BY_CALL}
 
 
 def test_transactions_of_every_kind_go_the_whole_way(desk: BothMachines, blind: Ledger) -> None:
@@ -104,20 +91,15 @@ def test_transactions_of_every_kind_go_the_whole_way(desk: BothMachines, blind: 
     assert '"isEnabled": false' in read(desk, "delegation", TRADER, DELEGATE)
 
 
-@pytest.mark.parametrize("action", CALLED)
-def test_a_call_without_a_documented_shape_goes_the_whole_way(desk: BothMachines, blind: Ledger, action: str) -> None:
-    path, fields, sent = CALLED[action]
-    write_plan(desk, action, {action: fields})
-    words = ("call", "POST", path, f"trader={TRADER}", "pairIndex=0", *sent, "--plan", desk.path(f"{action}.toml"))
-    output = desk.path(f"{action}.requests.json")
-    ended = desk.online(*words, "--step", action, "-o", output, "--rpc", desk.services.rpc_url)
-    assert ended.code == 0, ended.err
-    assert sign_and_submit(desk, blind, action, 1) == ["CONFIRMED"]
-
-
 def test_a_transaction_that_would_revert_is_never_written(desk: BothMachines) -> None:
+    """Nor one by a delegate that is not registered."""
+    steps = {"position-increase": KINDS["position-increase"]}
+    write_plan(desk, "delegates", steps)
+    plan = desk.path("delegates.toml")
+    signer = f'[signers.desk]\naddress = "{DELEGATE}"\npath = "{DELEGATE_PATH}"\ndelegate_of = "{TRADER}"\n[[steps]]'
+    plan.write_text(plan.read_text().replace('signer = "treasury"', 'signer = "desk"').replace("[[steps]]", signer))
     write_plan(desk, "not-mine", {"referral-accept": f'caller = "{TRADER}", code = "TAKEN"'})
-    words = ("prepare", desk.path("not-mine.toml"), "-o", desk.path("out.json"), "--rpc", desk.services.rpc_url)
-    ended = desk.online(*words)
-    assert (ended.code, "would revert" in ended.err, NOT_PENDING_OWNER in ended.err) == (8, True, True), ended.err
-    assert not desk.path("out.json").exists()
+    for name, code, told in (("delegates", 3, "TX-DELEGATE"), ("not-mine", 8, "would revert")):
+        words = ("prepare", desk.path(f"{name}.toml"), "-o", desk.path("out.json"), "--rpc", desk.services.rpc_url)
+        refused(desk.online(*words), code, told)
+        assert not desk.path("out.json").exists()

@@ -12,7 +12,6 @@ import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 import pytest
@@ -35,24 +34,18 @@ WAITS = re.compile(rb"Ctrl-C stops|waiting: start ceremony run")
 OURS = re.compile(rb"\x1b\[38;5;16;48;5;231m|\x1b\[0m|\r\x1b\[K")  # QR codes, and a line that renews itself
 
 
-class Line(NamedTuple):
-    """A command line: the program, its words, and which of its parameters is hostile."""
-
-    words: str
-    parameter: str
-
-
 def _parameters(command: click.Command) -> list[click.Parameter]:
     return [p for p in command.params if not getattr(p, "is_flag", False) and not isinstance(p.type, click.Choice)]
 
 
 LINES = [
-    Line(words, parameter.name or "")
+    (words, parameter.name or "")
     for words, command in COMMANDS.items()
     if words not in SERVES
     for parameter in _parameters(command)
 ]
-TRIED = LINES if ALL else [*{line.parameter: line for line in LINES}.values()]
+"""The words of each command, and which of its parameters is hostile."""
+TRIED = LINES if ALL else [*{parameter: (words, parameter) for words, parameter in LINES}.values()]
 
 
 @pytest.fixture(scope="module")
@@ -83,26 +76,23 @@ def _value(desk: BothMachines, folder: Path, parameter: click.Parameter, name: s
     return str(place)
 
 
-def _line(desk: BothMachines, folder: Path, line: Line, name: str) -> list[str]:
-    program, *words = line.words.split(" ")
-    given = []
-    for parameter in _parameters(COMMANDS[line.words]):
-        if parameter.name != line.parameter and not parameter.required:
+def _line(desk: BothMachines, folder: Path, words: str, hostile: str, name: str) -> list[str]:
+    """Return a whole command line: what the command requires, and its parameter ``hostile`` with this name."""
+    program, *given = words.split(" ")
+    for parameter in COMMANDS[words].params:
+        if parameter.name != hostile and not parameter.required:
             continue
-        value = _value(desk, folder, parameter, name if parameter.name == line.parameter else f"good-{parameter.name}")
+        if isinstance(parameter.type, click.Choice):
+            value = parameter.type.choices[0]
+        else:
+            called = name if parameter.name == hostile else f"good-{parameter.name}"
+            value = _value(desk, folder, parameter, called)
         if isinstance(parameter, click.Option):
             given += [parameter.opts[-1], *[value] * parameter.nargs]
         else:
             given += [value]
-    chosen = [
-        word
-        for parameter in COMMANDS[line.words].params
-        if isinstance(parameter.type, click.Choice) and parameter.required
-        for word in ([parameter.opts[-1]] if isinstance(parameter, click.Option) else []) + [parameter.type.choices[0]]
-    ]
     home = desk.path(f"{program.removeprefix('airlock-')}-home")
-    path = ONLINE if program == "airlock-online" else OFFLINE
-    return [str(path), "--home", str(home), *words, *chosen, *given]
+    return [str(ONLINE if program == "airlock-online" else OFFLINE), "--home", str(home), *given]
 
 
 def screen_of(words: list[str], folder: Path) -> bytes:
@@ -144,10 +134,12 @@ def _acts(seen: bytes) -> list[str]:
     return lies + wide + sorted({repr(c) for c in NOT_SHOWN.findall(text)} - set(map(repr, harmless)))
 
 
-@pytest.mark.parametrize("line", TRIED, ids=lambda line: f"{line.words}:{line.parameter}")
-def test_a_hostile_name_does_not_act_on_the_terminal(desk: BothMachines, line: Line, tmp_path: Path) -> None:
-    for name in (HOSTILE, LONG) if line.parameter in SHOWN_AGAIN else (HOSTILE,):
-        seen = screen_of(_line(desk, tmp_path, line, name), tmp_path)
+@pytest.mark.parametrize(("words", "hostile"), TRIED)
+def test_a_hostile_name_does_not_act_on_the_terminal(
+    desk: BothMachines, words: str, hostile: str, tmp_path: Path
+) -> None:
+    for name in (HOSTILE, LONG) if hostile in SHOWN_AGAIN else (HOSTILE,):
+        seen = screen_of(_line(desk, tmp_path, words, hostile, name), tmp_path)
         assert seen, "the command said nothing"
         assert b"Traceback" not in seen, seen.decode(errors="replace")
         assert _acts(seen) == [], seen
@@ -155,18 +147,8 @@ def test_a_hostile_name_does_not_act_on_the_terminal(desk: BothMachines, line: L
 
 def test_what_is_written_under_a_hostile_name_is_told_on_one_line(desk: BothMachines, tmp_path: Path) -> None:
     home, output = desk.path("offline-home"), tmp_path / HOSTILE
-    words = [
-        str(OFFLINE),
-        "--home",
-        str(home),
-        "show",
-        str(desk.path("deployment.json")),
-        "--as",
-        "page",
-        "-o",
-        str(output),
-    ]
-    seen = screen_of(words, tmp_path)
+    words = ("--home", home, "show", desk.path("deployment.json"), "--as", "page", "-o", output)
+    seen = screen_of([str(OFFLINE), *map(str, words)], tmp_path)
     assert output.exists()
     assert b"Wrote " in seen
     assert _acts(seen) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import time
 from collections.abc import Iterator
@@ -10,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from commands import FinishedCommand
 from e2e.conftest import Ledger, ledger_fixture
-from e2e.test_second_venue import BY_HAND, PLAN, TRADER, Desk
+from e2e.test_second_venue import BY_HAND, PLAN, TRADER, TRANSACTIONS, Desk
 from second_venue.other_types import OTHER, PROFILE
 from second_venue.venue import STORAGE, second_venue
 
@@ -39,19 +39,10 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 ledger = ledger_fixture("--blind-signing")
 
 
-def _built(desk: Desk, fields: str, path: str, *sent: str, more: tuple[object, ...] = ()) -> FinishedCommand:
-    text = PLAN.format(trader=TRADER, action="custom", fields=fields, number=1)
-    desk.path("plan.toml").write_text(text)
-    words = ("--plan", desk.path("plan.toml"), "--step", "step-1", "-o", desk.path("requests.json"))
-    return desk.online("call", "POST", path, *sent, *words, *more)
-
-
-def _deposit(desk: Desk, fields: str = DEPOSIT, usdc: str = "2500") -> FinishedCommand:
-    return _built(desk, fields, "/v2/lp/deposit", f"trader={TRADER}", f"usdc={usdc}", more=BY_HAND)
-
-
 def test_a_call_of_the_venue_alone_goes_the_whole_way(desk: Desk, ledger: Ledger) -> None:
-    ended = _deposit(desk)
+    desk.path("plan.toml").write_text(PLAN.format(trader=TRADER, action="custom", fields=DEPOSIT, number=1))
+    words = ("--plan", desk.path("plan.toml"), "--step", "step-1", "-o", desk.path("requests.json"))
+    ended = desk.online("call", "POST", "/v2/lp/deposit", f"trader={TRADER}", "usdc=2500", *words, *BY_HAND)
     assert ended.code == 0, ended.err
     signed = desk.sign(ledger)
     review = " ".join((signed.out + signed.err).split())
@@ -64,28 +55,10 @@ def test_a_call_of_the_venue_alone_goes_the_whole_way(desk: Desk, ledger: Ledger
     assert desk.venue.paths("POST").count("/v2/relay") == 1
 
 
-def test_a_struct_of_the_venue_alone_goes_the_whole_way(desk: Desk, ledger: Ledger) -> None:
-    until_ms = time.time_ns() // 1_000_000 + 20 * 60_000
-    sent = (f"trader={TRADER}", "order=77", f"deadlineMs={until_ms}")
-    ended = _built(desk, CANCEL, "/v2/intents/cancel-order", *sent)
-    assert ended.code == 0, ended.err
-    signed = desk.sign(ledger)
-    assert signed.code == 0, signed.err
-    lines = (signed.out + signed.err).splitlines()
-    named = next(number for number, line in enumerate(lines) if line.split()[1:] == ["order", "77"])
-    assert f'the profile calls it "{LABEL}"' in lines[named + 1], "the label stands below the raw name and its value"
-    ended = desk.submit("--json")
-    assert (ended.code, json.loads(ended.out.splitlines()[-1])["state"]) == (0, "CONFIRMED"), ended.out + ended.err
-    assert [asked.fields["kind"] for asked in desk.venue.asked if asked.path == "/submit"] == ["CancelReq"]
-
-
-@pytest.mark.parametrize("contract", ["vault", "usd"])
-def test_a_call_to_a_contract_that_the_venue_does_not_tell_of_is_refused_where_it_is_fetched(
-    tmp_path: Path, contract: str
-) -> None:
+def test_a_call_to_a_contract_that_the_venue_does_not_tell_of_is_refused_where_it_is_fetched(tmp_path: Path) -> None:
     with second_venue(TRADER, types=TYPES) as running:
         made = Desk(tmp_path, running)
-        made.profile = OWN | {"calls": OWN["calls"] | {"depositLp": OWN["calls"]["depositLp"] | {"contract": contract}}}
+        made.profile = OWN | {"calls": OWN["calls"] | {"depositLp": OWN["calls"]["depositLp"] | {"contract": "vault"}}}
         ended = made.fetch()
         assert (ended.code, "no contract of this deployment" in " ".join(ended.err.split())) == (4, True), ended.err
         assert not made.path("deployment.json").exists()
@@ -107,30 +80,6 @@ def test_a_venue_with_a_struct_that_the_ledger_signs_over_another_hash_is_not_pi
     said = (ended.code, "DIGEST-LEDGER" in ended.err, "16 members" in ended.err, "Pin " in ended.err)
     assert said == (3, True, True, False), ended.err
     assert not (made.path("offline") / "pins").exists()
-
-
-def test_people_read_what_the_call_is_before_they_pin_it(tmp_path: Path) -> None:
-    with second_venue(TRADER, types=TYPES) as running:
-        made = Desk(tmp_path, running)
-        made.profile = OWN
-        assert made.fetch().code == 0
-        ended = made.offline("trust", made.path("deployment.json"), typed="Yes\n")
-    said = " ".join((ended.out + ended.err).split())
-    for words in (
-        f'CancelReq: member order, raw, has the label "{LABEL}" beside its name',
-        f'call depositLp: member amount, raw, has the label "{AMOUNT}" beside its name',
-        "call depositLp: a call that does not ship; its meaning is this profile's alone",
-        "call depositLp: made to the pinned tradingStorage, by the signer for itself",
-        "call depositLp: the function is now depositLp(uint128 amount,address beneficiary)",
-    ):
-        assert words in said
-
-
-def test_a_call_that_the_profile_does_not_have_is_told_before_the_venue_is_asked(desk: Desk) -> None:
-    asked = len(desk.venue.asked)
-    ended = _deposit(desk, DEPOSIT.replace("depositLp", "withdrawLp"))
-    assert (ended.code, "the deployment describes no withdrawLp" in " ".join(ended.err.split())) == (2, True), ended.err
-    assert "/v2/lp/deposit" not in [each.path for each in desk.venue.asked[asked:]]
 
 
 ENDPOINTS = (EXAMPLES / "services.toml").read_text().partition("\n")[2]
@@ -157,26 +106,26 @@ def test_prepare_builds_both_where_the_services_file_has_their_endpoints(desk: D
         {"trader": TRADER, "usdc": "2500", "deadlineMs": ""},
     ]
     assert 0 < int(asked[0]["deadlineMs"]) - time.time_ns() // 1_000_000 <= 30 * 60_000
-    assert (signed := desk.sign(ledger)).code == 0, signed.err
+    signed = desk.sign(ledger)
+    assert signed.code == 0, signed.err
+    lines = (signed.out + signed.err).splitlines()
+    named = next(number for number, line in enumerate(lines) if line.split()[1:] == ["order", "77"])
+    assert f'the profile calls it "{LABEL}"' in lines[named + 1], "the label stands below the raw name and its value"
     ended = desk.submit("--json")
+    assert [asked.fields["kind"] for asked in desk.venue.asked if asked.path == "/submit"] == ["CancelReq"]
     states = [line["state"] for line in ended.lines if "state" in line]
     assert (ended.code, states) == (0, ["CONFIRMED", "CONFIRMED"]), ended.out + ended.err
+
+
+UNDECIDED = CANCEL.replace('order = "77"\n', "")
 
 
 @pytest.mark.parametrize(
     ("fields", "text", "said"),
     [
-        (
-            CANCEL.replace('order = "77"\n', ""),
-            ENDPOINTS,
-            "the services file sends order to the builder, and the plan says",
-        ),
+        (UNDECIDED, ENDPOINTS, "the services file sends order to the builder, and the plan says"),
         (CANCEL, ENDPOINTS.replace('"/v2/intents/cancel-order"', '"/v2/relay"'), "nothing is asked where signed"),
-        (
-            CANCEL,
-            ENDPOINTS.replace("CancelReq", "approve"),
-            "[paths] approve: it is no struct or call of this venue alone",
-        ),
+        (CANCEL, ENDPOINTS.replace("CancelReq", "approve"), "[paths] approve: it is no struct or call of this venue"),
     ],
     ids=["undecided", "relay", "shipped-call"],
 )
@@ -190,11 +139,42 @@ def test_an_endpoint_that_cannot_be_meant_is_told_and_nothing_is_asked(
     assert "POST" not in [each.method for each in desk.venue.asked[asked:]]
 
 
-def test_the_signing_machine_refuses_what_was_altered_on_the_way(desk: Desk, ledger: Ledger) -> None:
-    assert _deposit(desk).code == 0
-    text = desk.path("requests.json").read_text()
-    word = f"{2_500_000_000:064x}"
-    assert word in text
-    desk.path("requests.json").write_text(text.replace(word, f"{2_500_000_001:064x}"))
-    ended = desk.sign(ledger)
-    assert (ended.code, "PLAN-FIELD" in ended.out + ended.err) == (3, True), ended.out + ended.err
+FEE_WEI = 300_000_000_000_000
+CHANGE = "changeLimit(uint256,uint16,uint32,uint256,uint256,uint256)"
+WITH_FEE: dict[str, Any] = copy.deepcopy(PROFILE)
+WITH_FEE["calls"]["updateOpenLimitOrder"]["value"] = "fee"
+FIELDS = TRANSACTIONS["limit-update"]
+LIMITED = PLAN.replace("max_fee_gwei_at_most", 'native_fee_at_most = "0.0003"\nmax_fee_gwei_at_most', 1)
+
+
+@pytest.fixture
+def with_fee(tmp_path: Path) -> Iterator[Desk]:
+    with second_venue(TRADER, types=OTHER._replace(fees={CHANGE: FEE_WEI})) as running:
+        made = Desk(tmp_path, running)
+        made.profile = WITH_FEE
+        yield made
+
+
+def test_people_read_the_fee_before_they_pin_and_before_they_sign_and_the_venue_gets_it(
+    with_fee: Desk, ledger: Ledger
+) -> None:
+    desk = with_fee
+    assert desk.fetch().code == 0
+    pinned = desk.offline("trust", desk.path("deployment.json"), typed="Yes\n")
+    said = " ".join((pinned.out + pinned.err).split())
+    assert (pinned.code, "native currency may be sent with it as a fee" in said) == (0, True), said
+    desk.path("deployment.json").unlink()
+    desk.pin()
+    prepared = desk.prepare("limit-update", FIELDS, *BY_HAND, plan=LIMITED)
+    assert prepared.code == 0, prepared.err
+    shown = desk.offline("plan", "show", desk.path("plan.toml"))
+    assert "native fee at most  0.0003 of the native currency" in shown.out
+    signed = desk.sign(ledger)
+    assert signed.code == 0, signed.err
+    review = " ".join((signed.out + signed.err).split())
+    assert "0.0003 of the native currency is sent with it as a fee, · at most 0.0003" in review
+    assert "calls changeLimit on chain" in review, "the function that is called, not what it is known as"
+    assert "0.0003 ???" in review, "the Ledger has its own line for it"
+    ended = desk.submit("--json")
+    assert ended.code == 0, ended.out + ended.err
+    assert desk.venue.paths("POST").count("/v2/relay") == 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 from pathlib import Path
 
+from commands import FinishedCommand, run_command
 from e2e.conftest import ONLINE
 from online.loopback import closed_port
 from online.test_http import CA, OK, proxy, read_request, server
@@ -19,12 +19,10 @@ def _ready(connection: socket.socket) -> None:
     connection.sendall(OK.replace(b"content-length: 2\r\n\r\n{}", b"content-length: %d\r\n\r\n" % len(READY)) + READY)
 
 
-def _run(home: Path, config: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def _run(home: Path, config: str, *words: str, **environment: str) -> FinishedCommand:
     home.mkdir(exist_ok=True)
     (home / "config.toml").write_text(config)
-    return subprocess.run(
-        [ONLINE, "--home", home, *words], capture_output=True, text=True, env=os.environ | environment, check=False
-    )
+    return run_command(ONLINE, "--home", home, *words, env=os.environ | environment)
 
 
 def test_an_authority_and_a_proxy_are_those_of_the_configuration_alone(tmp_path: Path) -> None:
@@ -33,16 +31,16 @@ def test_an_authority_and_a_proxy_are_those_of_the_configuration_alone(tmp_path:
         config = f'[http]\nca_file = "{CA}"\nproxy = "http://127.0.0.1:{between}"\n'
         environment = {"SSLKEYLOGFILE": str(keys), "HTTPS_PROXY": f"http://127.0.0.1:{closed_port()}"}
         ended = _run(tmp_path / "a", config, "ready", "--builder", "https://venue.test", **environment)
-        assert ended.returncode == 0, ended.stderr
+        assert ended.code == 0, ended.err
         assert asked[0].startswith(b"CONNECT venue.test:443")
         own = {"HTTPS_PROXY": f"http://127.0.0.1:{between}", "SSL_CERT_FILE": CA}
         ended = _run(tmp_path / "b", "", "ready", "--builder", f"https://localhost:{port}", **own)
-        assert (ended.returncode, "CERTIFICATE_VERIFY_FAILED" in ended.stderr) == (8, True)
+        assert (ended.code, "CERTIFICATE_VERIFY_FAILED" in ended.err) == (8, True)
     assert not keys.exists()
 
 
 def test_plain_http_beyond_this_machine_needs_a_setting_that_is_repeated(tmp_path: Path) -> None:
     ended = _run(tmp_path, "", "ready", "--builder", "http://192.0.2.1")
-    assert (ended.returncode, "plain_http" in ended.stderr) == (2, True)
+    assert (ended.code, "plain_http" in ended.err) == (2, True)
     for words in (["ready", "--builder", f"http://127.0.0.1:{closed_port()}"], ["follow"], ["resolve"], ["doctor"]):
-        assert "NOTE: [http] plain_http = true" in _run(tmp_path, "[http]\nplain_http = true\n", *words).stderr
+        assert "NOTE: [http] plain_http = true" in _run(tmp_path, "[http]\nplain_http = true\n", *words).err
