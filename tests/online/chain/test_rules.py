@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from airlock_rehearsal.chain.deploy import Sender
 from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.chain.interface import (
     ARTIFACTS,
@@ -23,11 +24,10 @@ from airlock_rehearsal.chain.interface import (
     revert_name,
     selector,
 )
-from airlock_shared.ethereum.abi import encode_struct
+from airlock_shared.venue.calldata import encode_call as our_calldata
 from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION
-from airlock_shared.venue.structs import CATALOGUE, types_of
+from airlock_shared.venue.structs import CATALOGUE
 from online.chain.bench import Bench, intent_of, signature_by
-from online.chain.calls import CLOSE, COIN, CONTRACTS, GOOD, LIMIT, opening, sent, update, word
 from online.chain.ground import (
     DESK_SENDER,
     EXPIRY_S,
@@ -46,6 +46,58 @@ from online.chain.ground import (
 from shared.make_payloads import DESK, NOW_MS, OTHER, TREASURY
 from shared.make_transactions import NOT_SIGNED, SELECTORS
 from shared.world import selectors
+
+# ---- good arguments for every call that Airlock signs, and how the treasury sends one ------------------------------
+
+TREASURY_BYTES, OTHER_BYTES = bytes.fromhex(TREASURY[2:]), bytes.fromhex(OTHER[2:])
+DESK_BYTES = bytes.fromhex(DESK[2:])
+CONTRACTS = {"usdc": USDC, "tradingRouter": ROUTER, "referral": REFERRAL}
+
+
+def update(collateral: int, price: int = 62_000) -> dict[str, Any]:
+    return {
+        "trader": TREASURY_BYTES, "pairIndex": 0, "index": 1, "openPrice": price * ONE,
+        "initialPosToken": collateral, "leverage": 10 * ONE,
+    }  # fmt: skip
+
+
+def opening(**other: Any) -> dict[str, Any]:
+    made = trade((0, 0), 0, 10, 62_000, True, 0, size=100 * USDC_ONE) | {"trader": TREASURY_BYTES}
+    return {**made, **other}
+
+
+LIMIT = {"pairIndex": 0, "index": 0, "price": 59_000 * ONE, "slippage": ONE, "tp": 70_000 * ONE, "sl": 50_000 * ONE}
+CLOSE = {"pairIndex": 0, "index": 2, "amount": 10 * USDC_ONE, "wantedPrice": 62_000 * ONE}
+COIN = {"coinExposure": ONE // 100, "minLeverage": ONE, "maxLeverage": 90 * ONE, "slippage": ONE}
+GOOD: dict[str, tuple[dict[str, Any], str]] = {  # the arguments of each call, and the event that it emits
+    "approve": ({"spender": OTHER_BYTES, "amount": 5}, ""),
+    "setDelegate": ({"delegate": OTHER_BYTES, "expiry": EXPIRY_S}, "DelegateSet"),
+    "removeDelegate": ({"delegate": DESK_BYTES}, "DelegateRemoved"),
+    "setTraderReferralCodeByUser": ({"code": code("TREASURY")}, "ReferralCodeSet"),
+    "setPendingCodeOwnershipTransfer": ({"code": code("HOUSE"), "newOwner": OTHER_BYTES}, "CodeOwnershipOffered"),
+    "acceptCodeOwnership": ({"code": code("OFFERED")}, "CodeOwnershipAccepted"),
+    "cancelRequest": ({}, "AccessRequestCancelled"),
+    "claimTokens": ({}, "RewardsClaimed"),
+    "updateOpenLimitOrder": (LIMIT, "LimitOrderUpdated"),
+    "increasePositionSize": ({"info": update(10 * USDC_ONE), "slippage": ONE}, "IncreasePositionRequested"),
+    "increasePositionSizeWithCoinExposure": ({"info": update(10 * USDC_ONE), **COIN}, "IncreasePositionRequested"),
+    "openTrade": ({"t": opening(), "orderType": 0, "slippage": ONE}, "MarketOrderInitiated"),
+    "closeTradeMarket": (CLOSE, "MarketOrderInitiated"),
+}
+
+
+def sent(ground: Ground, name: str, message: dict[str, Any], sender: Sender = TREASURY_SENDER) -> Any:
+    """Send a call with our own calldata; return what it emitted. Raises ``Reverted``."""
+    to, data = ground.venue.address(CONTRACTS[CALLS[name].contract]), our_calldata(CALLS[name], message)
+    gas = ground.evm.estimate_gas(sender.address, to, data)
+    receipt = ground.evm.receipt(
+        ground.evm.send_raw_transaction(ground.raw(sender, CONTRACTS[CALLS[name].contract], data, gas))
+    )
+    assert receipt is not None
+    assert (receipt.sender, receipt.to) == (sender.address, to)
+    assert receipt.gas_used <= gas
+    return ground.venue.outcome(receipt)
+
 
 # ---- nonces on the chain: spent once, in a space of their own, in any order -----------------------------------------
 
@@ -85,8 +137,6 @@ def test_a_delegates_intent_spends_the_traders_nonce(ground: Ground) -> None:
 @pytest.mark.parametrize(
     ("deadline_ms", "last_s"),
     [
-        (NOW_MS + 5_000, NOW_S + 5),
-        (NOW_MS + 5_001, NOW_S + 5),
         (NOW_MS + 5_999, NOW_S + 5),
         (NOW_MS + 6_000, NOW_S + 6),
     ],
@@ -109,58 +159,16 @@ def test_a_stamp_within_the_second_of_the_block_is_now_and_a_later_one_is_not(gr
         ground.venue.check(*intent_of(ground, "take-profit", signTimestamp=NOW_MS - 600_001))
 
 
-# ---- delegates on the chain: how they are named, what they may do for whom, and until when --------------------------
+# ---- delegates on the chain: what they may do for whom, and until when ----------------------------------------------
 
-
-@pytest.mark.parametrize("step", ["desk-key", "desk-key-terms"])
-def test_a_delegate_request_encoded_as_it_is_hashed_is_not_what_was_signed(ground: Ground, step: str) -> None:
-    bench = Bench(ground.venue, step)
-    members = types_of(CATALOGUE["DelegateReq"])["DelegateReq"]
-    read: dict[str, Any] = {"address": lambda v: bytes.fromhex(v[2:]), "uint256": int, "string": str}
-    values = [read[m["type"]](bench.payload["message"][m["name"]]) for m in members]
-    hashed_order = encode_struct(f"({','.join(m['type'] for m in members)})", values)
-    right = bytes.fromhex(bench.payload["encodedIntent"][2:])
-    assert sorted(hashed_order) == sorted(right)
-    assert hashed_order != right
-    with pytest.raises(Reverted):
-        ground.venue.submit("DelegateReq", hashed_order, bench.signature)
-    delegate = bench.payload["message"]["delegate"]
-    ground.send(TREASURY_SENDER, ROUTER, "setDelegate", delegate, NOW_S + 100)
-    ground.venue.submit("DelegateReq", right, bench.signature)
-    assert ground.venue.delegation_expiry(TREASURY, delegate) == EXPIRY_S
-
-
-# ---- delegated actions ---------------------------------------------------------------------------------------------
-
-DELEGATED_LIMIT = encode_call(ROUTER, "updateOpenLimitOrder", 0, 0, 59_000 * ONE, ONE, 70_000 * ONE, 50_000 * ONE)
-CODE = encode_call(REFERRAL, "setTraderReferralCodeByUser", code("DESK"))
-DELEGATED_CLOSE = encode_call(ROUTER, "closeTradeMarket", 0, 2, 10 * USDC_ONE, 62_000 * ONE)
-
-
-def increased(place: tuple[int, int], collateral: int) -> dict[str, object]:
-    return {
-        "trader": TREASURY, "pairIndex": place[0], "index": place[1], "openPrice": 62_000 * ONE,
-        "initialPosToken": collateral * USDC_ONE, "leverage": 10 * ONE,
-    }  # fmt: skip
-
-
-OPENED = {**trade((0, 0), 0, 10, 62_000, True, 0, size=100 * USDC_ONE)}
 DELEGABLE = {
-    "updateOpenLimitOrder": (DELEGATED_LIMIT, "LimitOrderUpdated"),
-    "setTraderReferralCodeByUser": (CODE, "ReferralCodeSet"),
-    "closeTradeMarket": (DELEGATED_CLOSE, "MarketOrderInitiated"),
-    "openTrade": (encode_call(ROUTER, "openTrade", OPENED, 0, ONE), "MarketOrderInitiated"),
-    "increasePositionSize": (
-        encode_call(ROUTER, "increasePositionSize", increased((0, 1), 10), ONE),
-        "IncreasePositionRequested",
-    ),
-    "increasePositionSizeWithCoinExposure": (
-        encode_call(
-            ROUTER, "increasePositionSizeWithCoinExposure", increased((0, 1), 10), ONE // 100, ONE, 90 * ONE, ONE
-        ),
-        "IncreasePositionRequested",
-    ),
+    name: (our_calldata(CALLS[name], GOOD[name][0]), GOOD[name][1])
+    for name in (
+        *("updateOpenLimitOrder", "setTraderReferralCodeByUser", "closeTradeMarket", "openTrade"),
+        *("increasePositionSize", "increasePositionSizeWithCoinExposure"),
+    )
 }
+DELEGATED_CLOSE = DELEGABLE["closeTradeMarket"][0]
 
 
 @pytest.mark.parametrize("name", DELEGABLE)
@@ -223,40 +231,21 @@ def test_a_signed_intent_for_an_earlier_position_in_the_slot_is_rejected(
         ground.venue.check(*intent_of(ground, step, **{member: opened_s}))
 
 
-def test_a_signed_intent_for_a_position_that_was_closed_is_rejected(ground: Ground) -> None:
-    order_id = sent(ground, "closeTradeMarket", {**CLOSE, "amount": 1_000 * USDC_ONE}).events[-1].arguments["orderId"]
-    ground.venue.fulfil(order_id, 62_000 * ONE)
-    with pytest.raises(Reverted, match="PositionMismatch"):
-        ground.venue.check(*intent_of(ground, "close"))
-
-
 # ---- what breaks a rule reverts, with a custom error's name or a text -----------------------------------------------
 
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
-    ("removeDelegate", {"delegate": word(OTHER)}, "NotDelegate"),
+    ("removeDelegate", {"delegate": OTHER_BYTES}, "NotDelegate"),
     ("setTraderReferralCodeByUser", {"code": bytes(32)}, "EmptyCode"),
-    ("setPendingCodeOwnershipTransfer", {"code": code("OFFERED"), "newOwner": word(OTHER)}, "NotCodeOwner"),
+    ("setPendingCodeOwnershipTransfer", {"code": code("OFFERED"), "newOwner": OTHER_BYTES}, "NotCodeOwner"),
     ("acceptCodeOwnership", {"code": code("HOUSE")}, "NotPendingOwner"),
-    ("updateOpenLimitOrder", {**LIMIT, "index": 1}, "NoLimitOrder"),
-    ("updateOpenLimitOrder", {**LIMIT, "price": 0}, "WrongPrice"),
     ("updateOpenLimitOrder", {**LIMIT, "sl": 59_000 * ONE}, "WrongSl"),
     ("updateOpenLimitOrder", {**LIMIT, "tp": 59_000 * ONE}, "WrongTp"),
-    ("updateOpenLimitOrder", {**LIMIT, "slippage": 101 * ONE}, "HighSlippage"),
     ("increasePositionSize", {"info": {**update(10**7), "index": 5}, "slippage": ONE}, "PositionMismatch"),
-    ("increasePositionSize", {"info": {**update(10**7), "trader": word(OTHER)}, "slippage": ONE}, "NotTrader"),
+    ("increasePositionSize", {"info": {**update(10**7), "trader": OTHER_BYTES}, "slippage": ONE}, "NotTrader"),
     ("increasePositionSize", {"info": update(USDC_ONE - 1), "slippage": ONE}, "BelowMinPos"),
-    ("increasePositionSize", {"info": {**update(10**7), "leverage": 101 * ONE}, "slippage": ONE}, "WrongLeverage"),
     ("increasePositionSize", {"info": update(60_000 * USDC_ONE), "slippage": ONE}, "ERC20: insufficient allowance"),
-    (
-        "increasePositionSize",
-        {"info": {**update(10**7), "pairIndex": 7, "index": 0}, "slippage": ONE},
-        "WrongOrderType",
-    ),
-    ("increasePositionSizeWithCoinExposure", {"info": update(10**7), **COIN, "coinExposure": 0}, "WrongAmount"),
-    ("openTrade", {"t": opening(pairIndex=9), "orderType": 0, "slippage": ONE}, "PairNotListed"),
     ("openTrade", {"t": opening(pairIndex=2), "orderType": 0, "slippage": ONE}, "PairClosedForOpening"),
-    ("openTrade", {"t": opening(index=1), "orderType": 0, "slippage": ONE}, "WrongTrade"),
 ]
 
 
@@ -274,10 +263,8 @@ def test_a_call_that_breaks_a_rule_reverts_by_name(
     ("contract", "function", "arguments", "error"),
     [
         (ROUTER, "openTradeWithSig", (b"", b""), "NotOperator"),
-        (STORAGE, "fulfil", (1, ONE), "NotOperator"),
         (STORAGE, "claim", (TREASURY,), "NotRouter"),
         (USDC, "mint", (TREASURY, 1), "ERC20: caller is not the minter"),
-        (USDC, "transferFrom", (OTHER, TREASURY, 1), "ERC20: insufficient allowance"),
     ],
 )
 def test_nobody_does_what_is_the_operators_or_the_routers(
@@ -302,11 +289,7 @@ def test_the_selectors_are_the_published_ones() -> None:
     assert {bytes.fromhex(SELECTORS[s]): s.partition("(")[0] for s in SELECTORS} == selectors()
 
 
-def test_every_call_that_airlock_signs_is_tried() -> None:
-    assert set(GOOD) == set(CALLS)
-
-
-@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("name", CALLS)
 def test_a_call_is_mined_and_says_what_it_did(ground: Ground, name: str) -> None:
     message, event = GOOD[name]
     outcome = sent(ground, name, message)
@@ -317,7 +300,7 @@ def test_a_call_is_mined_and_says_what_it_did(ground: Ground, name: str) -> None
         "approve": (lambda: read(USDC, "allowance", TREASURY, OTHER), 5),
         "setDelegate": (lambda: ground.venue.delegation_expiry(TREASURY, OTHER), EXPIRY_S),
         "removeDelegate": (
-            lambda: ground.venue.delegation_expiry(TREASURY, "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"),
+            lambda: ground.venue.delegation_expiry(TREASURY, DESK),
             0,
         ),
         "setTraderReferralCodeByUser": (lambda: read(REFERRAL, "traderReferralCodes", TREASURY), code("TREASURY")),
