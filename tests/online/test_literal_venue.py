@@ -86,9 +86,7 @@ OWN = {
     [("relayer", "", True), ("core-api", "", False), ("core-api", "core-api-MoveReq", True), ("twap", "", False),
      ("twap", "twap-MoveReq", True), ("twap", "twap", False), ("twap", "core-api-MoveReq", False)],
 )  # fmt: skip
-def test_a_struct_of_the_venue_that_no_route_can_send_is_refused_before_it_is_signed(
-    route: str, body: str, delivered: bool
-) -> None:
+def test_a_struct_that_no_route_can_send_is_refused_before_it_is_signed(route: str, body: str, delivered: bool) -> None:
     profile = {"format": VENUE_FORMAT, "structs": {"MoveReq": OWN | {"route": route}}, "calls": {}}
     document = add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode())
     made = read_deployment(document)
@@ -175,17 +173,14 @@ def test_a_pair_that_does_not_say_whether_it_is_a_pnl_pair_is_not_taken_for_an_o
 @pytest.mark.parametrize(
     ("place", "pair", "pnl"),
     [
-        ("isPnl", {"isPnl": 0}, False),
         ("isPnl", {"isPnl": 1}, True),
         ("isPnl?", {}, False),
         ("isPnl?", {"isPnl": True}, True),
-        ("kind.pnl?", {"kind": {}}, False),
         ("flags.1", {"flags": [0, 1]}, True),
+        ("", {}, False),
     ],
 )
-def test_a_flag_may_be_0_and_1_and_where_the_file_says_so_there_only_when_it_is_true(
-    place: str, pair: dict[str, Any], pnl: bool
-) -> None:
+def test_a_flag_may_be_0_and_1_and_missing_where_the_file_says_so(place: str, pair: dict[str, Any], pnl: bool) -> None:
     replies = resolve_services({"format": SERVICES, "replies": {"pairs": {"pnl": place}}}).replies
     pairs = [{"index": 0, "symbol": "BTC/USD", **pair}]
     document = deployment_document("v", steps.meta(), b"", pairs, {}, "2026-01-01", replies)
@@ -196,14 +191,6 @@ def test_a_flag_may_be_0_and_1_and_where_the_file_says_so_there_only_when_it_is_
 def test_a_flag_that_may_be_left_out_is_one_where_it_is_there(flag: object) -> None:
     replies = {**REPLIES, "pairs": {**REPLIES["pairs"], "pnl": "isPnl?"}}
     assert "there is no flag" in fault_of(steps.meta(), [{"index": 0, "symbol": "B", "isPnl": flag}], replies)
-
-
-def test_the_operators_word_that_a_venue_has_no_pnl_pairs_is_taken() -> None:
-    replies = {**REPLIES, "pairs": {**REPLIES["pairs"], "pnl": ""}}
-    document = deployment_document(
-        "v", steps.meta(), b"", [{"index": 0, "symbol": "BTC/USD"}], {}, "2026-01-01", replies
-    )
-    assert document["pairs"] == [{"index": 0, "name": "BTC/USD", "pnl": False}]
 
 
 @pytest.mark.parametrize("pairs", [None, {"pairs": []}, "BTC/USD"])
@@ -254,13 +241,6 @@ def test_contracts_are_known_by_name_whatever_its_case() -> None:
     assert document_of(meta)["contracts"] == before
 
 
-def test_two_contracts_of_one_name_are_refused() -> None:
-    meta = steps.meta()
-    meta["addresses"]["TradingRouter"] = meta["addresses"]["usdc"]
-    with pytest.raises(ServiceError, match="tradingRouter, but two"):
-        document_of(meta)
-
-
 # ---- contracts and enums in other forms -----------------------------------------------------------------------------
 
 A, B = (steps.meta()["addresses"][name] for name in ("usdc", "tradingStorage"))
@@ -269,10 +249,8 @@ A, B = (steps.meta()["addresses"][name] for name in ("usdc", "tradingStorage"))
 @pytest.mark.parametrize(
     ("told", "found"),
     [
-        ({"usdc": A}, {"usdc": A}),
         ({"USDC": {"address": A, "decimals": 6}}, {"usdc": A}),
         ({"tokens": {"UsdC": A}, "core": {"main": {"tradingstorage": B}}}, {"usdc": A, "tradingStorage": B}),
-        ({"usdc": A, "vault": None}, {"usdc": A}),
         ({"usdc": A.lower()}, {"usdc": A}),
     ],
 )
@@ -390,22 +368,16 @@ def test_every_page_is_read(first: int) -> None:
     [
         [{"pairs": [PAIR], "total": 2}],
         [{"pairs": [PAIR], "nextCursor": "abc"}],
-        [{"pairs": [PAIR], "hasMore": True}],
         [{"pairs": [PAIR], "page": 2, "pages": 3}],
         [{"pairs": [PAIR], "page": 1, "pages": 2}, {"pairs": [PAIR], "page": 1, "pages": 2}],
-        [{"pairs": [PAIR], "page": 1, "pages": 2}, {"page": 2}],
         [{"pairs": [PAIR], "page": 1, "pages": 2, "total": 5}, {"pairs": [PAIR], "page": 2}],
         [{"pairs": [PAIR], "delisted": []}],
-        [{"zero": PAIR}],
         [{"0": PAIR, "1": "BTC/USD"}],
     ],
 )
 def test_a_part_of_a_catalogue_is_never_the_whole(pages: list[object]) -> None:
     with pytest.raises(ServiceError, match="pair catalogue"):
         pairs_of(*pages)
-
-
-# ---- the envelope ---------------------------------------------------------------------------------------------------
 
 
 def test_an_error_of_null_beside_ok_is_none() -> None:
@@ -421,9 +393,6 @@ def test_any_other_error_beside_ok_is_a_contradiction(error: object) -> None:
     script = {"GET /x": [reply(200, {"ok": True, "data": 7, "error": error})]}
     with Wire(script) as wire, Http() as http, pytest.raises(ServiceError, match="contradictory"):
         BuilderClient(wire.url, http).ask("/x", {}, method="GET")
-
-
-# ---- extra members of a payload -------------------------------------------------------------------------------------
 
 
 def test_what_stands_beside_a_payload_is_named_and_not_carried() -> None:
@@ -447,26 +416,14 @@ def test_a_meta_of_null_is_none() -> None:
     assert set_aside({"intent": "X", "meta": None}, transaction=False) == ({"intent": "X"}, {"meta": None})
 
 
-# ---- words, numbers and hashes in replies ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("word", ["success", "Confirmed", "mined", "", 1, True, ["confirmed"], {"is": "confirmed"}])
-def test_a_word_that_is_not_known_ends_nothing_and_is_told_with_its_place(
-    desk: DeliveringMachine, word: object
-) -> None:
+def test_a_word_that_is_not_known_ends_nothing_and_is_told_with_place(desk: DeliveringMachine, word: object) -> None:
     notices: list[str] = []
     desk.world = desk.world._replace(on_notice=notices.append)
     outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status(word, blockNumber=7)] * 200})
     assert outcome.state is OrderState.ACCEPTED
     assert f"the reply says {str(word)!r} at data.status, a word that Airlock does not know" in outcome.reason
     assert [notice.count("at data.status") for notice in notices if "decides nothing" in notice] == [1]
-
-
-def test_a_word_that_comes_later_and_is_known_counts(desk: DeliveringMachine) -> None:
-    told = [relay_status("queued"), relay_status(None), relay_status("confirmed", blockNumber="0x1f")]
-    outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: told})
-    assert outcome.state is OrderState.CONFIRMED
-    assert desk.events[1].payload == {"transactionHash": APPROVAL, "blockNumber": 31}
 
 
 @pytest.mark.parametrize("value", ["7", "0x", "0x" + "f" * 17, "1f", -1, True, None, 7.0, "0xg"])
@@ -478,13 +435,11 @@ def test_a_block_in_another_form_is_none(value: object) -> None:
     "named",
     [{"hash": TX}, {"transactionHash": TX}, {"txHash": TX}, {"hash": None, "transactionHash": TX}, {"hash": None}],
 )
-def test_every_hash_that_a_reply_names_is_the_one_that_was_signed(
-    desk: DeliveringMachine, named: dict[str, Any]
-) -> None:
+def test_every_hash_that_a_reply_names_is_the_signed_one(desk: DeliveringMachine, named: dict[str, Any]) -> None:
     wrong = [relay_status("confirmed", blockNumber=7, **named)] * 3
-    right = relay_status("confirmed", blockNumber=8, hash=None, txHash=APPROVAL)
-    outcome, seen = sent(desk, "relay", {RELAY: [taken()], RELAYED: [*wrong, right]})
-    assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 5)
+    right = relay_status("confirmed", blockNumber="0x8", hash=None, txHash=APPROVAL)
+    outcome, seen = sent(desk, "relay", {RELAY: [taken()], RELAYED: [*wrong, relay_status("queued"), right]})
+    assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 6)
     assert desk.events[1].payload["blockNumber"] == 8
 
 
@@ -521,7 +476,6 @@ def test_a_part_that_there_is_not_is_refused(part: str) -> None:
         ({"who": "$trader", "too": "$trader"}, "one member two"),
         ({"": "$trader"}, "not the name of a member"),
         ({"trader": 1.5}, "neither a part nor a constant"),
-        ({"a b": "$trader"}, "not the name of a member"),
     ],
 )
 def test_other_names_of_members_that_would_mix_them_up_are_refused(members: dict[str, Any], told: str) -> None:

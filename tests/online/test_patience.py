@@ -105,23 +105,14 @@ def test_it_waits_as_long_as_the_nearest_deadline_allows(until_ms: tuple[int | N
     assert (raised.value.status, raised.value.code, waiting.waits) == (429, "CODE", [])
 
 
-def test_at_a_terminal_it_says_why_and_how_long(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(prepare_steps, "sleep", lambda _seconds: None)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    prepare_steps.count_down(2, "The builder is busy.")
-    told = capsys.readouterr().err
-    assert told.startswith("The builder is busy.")
-    assert told.count("It goes on in ") == 2
-
-
-def test_a_count_down_says_nothing_in_a_pipe_and_waits_as_long(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_count_down_says_why_and_how_long_at_a_terminal_and_nothing_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], terminal: bool
 ) -> None:
     slept: list[float] = []
     monkeypatch.setattr(prepare_steps, "sleep", slept.append)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    prepare_steps.count_down(5, "The builder is busy.")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    prepare_steps.count_down(2, "The builder is busy.")
     told = capsys.readouterr()
-    assert (told.out, told.err, sum(slept)) == ("", "", 5)
+    assert (told.err.startswith("The builder is busy."), told.err.count("It goes on in ")) == (terminal, 2 * terminal)
+    assert (told.out, sum(slept)) == ("", 2)

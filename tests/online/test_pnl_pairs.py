@@ -1,4 +1,4 @@
-"""A pair on which PnL orders are only allowed: the order says what it is, or its position; nothing is guessed."""
+"""A pair on which PnL orders are only allowed: the order says what it is, or its position; and which trigger is replaced."""
 
 from __future__ import annotations
 
@@ -90,9 +90,7 @@ def held(step: str, **flags: object) -> dict[str, Any]:
         ("isPnl", True, {"pnl": True}),
     ],
 )
-def test_a_pair_on_which_pnl_orders_are_only_allowed_is_not_taken_for_a_pnl_pair(
-    place: str, flag: object, pinned: dict[str, bool]
-) -> None:
+def test_a_pair_that_allows_pnl_orders_is_no_pnl_pair(place: str, flag: object, pinned: dict[str, bool]) -> None:
     replies = resolve_services({"format": SERVICES_FORMAT, "replies": {"pairs": {"pnl": place}}}).replies
     pairs = [{"index": 0, "symbol": "BTC/USD", **({} if flag is None else {place: flag})}]
     document = deployment_document("v", steps.meta(), b"", pairs, {}, "2026-01-01", replies)
@@ -176,9 +174,7 @@ def test_a_close_has_the_kind_of_its_position(client: Http, step: str, pnl: bool
         "allowed", "no flag",
     ],
 )  # fmt: skip
-def test_where_nothing_tells_a_close_is_refused_and_the_plan_must_say_it(
-    client: Http, step: str, positions: object
-) -> None:
+def test_where_nothing_tells_a_close_is_refused(client: Http, step: str, positions: object) -> None:
     read = held(step)
     trade = read["trades"][0]["trade"]
     changes: dict[str, dict[str, Any]] = {
@@ -197,6 +193,15 @@ def test_where_nothing_tells_a_close_is_refused_and_the_plan_must_say_it(
         assert made.verdicts.blocking() == []
         assert made.request.order_type == {"close": (1, 7), "close-coin": (15, 16)}[step][place]
         assert "orderType" not in made.request.fields
+
+
+@pytest.mark.parametrize("step", ["take-profit", "stop-loss"])
+@pytest.mark.parametrize("entity", ["", "3f0c9a52-7b1e-4c38-9e1f-0d8a6f2b7c11"])
+def test_the_trigger_to_replace_goes_into_the_route_alone(client: Http, step: str, entity: str) -> None:
+    made = prepared(client, step, _plan(step, f'replaces = "{entity}"' if entity else ""))
+    assert made.verdicts.blocking() == []
+    assert made.request.as_json()["route"] == {"to": "core-api"} | ({"replaces": entity} if entity else {})
+    assert made.request.fields == good(step)["requests"][0]["fields"]
 
 
 @pytest.mark.parametrize(("word", "pnl"), [("market", True), ("market_pnl", False)])
@@ -219,9 +224,7 @@ def test_a_plan_that_contradicts_a_pair_that_tells_is_refused(client: Http, step
         ("market", 1, set()), ("market", 7, {"ORDER-TYPE"}), ("market_pnl", 1, {"ORDER-TYPE"}), ("market_pnl", 7, set()),
     ],
 )  # fmt: skip
-def test_the_gate_takes_no_other_type_than_the_plan_s(
-    client: Http, said: str, order_type: int | None, refused: set[str]
-) -> None:
+def test_the_gate_takes_the_plan_s_type(client: Http, said: str, order_type: int | None, refused: set[str]) -> None:
     plan = _plan("close", f'orderType = "{said}"' if said else "")
     request = request_of(good("close"))._replace(order_type=order_type)
     verdicts = examined(request, Situation(plan, not_known(), NOW_MS)).verdicts.all()

@@ -60,17 +60,9 @@ def test_a_set_under_another_key_is_not_found() -> None:
         (("fields", 0, "more"), 1), (("contractName",), "Permit"), (("contractName", "label"), 1), (("more",), 1),
     ],
 )  # fmt: skip
-def test_what_is_no_set_as_ledger_publishes_them_is_refused_with_where_to_get_one(
-    place: tuple[Any, ...], new: Any
-) -> None:
-    with pytest.raises(UsageError) as caught:
-        fetched(PERMIT, {PERMIT.key: changed_set(PERMIT, (place, new))})
-    assert "eip712_v2.json" in str(caught.value.do)
-
-
-def test_the_earlier_file_without_formats_is_refused_with_which_one_it_is() -> None:
-    fields = [{name: value for name, value in each.items() if name in ("label", "path", "signature")}
-              for each in PERMIT.published["fields"]]  # fmt: skip
-    with pytest.raises(UsageError) as caught:
-        fetched(PERMIT, {PERMIT.key: changed_set(PERMIT, (("fields",), fields))})
-    assert "eip712_v2.json" in str(caught.value.do)
+def test_what_is_no_set_of_ledger_s_is_refused_with_where_to_get_one(place: tuple[Any, ...], new: Any) -> None:
+    earlier = [{name: field[name] for name in ("label", "path", "signature")} for field in PERMIT.published["fields"]]
+    for change in ((place, new), (("fields",), earlier)):
+        with pytest.raises(UsageError) as caught:
+            fetched(PERMIT, {PERMIT.key: changed_set(PERMIT, change)})
+        assert "eip712_v2.json" in str(caught.value.do)

@@ -85,8 +85,6 @@ def kept(promises: list[Expectation]) -> list[bool | None]:
     return [promise.kept for promise in promises]
 
 
-# ---- delegates -----------------------------------------------------------------------------------------------------
-
 DELEGATE = {"trader": TRADER, "delegate": KEY, "expirySeconds": str(EXPIRY)}
 ENABLED = {"isEnabled": True, "expiry": EXPIRY, "canSignIntents": True, "canDelegatedAction": True}
 
@@ -103,16 +101,13 @@ def test_a_delegate_that_is_enabled_as_signed_is_kept(action: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "verdicts"),
     [
-        ({"expiry": str(EXPIRY)}, [True, True, True]),
         ({"expiry": EXPIRY + 1}, [False, True, True]),
         ({"expiry": EXPIRY * 1000}, [False, True, True]),
-        ({"expiry": 0}, [False, True, True]),
         ({"isEnabled": False}, [False, True, True]),
         ({"canSignIntents": False}, [True, False, True]),
         ({"canSignIntents": None}, [True, None, True]),
         ({"canDelegatedAction": False}, [True, True, False]),
         ({"expiry": None}, [None, True, True]),
-        ({"expiry": -1}, [None, True, True]),
         ({"isEnabled": "true"}, [None]),
     ],
 )
@@ -124,20 +119,14 @@ def test_a_delegation_is_judged_by_what_the_read_says(changed: dict[str, object]
     ("read", "verdict"),
     [
         ({"isEnabled": False}, True),
-        ({"isEnabled": False, "canSignIntents": False, "canDelegatedAction": False}, True),
         ({"isEnabled": False, "canSignIntents": True}, False),  # the venue contradicts itself
-        ({"isEnabled": False, "canDelegatedAction": True}, False),
         ({"isEnabled": True}, False),
         ({"isEnabled": None}, None),
         ({}, None),
-        ([], None),
     ],
 )
 def test_a_delegate_that_was_removed_is_not_enabled(read: object, verdict: bool | None) -> None:
     assert kept(judged("delegate-remove", {"trader": TRADER, "delegate": KEY}, delegation=read)) == [verdict]
-
-
-# ---- referral codes ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -146,10 +135,8 @@ def test_a_delegate_that_was_removed_is_not_enabled(read: object, verdict: bool 
         ("0x" + CODE.hex(), True),
         ("DESK", True),
         ("desk", False),
-        ("0x" + bytes(32).hex(), False),
         ("", False),
         ("0x12", None),
-        ("\x1b[2J", None),
         (None, None),
     ],
 )
@@ -188,22 +175,17 @@ REOPENED = trade(timestamp=str(OPENED_S + 5))
 @pytest.mark.parametrize(
     ("events", "found", "verdict"),
     [
-        (ended(EXECUTED, initialPosToken="0"), holding(), True),
         (ended(EXECUTED, initialPosToken="0"), holding(OTHER_SLOT, OTHER_PAIR), True),
         (ended(EXECUTED, initialPosToken="0"), holding(REOPENED), True),
         (ended(EXECUTED), holding(trade()), True),
         ((), holding(), None),
-        (ended(EXECUTED, initialPosToken=None), holding(), None),
         (ended(EXECUTED, initialPosToken="0"), holding(trade()), False),
-        (ended(EXECUTED, initialPosToken="0"), holding(trade(initialPosToken="1")), False),
         (ended(EXECUTED), holding(trade(initialPosToken="100000000")), False),
         (ended(EXECUTED), holding(), False),
         ((), holding(trade()), None),
         (ended(EXECUTED, index="3"), holding(trade()), None),
         (ended(EXECUTED, timestamp="5"), holding(trade()), None),
-        (ended(EXECUTED, initialPosToken="-1"), holding(trade()), None),
         (ended(EXECUTED), {}, None),
-        (ended(EXECUTED), {"trades": [{"trade": {}}]}, None),
         (ended(EXECUTED), {"trades": [{"trade": trade(index=-1)}]}, None),
     ],
 )
@@ -214,13 +196,12 @@ def test_a_close_is_judged_by_what_is_left(events: tuple[OrderEvent, ...], found
 def test_a_close_by_exposure_is_judged_alike() -> None:
     fields = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "coinExposure": "0.5"}
     [promise] = judged("close-coin", fields, CLOSING, ended(EXECUTED), positions=holding(trade()))
-    assert promise == Expectation(
-        "the position on pair 1, slot 2",
-        "0.5 coins closed",
+    what, promised = "the position on pair 1, slot 2", "0.5 coins closed"
+    found = (
         "long, collateral 70 USDC (raw 70000000), open price 3200 USD (raw 32000000000000), opened 2026-09-10 00:26:40 UTC; "
-        "the venue's event told 70 USDC (raw 70000000) of collateral",
-        True,
+        "the venue's event told 70 USDC (raw 70000000) of collateral"
     )
+    assert promise == Expectation(what, promised, found, True)
 
 
 INCREASE = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "additionalCollateralUsdc": "20"}
@@ -231,20 +212,15 @@ INCREASING = {"_updateInfo": {"trader": TRADER, "pairIndex": "1", "index": "2", 
     ("events", "found", "verdict"),
     [
         (ended(INCREASED), holding(trade()), True),
-        (ended(INCREASED), holding(OTHER_SLOT, trade()), True),
-        (ended(INCREASED), holding(trade(initialPosToken="50000000")), False),
         (ended(INCREASED), holding(trade(initialPosToken="19999999")), False),
         (ended(INCREASED), holding(), False),
         ((), holding(trade()), None),
-        (ended(INCREASED, index="7"), holding(trade()), None),
         (ended(EXECUTED), holding(trade()), None),
         (ended(INCREASED), holding(trade(initialPosToken=None)), None),
     ],
 )
 @pytest.mark.parametrize("action", ["increase", "increase-coin"])
-def test_an_increase_is_judged_by_the_collateral(
-    action: str, events: tuple[OrderEvent, ...], found: object, verdict: bool | None
-) -> None:
+def test_increases_are_judged(action: str, events: tuple[OrderEvent, ...], found: object, verdict: bool | None) -> None:
     assert kept(judged(action, INCREASE, INCREASING, events, positions=found)) == [verdict]
 
 
@@ -253,7 +229,6 @@ def test_an_increase_is_judged_by_the_collateral(
     [
         (10, 20, {}, None),
         (10, None, {}, None),
-        (None, 20, {}, None),
         (20, 10, {}, False),
         (10, 20, {"index": "7"}, False),
         (10, 20, {"timestamp": "5"}, False),
@@ -283,14 +258,12 @@ OPENING = {"_t": {"trader": TRADER, "pairIndex": "1", "buy": True, "positionSize
         (ended(EXECUTED), holding(trade(buy=False)), False),
         (ended(EXECUTED), holding(REOPENED), False),
         ((), holding(), False),
-        ((), holding(trade(buy=False)), False),
         ((), holding(trade()), None),
-        (ended(EXECUTED, pairIndex="9"), holding(trade()), None),
         (ended(EXECUTED), holding(trade(buy="true")), None),
     ],
 )
 @pytest.mark.parametrize("action", ["open", "open-coin"])
-def test_an_open_is_judged_by_the_slot_that_the_event_tells(
+def test_an_open_is_judged_by_its_slot(
     action: str, events: tuple[OrderEvent, ...], found: object, verdict: bool | None
 ) -> None:
     assert kept(judged(action, OPEN, OPENING, events, positions=found)) == [verdict]
@@ -314,15 +287,11 @@ TRIGGERING = {"trader": TRADER, "pairIndex": "1", "index": "2", "timestamp": str
     [
         ({"entityId": "e-1"}, holding(trade()), [None, True]),
         ({"entityId": "e-1"}, holding(), [None, False]),
-        ({"entityId": "e-1"}, holding(REOPENED), [None, False]),
         ({"entityId": "e-1"}, {}, [None, None]),
         ({"entityId": ""}, holding(trade()), [False, True]),
-        ({}, holding(trade()), [False, True]),
     ],
 )
-def test_a_trigger_has_an_id_and_a_position(
-    payload: dict[str, Any], found: object, verdicts: list[bool | None]
-) -> None:
+def test_a_trigger_has_id_and_position(payload: dict[str, Any], found: object, verdicts: list[bool | None]) -> None:
     events = (OrderEvent(0, STORED, payload),)
     promises = judged("tpsl-partial", TRIGGER, TRIGGERING, events, positions=found)
     assert (kept(promises), "by the service's answer alone" in promises[0].found) == (verdicts, True)
@@ -344,7 +313,6 @@ def test_a_trigger_that_was_executed_may_have_closed_its_position_itself() -> No
         ({"entityId": "e-2", "oldEntityId": "e-9"}, False),
         ({"entityId": "e-1", "oldEntityId": "e-1"}, False),  # a replacement has an id of its own
         ({"entityId": "e-2"}, None),
-        ({"entityId": "e-2", "oldEntityId": ["e-1"]}, None),
     ],
 )
 def test_a_trigger_that_replaces_names_the_old_one(payload: dict[str, Any], verdict: bool | None) -> None:
@@ -379,8 +347,6 @@ def test_a_limit_order_is_judged_by_its_prices(order: dict[str, object] | None, 
     assert kept(judged("limit-update", fields, positions={"trades": []})) == [None, None]
 
 
-# ---- what a venue's profile chooses ---------------------------------------------------------------------------------
-
 IN_MS = {
     name: struct._replace(
         fields=tuple(field(each.path, OPENED_MS) if each.kind == OPENED else each for each in struct.fields)
@@ -407,11 +373,7 @@ def test_a_partial_close_that_was_carried_out_is_kept_where_the_venue_signs_mill
     for event_at in (SIGNED_MS, OPENED_S):
         events = ended(EXECUTED, timestamp=event_at)
         [promise] = judged("close", CLOSE, CLOSING_MS, events, structs=IN_MS, positions=left)
-        assert promise.kept is True
-        assert "opened 2026-09-10 00:26:40 UTC" in promise.found
-
-
-# ---- what was promised is the plan's ---------------------------------------------------------------------------------
+        assert (promise.kept, "opened 2026-09-10 00:26:40 UTC" in promise.found) == (True, True)
 
 
 @pytest.mark.parametrize("told", ["70000000", "1", "100000000"])
@@ -423,7 +385,7 @@ def test_a_partial_close_that_was_carried_out_is_kept_where_the_venue_signs_mill
         ("open", EXECUTED, "a long position"),
     ],
 )
-def test_what_was_promised_is_the_plan_s_whatever_the_venue_s_event_tells(
+def test_what_was_promised_is_the_plan_s_whatever_the_event_tells(
     action: str, kind: str, promised: str, told: str
 ) -> None:
     fields, message = EVERY[action]
@@ -432,26 +394,13 @@ def test_what_was_promised_is_the_plan_s_whatever_the_venue_s_event_tells(
     assert action == "open" or "the venue's event told" in promise.found
 
 
-# ---- a read that names nothing ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("expiry", [EXPIRY, EXPIRY + 1, 0])
-def test_a_delegation_that_names_nobody_is_told_by_the_service_s_word_and_ends_nothing(expiry: int) -> None:
-    promises = judged("delegate", DELEGATE, echo=False, delegation=ENABLED | {"expiry": expiry})
-    assert [promise.found.startswith("by the service's word, ") for promise in promises] == [True] * 3
-    assert "enabled until" in promises[0].found
-    assert set(kept(promises)) == {None}
-    [promise] = judged("delegate-remove", DELEGATE, echo=False, delegation={"isEnabled": False})
-    assert promise[2:] == ("by the service's word, which names nothing: not enabled", None)
-
-
 def test_every_read_that_names_nothing_is_told_by_the_service_s_word() -> None:
     every: dict[str, dict[str, Any]] = {
+        "delegate": {"delegation": ENABLED | {"expiry": EXPIRY + 1}},
+        "delegate-remove": {"delegation": {"isEnabled": False}},
         "close": {"positions": {"trades": []}},
         "open": {"positions": {"trades": []}},
-        "limit-update": {
-            "positions": {"trades": [], "orders": [{"order": {"pairIndex": "1", "index": "0", "price": 1}}]}
-        },
+        "limit-update": {"positions": {"orders": [{"order": {"pairIndex": "1", "index": "0", "price": 1}}]}},
         "referral-set-code": {"referral": {"code": "DESK"}},
         "referral-accept": {"referral": {"owner": KEY, "pendingOwner": ""}},
     }
@@ -462,9 +411,6 @@ def test_every_read_that_names_nothing_is_told_by_the_service_s_word() -> None:
         assert set(kept(promises)) == {None}
 
 
-# ---- delegates, by the chain -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("delegation", [ENABLED, {}, {"isEnabled": True}])
 @pytest.mark.parametrize(
     ("action", "expiry", "verdict"),
@@ -472,14 +418,11 @@ def test_every_read_that_names_nothing_is_told_by_the_service_s_word() -> None:
         ("delegate", EXPIRY, True),
         ("delegate-set", EXPIRY, True),
         ("delegate", EXPIRY + 1, False),
-        ("delegate", 0, False),
         ("delegate-remove", 0, True),
         ("delegate-remove", EXPIRY, False),
     ],
 )
-def test_a_delegate_is_read_back_from_the_chain_too(
-    action: str, expiry: int, verdict: bool, delegation: dict[str, object]
-) -> None:
+def test_delegates_are_read_on_chain(action: str, expiry: int, verdict: bool, delegation: dict[str, object]) -> None:
     def on_chain(trader: str, delegate: str) -> ExpiryOnChain:
         assert (trader, delegate) == (TRADER, KEY)
         return ExpiryOnChain("the chain", expiry)
@@ -508,7 +451,6 @@ def test_a_cancelled_twap_is_not_read_but_must_be_the_one_that_was_signed() -> N
 REGISTERED = {"_code": "0x" + CODE.hex(), "_referrer": TRADER}
 TRANSFER = {"caller": TRADER, "code": "DESK", "newOwner": KEY}
 ACCEPT = {"caller": KEY, "code": "DESK"}
-NOBODYS = "0x" + "00" * 20
 
 
 @pytest.mark.parametrize(
@@ -516,17 +458,13 @@ NOBODYS = "0x" + "00" * 20
     [
         ("referral-register", {"owner": TRADER}, [True]),
         ("referral-register", {"owner": KEY}, [False]),
-        ("referral-register", {"owner": NOBODYS}, [False]),
         ("referral-register", {}, [None]),
         ("referral-transfer", {"owner": TRADER, "pendingOwner": KEY}, [True, True]),
         ("referral-transfer", {"owner": TRADER, "pendingOwner": TRADER}, [True, False]),
         ("referral-transfer", {"owner": KEY, "pendingOwner": KEY}, [False, True]),
-        ("referral-transfer", {"owner": TRADER}, [True, None]),
         ("referral-transfer", {"owner": TRADER, "pendingOwner": KEY + "0"}, [True, None]),
         ("referral-accept", {"owner": KEY, "pendingOwner": ""}, [True, True]),
         ("referral-accept", {"owner": KEY, "pendingOwner": KEY}, [True, False]),
-        ("referral-accept", {"owner": TRADER, "pendingOwner": KEY}, [False, False]),
-        ("referral-accept", {"pendingOwner": ""}, [None, True]),
     ],
 )
 def test_a_code_s_owners_are_judged(action: str, read: object, verdicts: list[bool | None]) -> None:
@@ -537,20 +475,15 @@ def test_a_code_s_owners_are_judged(action: str, read: object, verdicts: list[bo
 @pytest.mark.parametrize(
     ("action", "told", "verdicts"),
     [
-        ("referral-register", ReferralFacts("chain", owner=TRADER), [True, True]),
         ("referral-register", ReferralFacts("chain", owner=KEY), [True, False]),
         ("referral-register", ReferralFacts("chain", trouble="no such view"), [True]),
         ("referral-transfer", ReferralFacts("chain", owner=TRADER, pending=KEY), [True, True, True, True]),
         ("referral-transfer", ReferralFacts("chain", owner=TRADER, pending=""), [True, True, True, False]),
-        ("referral-transfer", ReferralFacts("chain", pending=KEY), [True, True, True]),
         ("referral-set-code", ReferralFacts("chain", adopted=CODE), [True, True]),
         ("referral-set-code", ReferralFacts("chain", adopted=bytes(32)), [True, False]),
-        ("referral-set-code", ReferralFacts("chain"), [True]),
     ],
 )
-def test_the_chain_s_word_stands_beside_the_builder_s(
-    action: str, told: ReferralFacts, verdicts: list[bool | None]
-) -> None:
+def test_the_chain_s_word_is_beside_another(action: str, told: ReferralFacts, verdicts: list[bool | None]) -> None:
     data = {"owner": TRADER, "pendingOwner": KEY, "code": "DESK"}
     fields, message = EVERY[action]
     promises = judged(action, fields, message, chain=lambda _code, _trader: told, referral=data)
@@ -568,8 +501,6 @@ WITHOUT = ["referral-cancel-request", "claim-keeper-rewards"]
 def test_what_no_read_tells_is_said_to_be_so(action: str) -> None:
     assert [(p.found, p.kept) for p in judged(action, {"caller": TRADER})] == [("the builder does not report it", None)]
 
-
-# ---- reads that fail -----------------------------------------------------------------------------------------------
 
 EVERY: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "delegate": (DELEGATE, {}),
@@ -609,9 +540,6 @@ def test_every_action_has_a_promise() -> None:
     judged_here |= {"increase-coin", "position-increase", "position-increase-coin", "trade-open", "trade-close"}
     judged_here |= {"authorization"}  # which has no outcome of its own
     assert set(ACTIONS) <= judged_here, "an example in EVERY, or its name in WITHOUT"
-
-
-# ---- on the screen -------------------------------------------------------------------------------------------------
 
 
 def test_promises_are_shown_against_what_was_found() -> None:

@@ -65,7 +65,7 @@ def test_what_the_positions_say_is_told_even_when_it_settles_nothing(desk: Deliv
 @pytest.mark.parametrize("way", ["batched-market", "relayer", "twap", "core-api-post"])
 @pytest.mark.parametrize("used", [True, False, None])
 @pytest.mark.parametrize("late_ms", [-1, EXPIRY_MARGIN_MS + 1])
-def test_our_clock_and_a_services_word_of_a_nonce_settle_nothing_on_any_route(
+def test_our_clock_and_a_service_s_word_settle_nothing(
     desk: DeliveringMachine, way: str, used: bool | None, late_ms: int
 ) -> None:
     delivery = lost(desk, way)
@@ -73,9 +73,6 @@ def test_our_clock_and_a_services_word_of_a_nonce_settle_nothing_on_any_route(
     outcome = follow_submission(delivery.digest, desk.reading(lambda *_: used))
     assert (outcome.state, "which proves nothing: it may still" in outcome.reason) == (OrderState.UNKNOWN, used is True)
     assert "never be executed again" not in outcome.reason
-
-
-# ---- what was handed to another sender ------------------------------------------------------------------------------
 
 
 def test_an_exported_intent_is_followed_by_reads_and_never_sent(desk: DeliveringMachine) -> None:
@@ -140,12 +137,9 @@ def test_whose_claim_comes_second_sends_nothing(desk: DeliveringMachine, tmp_pat
         assert wire.seen == []
 
 
-# ---- what it waits for ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("state", OrderState)
 @pytest.mark.parametrize("nonce_used", [True, False])
-def test_every_state_says_what_it_waits_for_and_what_to_do(
+def test_every_state_says_what_it_awaits_and_what_to_do(
     desk: DeliveringMachine, state: OrderState, nonce_used: bool
 ) -> None:
     put(desk.world.journal, state)

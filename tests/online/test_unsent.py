@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +28,7 @@ SENDINGS = {
     "relay": "POST /v2/relay",
     "rpc": "POST /rpc",
 }
-ELSEWHERE = [
-    "//xn--/",
-    "mailto:x",
-    "data:,x",
-    "http://",
-    "http://[",
-    "x:" + "y" * 70_000,
-    "\x01",
-    "http://a:99999/",
-    "/again",
-]
+ELSEWHERE = ["//xn--/", "mailto:x", "http://", "http://[", "x:" + "y" * 70_000, "\x01", "http://a:99999/", "/again"]
 
 
 @pytest.fixture
@@ -52,9 +41,6 @@ def aim(desk: DeliveringMachine, way: str, base_url: str) -> Any:
     if way == "rpc":
         desk.world = desk.world._replace(node=RpcClient(base_url + "/rpc", desk.world.http))
     return order(way, base_url)
-
-
-# ---- what was written stays written --------------------------------------------------------------------------------
 
 
 REDIRECTS = [(307, location) for location in ELSEWHERE] + [(status, ELSEWHERE[0]) for status in (301, 302, 303, 308)]
@@ -83,7 +69,7 @@ def test_a_redirect_cannot_unsend(desk: DeliveringMachine, way: str, status: int
         ("_send_request_headers", httpcore.ConnectError),  # half way it may have arrived
     ],
 )  # fmt: skip
-def test_no_name_of_an_exception_unsends_what_was_written(
+def test_no_exception_unsends_what_was_written(
     monkeypatch: pytest.MonkeyPatch, step: str, failure: type[Exception]
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -95,9 +81,6 @@ def test_no_name_of_an_exception_unsends_what_was_written(
     assert not isinstance(caught.value, NotSent)
 
 
-# ---- what was not written ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_where_nobody_listens_nothing_was_sent_and_it_may_be_sent(desk: DeliveringMachine, way: str) -> None:
     delivery = aim(desk, way, f"http://127.0.0.1:{closed_port()}")
@@ -107,10 +90,10 @@ def test_where_nobody_listens_nothing_was_sent_and_it_may_be_sent(desk: Deliveri
 class _Peer(threading.Thread):
     """A socket that answers the first bytes that come with its own, and closes; what came is kept."""
 
-    def __init__(self, answer: bytes, then: Callable[[socket.socket], None] = lambda _: None) -> None:
+    def __init__(self, answer: bytes) -> None:
         super().__init__()
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._answer, self._then = answer, then
+        self._answer = answer
         self.came = b""
         self.port: int = self._listener.getsockname()[1]
 
@@ -134,32 +117,17 @@ def test_a_failed_tls_handshake_wrote_no_request(desk: DeliveringMachine, answer
     assert b"POST" not in peer.came
 
 
-UNBUILT = ["https://xn--", "https://\u0661.example"]
-
-
-@pytest.mark.parametrize(
-    "address", ["https://xn--", "https://a..b", "https://" + "a" * 64 + ".example", "https://\u0661.example"]
-)
+@pytest.mark.parametrize("address", ["https://a..b", "https://" + "a" * 64 + ".example"])
 def test_a_name_that_cannot_be_looked_up_sent_nothing(desk: DeliveringMachine, address: str) -> None:
     delivery = order("twap", "https://a.example")._replace(base_url=address)
-    if address in UNBUILT:
-        with pytest.raises(UsageError):
-            submit_delivery(delivery, desk.world)
-        assert desk.world.journal.submissions() == []
-    else:
-        assert submit_delivery(delivery, desk.world).state is OrderState.PREPARED
-
-
-# ---- our own request -----------------------------------------------------------------------------------------------
+    assert submit_delivery(delivery, desk.world).state is OrderState.PREPARED
 
 
 @pytest.mark.parametrize(
-    "address", ["http://market.example:99999", "ftp://market.example", "http://", "http://a b", "http:///x"]
+    "address", ["http://market.example:99999", "ftp://market.example", "http://", "http://a b", "https://xn--"]
 )
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "rpc"])
-def test_a_request_that_cannot_be_built_is_found_before_the_claim(
-    desk: DeliveringMachine, way: str, address: str
-) -> None:
+def test_what_cannot_be_built_is_found_before_the_claim(desk: DeliveringMachine, way: str, address: str) -> None:
     with pytest.raises(UsageError):
         submit_delivery(order(way, "https://market.example")._replace(base_url=address), desk.world)
     assert desk.world.journal.submissions() == []

@@ -139,9 +139,6 @@ def code(text: str) -> bytes:
     return text.encode().ljust(32, b"\0")
 
 
-# ---- payloads for this venue ---------------------------------------------------------------------------------------
-
-
 def pinned(venue: ChainVenue) -> dict[str, Any]:
     """Return the good deployment with this chain's id and contracts, as JSON."""
     document: dict[str, Any] = json.loads(DEPLOYMENT_TEXT)

@@ -27,7 +27,7 @@ from airlock_rehearsal.chain.interface import (
 from airlock_shared.venue.calldata import encode_call as our_calldata
 from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION
 from airlock_shared.venue.structs import CATALOGUE
-from online.chain.bench import Bench, intent_of, signature_by
+from online.chain.alterations import Bench, intent_of, signature_by
 from online.chain.ground import (
     DESK_SENDER,
     EXPIRY_S,
@@ -46,8 +46,6 @@ from online.chain.ground import (
 from shared.make_payloads import DESK, NOW_MS, OTHER, TREASURY
 from shared.make_transactions import NOT_SIGNED, SELECTORS
 from shared.world import selectors
-
-# ---- good arguments for every call that Airlock signs, and how the treasury sends one ------------------------------
 
 TREASURY_BYTES, OTHER_BYTES = bytes.fromhex(TREASURY[2:]), bytes.fromhex(OTHER[2:])
 DESK_BYTES = bytes.fromhex(DESK[2:])
@@ -99,9 +97,6 @@ def sent(ground: Ground, name: str, message: dict[str, Any], sender: Sender = TR
     return ground.venue.outcome(receipt)
 
 
-# ---- nonces on the chain: spent once, in a space of their own, in any order -----------------------------------------
-
-
 def test_of_two_intents_with_one_nonce_one_wins(ground: Ground) -> None:
     ground.venue.submit(*intent_of(ground, "close", _nonce=77))
     with pytest.raises(Reverted, match="NonceUsed"):
@@ -131,9 +126,6 @@ def test_a_delegates_intent_spends_the_traders_nonce(ground: Ground) -> None:
         ground.venue.submit(bench.struct, intent, signature_by(TREASURY_SENDER, bench.payload))
 
 
-# ---- milliseconds, seconds and blocks: where each moment falls ------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("deadline_ms", "last_s"),
     [
@@ -158,8 +150,6 @@ def test_a_stamp_within_the_second_of_the_block_is_now_and_a_later_one_is_not(gr
     with pytest.raises(Reverted, match="StaleSignature"):
         ground.venue.check(*intent_of(ground, "take-profit", signTimestamp=NOW_MS - 600_001))
 
-
-# ---- delegates on the chain: what they may do for whom, and until when ----------------------------------------------
 
 DELEGABLE = {
     name: (our_calldata(CALLS[name], GOOD[name][0]), GOOD[name][1])
@@ -212,9 +202,6 @@ def test_a_delegate_may_do_nothing_else(ground: Ground, call: bytes, error: str)
         ground.send(DESK_SENDER, ROUTER, "delegatedAction", TREASURY, call)
 
 
-# ---- how stored orders are executed or declined, where collateral goes, and private codes ---------------------------
-
-
 @pytest.mark.parametrize(
     ("step", "member", "opened_s"),
     [
@@ -223,15 +210,10 @@ def test_a_delegate_may_do_nothing_else(ground: Ground, call: bytes, error: str)
         ("take-profit", "timestamp", OPENED_S[0, 1] + 1),
     ],
 )
-def test_a_signed_intent_for_an_earlier_position_in_the_slot_is_rejected(
-    ground: Ground, step: str, member: str, opened_s: int
-) -> None:
+def test_an_intent_for_an_earlier_position_is_rejected(ground: Ground, step: str, member: str, opened_s: int) -> None:
     ground.venue.check(*intent_of(ground, step))
     with pytest.raises(Reverted, match="PositionMismatch"):
         ground.venue.check(*intent_of(ground, step, **{member: opened_s}))
-
-
-# ---- what breaks a rule reverts, with a custom error's name or a text -----------------------------------------------
 
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
@@ -250,32 +232,11 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("name", "message", "error"), BAD)
-def test_a_call_that_breaks_a_rule_reverts_by_name(
-    ground: Ground, name: str, message: dict[str, Any], error: str
-) -> None:
+def test_what_breaks_a_rule_reverts_by_name(ground: Ground, name: str, message: dict[str, Any], error: str) -> None:
     with pytest.raises(Reverted) as caught:
         sent(ground, name, message)
     assert caught.value.name == error
     assert revert_name(caught.value.data) == error
-
-
-@pytest.mark.parametrize(
-    ("contract", "function", "arguments", "error"),
-    [
-        (ROUTER, "openTradeWithSig", (b"", b""), "NotOperator"),
-        (STORAGE, "claim", (TREASURY,), "NotRouter"),
-        (USDC, "mint", (TREASURY, 1), "ERC20: caller is not the minter"),
-    ],
-)
-def test_nobody_does_what_is_the_operators_or_the_routers(
-    ground: Ground, contract: str, function: str, arguments: tuple[Any, ...], error: str
-) -> None:
-    with pytest.raises(Reverted) as caught:
-        ground.send(TREASURY_SENDER, contract, function, *arguments)
-    assert caught.value.name == error
-
-
-# ---- every unsigned transaction: built with our own calldata, signed, mined, read back ------------------------------
 
 
 def test_the_selectors_are_the_published_ones() -> None:

@@ -76,9 +76,8 @@ def _closed(ground: Ground, outcome: CallOutcome) -> None:
 
 
 def _closed_dust(ground: Ground, outcome: CallOutcome) -> None:
-    assert (
-        filled(ground, outcome)["isCoinExposureFixed"] is True
-    )  # a ten-thousand-millionth of a coin: no raw USDC at all
+    event = filled(ground, outcome)  # a ten-thousand-millionth of a coin: no raw USDC at all
+    assert event["isCoinExposureFixed"] is True
     assert position(ground, 7, 0)["initialPosToken"] == 250 * USDC_ONE
 
 
@@ -98,15 +97,13 @@ def _trigger(price: int, pair: int, index: int) -> Callable[[Ground, CallOutcome
     def check(ground: Ground, outcome: CallOutcome) -> None:
         (stored,) = outcome.events
         before = position(ground, pair, index)["initialPosToken"]
+        trigger, opened = stored.arguments["id"], position(ground, pair, index)["openPrice"]
         with pytest.raises(Reverted, match="TriggerNotHit"):
-            ground.venue.act(
-                STORAGE, "executeTrigger", stored.arguments["id"], position(ground, pair, index)["openPrice"]
-            )
-        done = ground.venue.act(STORAGE, "executeTrigger", stored.arguments["id"], price * ONE)
-        assert done.event("MarketOrderExecuted") is not None
+            ground.venue.act(STORAGE, "executeTrigger", trigger, opened)
+        assert ground.venue.act(STORAGE, "executeTrigger", trigger, price * ONE).event("MarketOrderExecuted")
         assert position(ground, pair, index)["initialPosToken"] < before
         with pytest.raises(Reverted, match="NoTrigger"):
-            ground.venue.act(STORAGE, "executeTrigger", stored.arguments["id"], price * ONE)
+            ground.venue.act(STORAGE, "executeTrigger", trigger, price * ONE)
 
     return check
 

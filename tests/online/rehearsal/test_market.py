@@ -80,7 +80,7 @@ def test_a_delegate_may_sign_while_it_is_registered_and_a_stranger_never(desk: S
 
 
 @pytest.mark.parametrize(("order_type", "pair_index", "amount"), [(7, 0, "1000"), (1, 3, "250")])
-def test_a_pnl_order_type_on_another_pair_is_refused(
+def test_an_order_type_of_another_pair_is_refused(
     shared_desk: ServicesClient, order_type: int, pair_index: int, amount: str
 ) -> None:
     payload = shared_desk.close_payload(pairIndex=pair_index, collateralToCloseUsdc=amount)
@@ -95,7 +95,7 @@ def test_a_pnl_order_type_on_another_pair_is_refused(
         ({"pairIndex": "5"}, {}, "takes no new positions"),
     ],
 )
-def test_an_open_that_the_venue_cannot_take_is_refused(
+def test_an_open_out_of_bounds_is_refused(
     shared_desk: ServicesClient, in_trade: Json, in_message: Json, words: str
 ) -> None:
     trade = dict.fromkeys(("index", "pairIndex", "initialPosToken", "tp", "sl", "timestamp"), "0")
@@ -105,9 +105,7 @@ def test_an_open_that_the_venue_cannot_take_is_refused(
     refused(shared_desk, shared_desk.order(0, handmade(shared_desk, "OpenTradeReq", message)), words)
 
 
-def test_a_deadline_is_in_milliseconds_and_must_be_ahead_and_a_moment_that_of_its_position(
-    desk: ServicesClient,
-) -> None:
+def test_a_deadline_is_in_milliseconds_and_ahead_and_a_moment_that_of_its_position(desk: ServicesClient) -> None:
     refused(desk, desk.order(1, desk.close_payload(openTimestamp=5)), "PositionMismatch")
     payload = desk.close_payload(deadlineMs=START_MS + 1_000)
     desk.clock.ms = START_MS + 1_000

@@ -31,9 +31,6 @@ def test_a_batched_intent_is_refused(shared_desk: ServicesClient) -> None:
     assert "does not take CloseTradeReq" in reply.json()["error"]["message"]
 
 
-# ---- the relay -------------------------------------------------------------------------------------------------------
-
-
 def relay(desk: ServicesClient, raw: str) -> httpx.Response:
     return desk.http.post(desk.services.builder_url + "/v2/relay", json={"rawTransaction": raw})
 
@@ -75,7 +72,7 @@ TAKEN = {"caller": T, "code": "TAKEN", "newOwner": S}
         ("/v2/referral/transfer-ownership", TRADER, TAKEN, settings.REFERRAL, "NotCodeOwner"),
     ],
 )
-def test_a_simulation_that_fails_says_where_and_why(
+def test_a_failed_simulation_is_told(
     desk: ServicesClient, path: str, key: Any, fields: Json, target: str, decoded: str
 ) -> None:
     details = refused(desk, signed(desk, path, fields, key), "SIMULATION_FAILED", decoded)["details"]

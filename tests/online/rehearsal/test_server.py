@@ -98,9 +98,6 @@ def test_the_command_refuses_what_it_does_not_know(words: list[str], said: str) 
     assert said in ended.err
 
 
-# ---- faults ----------------------------------------------------------------------------------------------------------
-
-
 def test_every_fault_has_one_sentence_and_its_places() -> None:
     assert len(FAULTS) == len(IN_PAYLOADS) + len(IN_EXECUTION) + len(EVERYWHERE) == 40
     assert all(fault.does.endswith(".") and fault.where for fault in FAULTS.values())
@@ -138,12 +135,7 @@ def test_faults_are_switched_over_http_too(desk: ServicesClient) -> None:
     assert desk.http.get(desk.services.builder_url + "/v2/meta").status_code == 200
 
 
-# ---- the cameras of a day by pictures --------------------------------------------------------------------------------
-
-
-def test_a_page_is_brought_again_when_somebody_removed_its_pictures(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_whose_pictures_were_removed_is_brought_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     codes, place = tmp_path / "online/x.ceremony/codes", tmp_path / "offline/pictures/requests"
     codes.mkdir(parents=True)
     place.parent.mkdir(parents=True)
