@@ -100,11 +100,9 @@ BAD = {
     "without an id": ({"request_id": None}, "SIG-REQUESTS"),
     "another id": ({"request_id": uuid.UUID(int=7)}, "SIG-REQUESTS"),
     "the signature of another step": ({"signature": OTHERS}, "SIG-SIGNER"),
-    "a changed r": ({"signature": bytes([GOOD[0] ^ 1]) + GOOD[1:]}, "SIG-SIGNER"),
     "the other v": ({"signature": GOOD[:64] + bytes([55 - GOOD[64]])}, "SIG-SIGNER"),
     "a high s": ({"signature": _high_s(GOOD)}, "SIG-LOW-S"),
     "r of zero": ({"signature": bytes(32) + GOOD[32:]}, "SIG-RANGE"),
-    "r of the order": ({"signature": CURVE_ORDER.to_bytes(32, "big") + GOOD[32:]}, "SIG-RANGE"),
     "v of a legacy transaction": ({"signature": GOOD[:64] + bytes([37])}, "SIG-V"),
 }
 
@@ -120,11 +118,7 @@ def test_a_wrong_answer_is_refused(changes: dict[str, Any], check: str) -> None:
 
 ALTERED = {
     "a field": ("desk-key", "payload.message.delegate", "0x" + "11" * 20, "DIGEST-MATCH"),
-    "a field's form": ("desk-key", "payload.message.expiry", "1e9", "MSG-INT"),
-    "the struct": ("desk-key", "payload.primaryType", "Permit", "TYPES-KNOWN"),
     "the chain": ("approve", "payload.chainId", 1, "TX-CHAIN"),
-    "the function": ("approve", "payload.data", "0xdeadbeef", "TX-SELECTOR"),
-    "the contract": ("approve", "payload.to", "0x12", "MSG-ADDRESS"),
     "the nonce": ("approve", "transaction.nonce", -1, "TX-GAS"),
 }
 
@@ -154,6 +148,8 @@ def test_the_document_is_there_once_every_step_is_answered(tmp_path: Path) -> No
     assert [pair[1].signature for pair in pairs] == [SIGNED["requests"][item.step] for item in items]
     with pytest.raises(UsageError, match="every step has its answer"):
         request_to_answer(items, answers.of(items), None)
+    with pytest.raises(UsageError, match="desk-key"):
+        request_to_answer(parsed()[1], {}, "no-such-step")
 
 
 def test_a_second_answer_leaves_the_first_in_its_place(tmp_path: Path) -> None:
@@ -175,8 +171,3 @@ def test_kept_answers_are_their_owner_s_and_document_s_and_a_damaged_one_is_refu
         path.write_text(damaged)
         with pytest.raises(DocumentError):
             WalletAnswers(tmp_path, fingerprint).of(items)
-
-
-def test_an_unknown_step_is_named_with_those_that_there_are() -> None:
-    with pytest.raises(UsageError, match="desk-key"):
-        request_to_answer(parsed()[1], {}, "no-such-step")

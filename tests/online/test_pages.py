@@ -87,13 +87,10 @@ def test_where_a_page_is_missing_it_is_refused(
     assert (why in " ".join(told.err.split()), told.out) == (True, ""), told.err
 
 
-def test_marks_that_do_not_end_are_refused() -> None:
+def test_marks_that_do_not_end_and_pages_that_are_too_much_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     pages = [paged({"pairs": [steps.meta()]}, number + 1) for number in range(PAGES_AT_MOST + 1)]
     with pytest.raises(ServiceError, match=f"at most {PAGES_AT_MOST} pages"):
         pairs_of(BY_MARK, *pages)
-
-
-def test_pages_that_are_too_much_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builder, "PAGES_BYTES", 1000)
     pages = [paged({"pairs": [steps.meta()], "x": "x" * 400}, number) for number in (1, 2, None)]
     with pytest.raises(ServiceError, match="has more than 1000 bytes"):

@@ -64,12 +64,16 @@ def test_an_answer_is_an_answer(error: Exception) -> None:
     assert (waiting.asked, waiting.waits) == (1, [])
 
 
-def test_what_fails_without_a_word_is_given_up_and_said_as_it_came() -> None:
+def test_what_fails_without_a_word_and_a_wait_of_more_than_a_quarter_of_an_hour_are_given_up() -> None:
     waiting = Waiting(*(failure(502) for _ in range(100)))
     with pytest.raises(ServiceError, match=r"^no$"):
         waiting()
     assert waiting.asked == MAX_BUILDS
     assert waiting.waits == [1, 2, 4, 8, 16]
+    waiting = Waiting(failure(429, retry_after_s=WAIT_AT_MOST_S + 1))
+    with pytest.raises(ServiceError, match="too long to wait here"):
+        waiting()
+    assert waiting.waits == []
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 100, WAIT_AT_MOST_S])
@@ -78,13 +82,6 @@ def test_a_service_that_always_says_to_come_again_is_not_asked_for_ever(seconds:
     with pytest.raises(ServiceError, match=r"waited for .* already"):
         waiting()
     assert 0 < sum(waiting.waits) <= WAIT_AT_MOST_S
-
-
-def test_a_wait_of_more_than_a_quarter_of_an_hour_is_left_to_the_person() -> None:
-    waiting = Waiting(failure(429, retry_after_s=WAIT_AT_MOST_S + 1))
-    with pytest.raises(ServiceError, match="too long to wait here"):
-        waiting()
-    assert waiting.waits == []
 
 
 @pytest.mark.parametrize(

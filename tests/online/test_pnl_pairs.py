@@ -21,7 +21,7 @@ from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.errors import DocumentError, ServiceError, UsageError
+from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from online import transaction_steps as steps
@@ -81,12 +81,9 @@ def held(step: str, **flags: object) -> dict[str, Any]:
     ("place", "flag", "pinned"),
     [
         ("isPnlTypeAllowed", True, {}),
-        ("isPnlTypeAllowed", 1, {}),
         ("isPnlTypeAllowed", False, {"pnl": False}),
-        ("isPnlTypeAllowed", 0, {"pnl": False}),
         ("isPnlTypeAllowed?", None, {"pnl": False}),
         ("supportsPnl", True, {}),
-        ("pnlEnabled", True, {}),
         ("isPnl", True, {"pnl": True}),
     ],
 )
@@ -95,14 +92,6 @@ def test_a_pair_that_allows_pnl_orders_is_no_pnl_pair(place: str, flag: object, 
     pairs = [{"index": 0, "symbol": "BTC/USD", **({} if flag is None else {place: flag})}]
     document = deployment_document("v", steps.meta(), b"", pairs, {}, "2026-01-01", replies)
     assert document["pairs"] == [{"index": 0, "name": "BTC/USD", **pinned}]
-
-
-@pytest.mark.parametrize("flag", ["yes", 2, None, {}])
-def test_a_member_that_says_allowed_must_be_a_flag_as_well(flag: object) -> None:
-    replies = resolve_services({"format": SERVICES_FORMAT, "replies": {"pairs": {"pnl": "isPnlTypeAllowed"}}}).replies
-    pairs = [{"index": 0, "symbol": "BTC/USD", "isPnlTypeAllowed": flag}]
-    with pytest.raises(ServiceError, match="there is no flag in the pair"):
-        deployment_document("v", steps.meta(), b"", pairs, {}, "2026-01-01", replies)
 
 
 @pytest.mark.parametrize("value", [None, "true", 1])
@@ -138,19 +127,13 @@ def test_an_open_says_itself_what_it_is(client: Http, step: str, order_type: int
     )
 
 
-def test_a_limit_order_is_no_market_order_on_any_pair(client: Http) -> None:
+def test_a_limit_order_is_no_market_order_and_no_pnl_position_is_increased(client: Http) -> None:
     plan = _plan("open-pnl", "", ("market_pnl", "limit"))
     with pytest.raises(UsageError, match="the plan does not either"):
         prepared(client, "open-pnl", plan)
     assert {error.check for error in foreseen(Situation(plan, not_known(), NOW_MS))} == {"ORDER-OPEN"}
-
-
-def test_an_increase_has_one_order_type(client: Http) -> None:
     made = prepared(client, "increase", _plan("increase"), {"trades": []})
     assert (made.request.order_type, made.verdicts.blocking()) == (9, [])
-
-
-def test_a_position_that_is_a_pnl_one_is_not_increased(client: Http) -> None:
     trade = {"pairIndex": 0, "index": 2}
     slot = _plan("increase").steps["increase"].raw("tradeIndex")
     with pytest.raises(UsageError, match="it is a PnL position"):

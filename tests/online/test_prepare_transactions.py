@@ -140,11 +140,20 @@ def test_what_the_node_tells_is_bounded_by_the_gate(client: Http, node: Node, ch
     assert refusals(one(client, "approve", node)) == {check}
 
 
-def test_a_plan_without_a_fee_limit_leaves_the_node_no_choice(client: Http) -> None:
+def test_no_fee_limit_a_node_of_another_chain_and_a_nonce_for_two_accounts_are_refused(client: Http) -> None:
     plan = steps.plan_of("approve", max_fee_gwei_at_most="")
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire:
         [item] = prepared(client, wire, plan, GasAndFees(BY_HAND, None))
     assert refusals(item) == {"TX-FEES"}
+    deployment = steps.situation(steps.plan_of("approve")).deployment
+    with Node({"eth_chainId": hex(1)}) as node, pytest.raises(Refusal) as caught:
+        gas_and_fees_of(deployment, ByHand(), node.url, client)
+    assert (caught.value.check, node.methods) == ("TX-CHAIN", ["eth_chainId"])
+    assert (caught.value.got, caught.value.expected) == ("chain id 1", f"chain id {CHAIN_ID}")
+    names = ("approve", "limit-update-desk")
+    script = steps.answers(**{name.replace("-", "_"): steps.payload(name) for name in names})
+    with Wire(script) as wire, pytest.raises(UsageError, match="several signers"):
+        prepared(client, wire, steps.plan_of(*names), GasAndFees(BY_HAND, None))
 
 
 @pytest.mark.parametrize("changes", [{"to": None}, {"chainId": "84532"}, {"value": 0}, {"description": 1.5}])
@@ -166,26 +175,11 @@ def test_a_revert_is_told_with_its_reason(client: Http, failure: Failure, told: 
     assert told in caught.value.what
 
 
-def test_a_node_of_another_chain_is_refused_before_anything_is_asked(client: Http) -> None:
-    deployment = steps.situation(steps.plan_of("approve")).deployment
-    with Node({"eth_chainId": hex(1)}) as node, pytest.raises(Refusal) as caught:
-        gas_and_fees_of(deployment, ByHand(), node.url, client)
-    assert (caught.value.check, node.methods) == ("TX-CHAIN", ["eth_chainId"])
-    assert (caught.value.got, caught.value.expected) == ("chain id 1", f"chain id {CHAIN_ID}")
-
-
 @pytest.mark.parametrize("missing", ByHand._fields)
 def test_without_a_node_everything_must_be_given_by_hand(client: Http, missing: str) -> None:
     deployment = steps.situation(steps.plan_of("approve")).deployment
     with pytest.raises(UsageError, match="no node is configured"):
         gas_and_fees_of(deployment, BY_HAND._replace(**{missing: None}), "", client)
-
-
-def test_a_nonce_by_hand_is_one_accounts(client: Http) -> None:
-    names = ("approve", "limit-update-desk")
-    script = steps.answers(**{name.replace("-", "_"): steps.payload(name) for name in names})
-    with Wire(script) as wire, pytest.raises(UsageError, match="several signers"):
-        prepared(client, wire, steps.plan_of(*names), GasAndFees(BY_HAND, None))
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------
@@ -202,17 +196,6 @@ def test_prepare_writes_a_transaction_and_says_its_cost(tmp_path: Path, capsys: 
     for text in ("nonce 7, gas 120002", "fee at most 2.1 gwei, priority 0.1 gwei", "costs at most 0.0002520042 of"):
         assert text in shown
     assert max(len(line) for line in shown.splitlines()) <= 80
-
-
-@pytest.mark.parametrize("place", ["AIRLOCK_RPC", "config.toml"])
-def test_the_node_is_configured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node() as node:
-        machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
-        if place == "config.toml":
-            (tmp_path / "home/config.toml").write_text(f'[rpc]\nurl = "{node.url}"\nconfirmations = 3\n')
-        else:
-            monkeypatch.setenv("AIRLOCK_RPC", node.url)
-        assert machine.prepare() == 0
 
 
 @pytest.mark.parametrize(

@@ -60,32 +60,30 @@ def everything() -> MatchedSignatures:
     return _whole(_signed("give"), _signed("give-for-desk"), _order(), _order("close-desk"))
 
 
-def test_each_order_gets_what_was_signed_for_it_and_no_other(everything: MatchedSignatures, tmp_path: Path) -> None:
+def test_each_order_gets_what_was_signed_for_it_alone_on_no_screen(
+    everything: MatchedSignatures, tmp_path: Path
+) -> None:
     given = [_file(tmp_path, VENUES), _file(tmp_path, VENUES, "close-desk")]
     texts = presigned_texts(given, everything)
     nonces = {step: [each.nonce for each in read_presigned(text).authorizations] for step, text in texts.items()}
     assert nonces == {"close": [5], "close-desk": [6]}
     for text in texts.values():
         assert {name: json.loads(text)[name] for name in VENUES} == VENUES
-
-
-def test_a_list_that_comes_with_the_file_is_sent_as_it_is(tmp_path: Path) -> None:
-    theirs = json.dumps(VENUES | {"authorizationList": [{"theirs": True}]}, indent=3)
-    assert presigned_texts([_file(tmp_path, theirs)], _whole(_order())) == {"close": theirs}
-
-
-def test_two_lists_for_one_order_are_refused(everything: MatchedSignatures, tmp_path: Path) -> None:
-    theirs: dict[str, Any] = VENUES | {"authorizationList": []}
-    with pytest.raises(UsageError, match="its file has an authorizationList, and an authorization was signed here"):
-        presigned_texts([_file(tmp_path, theirs), _file(tmp_path, VENUES, "close-desk")], everything)
-
-
-def test_what_is_signed_is_on_no_screen(everything: MatchedSignatures, tmp_path: Path) -> None:
     given = [_file(tmp_path, VENUES), _file(tmp_path, VENUES, "close-desk")]
     text = presigned_texts(given, everything)["close"]
     (element,) = json.loads(text)["authorizationList"]
     assert element["r"] not in redact(text)
     assert element["s"] not in redact(text)
+    theirs: dict[str, Any] = VENUES | {"authorizationList": []}
+    with pytest.raises(UsageError, match="its file has an authorizationList, and an authorization was signed here"):
+        presigned_texts([_file(tmp_path, theirs), _file(tmp_path, VENUES, "close-desk")], everything)
+
+
+def test_a_list_that_comes_with_the_file_is_sent_as_it_is_and_without_one_it_is_missing(tmp_path: Path) -> None:
+    theirs = json.dumps(VENUES | {"authorizationList": [{"theirs": True}]}, indent=3)
+    assert presigned_texts([_file(tmp_path, theirs)], _whole(_order())) == {"close": theirs}
+    with pytest.raises(UsageError, match=r"is missing: authorizationList; the authorizationList is what"):
+        presigned_texts([_file(tmp_path, VENUES)], _whole(_order()))
 
 
 @pytest.mark.parametrize("lacking", ["chainId", "to", "data", "gas"])
@@ -96,11 +94,6 @@ def test_each_member_that_the_venue_says_is_named(everything: MatchedSignatures,
         presigned_texts(given, everything)
     with pytest.raises(UsageError, match=r"step close-desk: .* is missing: chainId, to, data, gas;"):
         presigned_texts([_file(tmp_path, VENUES)], everything)
-
-
-def test_without_an_authorization_the_list_is_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"is missing: authorizationList; the authorizationList is what"):
-        presigned_texts([_file(tmp_path, VENUES)], _whole(_order()))
 
 
 @pytest.mark.parametrize(

@@ -31,18 +31,12 @@ def test_the_published_set_of_a_venues_struct_is_found_among_others_and_pinned_w
     assert fetched(venue, json.loads(SETS)) == filtered_document(venue)
 
 
-def test_the_order_of_the_files_is_nothing() -> None:
+def test_a_set_of_the_deployment_s_own_key_alone_is_found_in_whatever_order() -> None:
     document = unfiltered_document(PERMIT)
     assert add_device_metadata(document, PUBLISHED, SETS) == add_device_metadata(document, SETS, PUBLISHED)
-
-
-def test_a_file_without_a_set_for_the_deployment_says_so() -> None:
     others = {key: entry for key, entry in json.loads(SETS).items() if key != PERMIT.key}
     with pytest.raises(UsageError, match="no message filters for any struct of this deployment"):
         fetched(PERMIT, others)
-
-
-def test_a_set_under_another_key_is_not_found() -> None:
     chain, contract, schema = PERMIT.key.split(":")
     for key in (
         f"10:{contract}:{schema}",

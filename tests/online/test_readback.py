@@ -98,53 +98,6 @@ def test_a_delegate_that_is_enabled_as_signed_is_kept(action: str) -> None:
     assert (TRADER in enabled.what, KEY in enabled.what) == (True, True)
 
 
-@pytest.mark.parametrize(
-    ("changed", "verdicts"),
-    [
-        ({"expiry": EXPIRY + 1}, [False, True, True]),
-        ({"expiry": EXPIRY * 1000}, [False, True, True]),
-        ({"isEnabled": False}, [False, True, True]),
-        ({"canSignIntents": False}, [True, False, True]),
-        ({"canSignIntents": None}, [True, None, True]),
-        ({"canDelegatedAction": False}, [True, True, False]),
-        ({"expiry": None}, [None, True, True]),
-        ({"isEnabled": "true"}, [None]),
-    ],
-)
-def test_a_delegation_is_judged_by_what_the_read_says(changed: dict[str, object], verdicts: list[bool | None]) -> None:
-    assert kept(judged("delegate", DELEGATE, delegation=ENABLED | changed)) == verdicts
-
-
-@pytest.mark.parametrize(
-    ("read", "verdict"),
-    [
-        ({"isEnabled": False}, True),
-        ({"isEnabled": False, "canSignIntents": True}, False),  # the venue contradicts itself
-        ({"isEnabled": True}, False),
-        ({"isEnabled": None}, None),
-        ({}, None),
-    ],
-)
-def test_a_delegate_that_was_removed_is_not_enabled(read: object, verdict: bool | None) -> None:
-    assert kept(judged("delegate-remove", {"trader": TRADER, "delegate": KEY}, delegation=read)) == [verdict]
-
-
-@pytest.mark.parametrize(
-    ("code", "verdict"),
-    [
-        ("0x" + CODE.hex(), True),
-        ("DESK", True),
-        ("desk", False),
-        ("", False),
-        ("0x12", None),
-        (None, None),
-    ],
-)
-@pytest.mark.parametrize(("action", "account"), [("referral-set-code", "referee"), ("referral-set-code-tx", "caller")])
-def test_a_code_is_judged_by_its_bytes(action: str, account: str, code: object, verdict: bool | None) -> None:
-    assert kept(judged(action, {account: TRADER, "code": "DESK"}, referral={"code": code})) == [verdict]
-
-
 # ---- positions -----------------------------------------------------------------------------------------------------
 
 
@@ -172,25 +125,96 @@ OTHER_SLOT, OTHER_PAIR = trade(index="3"), trade(pairIndex="4")
 REOPENED = trade(timestamp=str(OPENED_S + 5))
 
 
-@pytest.mark.parametrize(
-    ("events", "found", "verdict"),
-    [
-        (ended(EXECUTED, initialPosToken="0"), holding(OTHER_SLOT, OTHER_PAIR), True),
-        (ended(EXECUTED, initialPosToken="0"), holding(REOPENED), True),
-        (ended(EXECUTED), holding(trade()), True),
-        ((), holding(), None),
-        (ended(EXECUTED, initialPosToken="0"), holding(trade()), False),
-        (ended(EXECUTED), holding(trade(initialPosToken="100000000")), False),
-        (ended(EXECUTED), holding(), False),
-        ((), holding(trade()), None),
-        (ended(EXECUTED, index="3"), holding(trade()), None),
-        (ended(EXECUTED, timestamp="5"), holding(trade()), None),
-        (ended(EXECUTED), {}, None),
-        (ended(EXECUTED), {"trades": [{"trade": trade(index=-1)}]}, None),
-    ],
-)
-def test_a_close_is_judged_by_what_is_left(events: tuple[OrderEvent, ...], found: object, verdict: bool | None) -> None:
-    assert kept(judged("close", CLOSE, CLOSING, events, positions=found)) == [verdict]
+INCREASE = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "additionalCollateralUsdc": "20"}
+INCREASING = {"_updateInfo": {"trader": TRADER, "pairIndex": "1", "index": "2", "initialPosToken": "20000000"}}
+OPEN = {"trader": TRADER, "pairIndex": "1", "side": "long", "collateralUsdc": "70"}
+OPENING = {"_t": {"trader": TRADER, "pairIndex": "1", "buy": True, "positionSizeUSDC": "70000000"}}
+REGISTERED = {"_code": "0x" + CODE.hex(), "_referrer": TRADER}
+TRANSFER = {"caller": TRADER, "code": "DESK", "newOwner": KEY}
+ACCEPT = {"caller": KEY, "code": "DESK"}
+EVERY: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
+    "delegate": (DELEGATE, {}),
+    "delegate-set": (DELEGATE, {}),
+    "delegate-remove": (DELEGATE, {}),
+    "referral-set-code": ({"referee": TRADER, "code": "DESK"}, {}),
+    "referral-set-code-tx": ({"caller": TRADER, "code": "DESK"}, {}),
+    "referral-register": ({}, REGISTERED),
+    "referral-transfer": (TRANSFER, {}),
+    "referral-accept": (ACCEPT, {}),
+    "open": (OPEN, OPENING),
+    "open-coin": (OPEN, OPENING),
+    "close": (CLOSE, CLOSING),
+    "increase": (INCREASE, INCREASING),
+    "increase-coin": (INCREASE, INCREASING),
+    "limit-update": ({"trader": TRADER, "pairIndex": "1", "orderIndex": "0", "price": "1"}, {}),
+}
+TWINS = {"referral-set-code": "referral-set-code-tx", "increase": "increase-coin", "open": "open-coin"}
+JUDGED: list[tuple[str, tuple[OrderEvent, ...], dict[str, Any], list[bool | None]]] = [
+    ("delegate", (), {"delegation": ENABLED | {"expiry": EXPIRY + 1}}, [False, True, True]),
+    ("delegate", (), {"delegation": ENABLED | {"expiry": EXPIRY * 1000}}, [False, True, True]),
+    ("delegate", (), {"delegation": ENABLED | {"isEnabled": False}}, [False, True, True]),
+    ("delegate", (), {"delegation": ENABLED | {"canSignIntents": False}}, [True, False, True]),
+    ("delegate", (), {"delegation": ENABLED | {"canSignIntents": None}}, [True, None, True]),
+    ("delegate", (), {"delegation": ENABLED | {"canDelegatedAction": False}}, [True, True, False]),
+    ("delegate", (), {"delegation": ENABLED | {"expiry": None}}, [None, True, True]),
+    ("delegate", (), {"delegation": ENABLED | {"isEnabled": "true"}}, [None]),
+    ("delegate-remove", (), {"delegation": {"isEnabled": False}}, [True]),
+    ("delegate-remove", (), {"delegation": {"isEnabled": False, "canSignIntents": True}}, [False]),  # a contradiction
+    ("delegate-remove", (), {"delegation": {"isEnabled": True}}, [False]),
+    ("delegate-remove", (), {"delegation": {"isEnabled": None}}, [None]),
+    ("delegate-remove", (), {"delegation": {}}, [None]),
+    ("referral-set-code", (), {"referral": {"code": "0x" + CODE.hex()}}, [True]),
+    ("referral-set-code", (), {"referral": {"code": "DESK"}}, [True]),
+    ("referral-set-code", (), {"referral": {"code": "desk"}}, [False]),
+    ("referral-set-code", (), {"referral": {"code": ""}}, [False]),
+    ("referral-set-code", (), {"referral": {"code": "0x12"}}, [None]),
+    ("referral-set-code", (), {"referral": {"code": None}}, [None]),
+    ("close", ended(EXECUTED, initialPosToken="0"), {"positions": holding(OTHER_SLOT, OTHER_PAIR)}, [True]),
+    ("close", ended(EXECUTED, initialPosToken="0"), {"positions": holding(REOPENED)}, [True]),
+    ("close", ended(EXECUTED), {"positions": holding(trade())}, [True]),
+    ("close", (), {"positions": holding()}, [None]),
+    ("close", ended(EXECUTED, initialPosToken="0"), {"positions": holding(trade())}, [False]),
+    ("close", ended(EXECUTED), {"positions": holding(trade(initialPosToken="100000000"))}, [False]),
+    ("close", ended(EXECUTED), {"positions": holding()}, [False]),
+    ("close", (), {"positions": holding(trade())}, [None]),
+    ("close", ended(EXECUTED, index="3"), {"positions": holding(trade())}, [None]),
+    ("close", ended(EXECUTED, timestamp="5"), {"positions": holding(trade())}, [None]),
+    ("close", ended(EXECUTED), {"positions": {}}, [None]),
+    ("close", ended(EXECUTED), {"positions": {"trades": [{"trade": trade(index=-1)}]}}, [None]),
+    ("increase", ended(INCREASED), {"positions": holding(trade())}, [True]),
+    ("increase", ended(INCREASED), {"positions": holding(trade(initialPosToken="19999999"))}, [False]),
+    ("increase", ended(INCREASED), {"positions": holding()}, [False]),
+    ("increase", (), {"positions": holding(trade())}, [None]),
+    ("increase", ended(EXECUTED), {"positions": holding(trade())}, [None]),
+    ("increase", ended(INCREASED), {"positions": holding(trade(initialPosToken=None))}, [None]),
+    ("open", ended(EXECUTED), {"positions": holding(trade())}, [True]),
+    ("open", ended(EXECUTED), {"positions": holding(OTHER_PAIR, trade(initialPosToken="69000000"))}, [True]),
+    ("open", ended(EXECUTED), {"positions": holding()}, [False]),
+    ("open", ended(EXECUTED), {"positions": holding(trade(buy=False))}, [False]),
+    ("open", ended(EXECUTED), {"positions": holding(REOPENED)}, [False]),
+    ("open", (), {"positions": holding()}, [False]),
+    ("open", (), {"positions": holding(trade())}, [None]),
+    ("open", ended(EXECUTED), {"positions": holding(trade(buy="true"))}, [None]),
+    ("referral-register", (), {"referral": {"owner": TRADER}}, [True]),
+    ("referral-register", (), {"referral": {"owner": KEY}}, [False]),
+    ("referral-register", (), {"referral": {}}, [None]),
+    ("referral-transfer", (), {"referral": {"owner": TRADER, "pendingOwner": KEY}}, [True, True]),
+    ("referral-transfer", (), {"referral": {"owner": TRADER, "pendingOwner": TRADER}}, [True, False]),
+    ("referral-transfer", (), {"referral": {"owner": KEY, "pendingOwner": KEY}}, [False, True]),
+    ("referral-transfer", (), {"referral": {"owner": TRADER, "pendingOwner": KEY + "0"}}, [True, None]),
+    ("referral-accept", (), {"referral": {"owner": KEY, "pendingOwner": ""}}, [True, True]),
+    ("referral-accept", (), {"referral": {"owner": KEY, "pendingOwner": KEY}}, [True, False]),
+]
+"""An action, the events of its order, what the reads tell, and what is kept of each promise."""
+
+
+@pytest.mark.parametrize(("action", "events", "reads", "verdicts"), JUDGED)
+def test_what_was_promised_is_judged_by_what_is_found(
+    action: str, events: tuple[OrderEvent, ...], reads: dict[str, Any], verdicts: list[bool | None]
+) -> None:
+    for each in {action, TWINS.get(action, action)}:
+        fields, message = EVERY[each]
+        assert kept(judged(each, fields, message, events, **reads)) == verdicts
 
 
 def test_a_close_by_exposure_is_judged_alike() -> None:
@@ -202,26 +226,6 @@ def test_a_close_by_exposure_is_judged_alike() -> None:
         "the venue's event told 70 USDC (raw 70000000) of collateral"
     )
     assert promise == Expectation(what, promised, found, True)
-
-
-INCREASE = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "additionalCollateralUsdc": "20"}
-INCREASING = {"_updateInfo": {"trader": TRADER, "pairIndex": "1", "index": "2", "initialPosToken": "20000000"}}
-
-
-@pytest.mark.parametrize(
-    ("events", "found", "verdict"),
-    [
-        (ended(INCREASED), holding(trade()), True),
-        (ended(INCREASED), holding(trade(initialPosToken="19999999")), False),
-        (ended(INCREASED), holding(), False),
-        ((), holding(trade()), None),
-        (ended(EXECUTED), holding(trade()), None),
-        (ended(INCREASED), holding(trade(initialPosToken=None)), None),
-    ],
-)
-@pytest.mark.parametrize("action", ["increase", "increase-coin"])
-def test_increases_are_judged(action: str, events: tuple[OrderEvent, ...], found: object, verdict: bool | None) -> None:
-    assert kept(judged(action, INCREASE, INCREASING, events, positions=found)) == [verdict]
 
 
 @pytest.mark.parametrize(
@@ -243,30 +247,6 @@ def test_an_order_is_not_called_broken_for_what_a_later_one_did(
     told = (mine._replace(at_ms=ours),)
     assert kept(judged("close", CLOSE, CLOSING, told, of_others=lambda: later, positions=found)) == [verdict]
     assert kept(judged("close", CLOSE, CLOSING, told, positions=found)) == [False]
-
-
-OPEN = {"trader": TRADER, "pairIndex": "1", "side": "long", "collateralUsdc": "70"}
-OPENING = {"_t": {"trader": TRADER, "pairIndex": "1", "buy": True, "positionSizeUSDC": "70000000"}}
-
-
-@pytest.mark.parametrize(
-    ("events", "found", "verdict"),
-    [
-        (ended(EXECUTED), holding(trade()), True),
-        (ended(EXECUTED), holding(OTHER_PAIR, trade(initialPosToken="69000000")), True),
-        (ended(EXECUTED), holding(), False),
-        (ended(EXECUTED), holding(trade(buy=False)), False),
-        (ended(EXECUTED), holding(REOPENED), False),
-        ((), holding(), False),
-        ((), holding(trade()), None),
-        (ended(EXECUTED), holding(trade(buy="true")), None),
-    ],
-)
-@pytest.mark.parametrize("action", ["open", "open-coin"])
-def test_an_open_is_judged_by_its_slot(
-    action: str, events: tuple[OrderEvent, ...], found: object, verdict: bool | None
-) -> None:
-    assert kept(judged(action, OPEN, OPENING, events, positions=found)) == [verdict]
 
 
 @pytest.mark.parametrize(
@@ -433,43 +413,16 @@ def test_delegates_are_read_on_chain(action: str, expiry: int, verdict: bool, de
     assert set(kept(promises[:-1])) == {None}
 
 
-def test_a_chain_that_does_not_tell_of_a_delegate_adds_nothing() -> None:
+def test_a_silent_chain_adds_nothing_and_a_cancelled_twap_must_be_the_one_that_was_signed() -> None:
     silent = judged("delegate", DELEGATE, delegation_on_chain=lambda *_: ExpiryOnChain("c"), delegation=ENABLED)
     assert silent == judged("delegate", DELEGATE, delegation=ENABLED)
-
-
-# ---- what no read tells --------------------------------------------------------------------------------------------
-
-
-def test_a_cancelled_twap_is_not_read_but_must_be_the_one_that_was_signed() -> None:
     fields = {"trader": TRADER, "twapId": "7"}
     for told, verdict in ((7, None), ("7", None), (None, None), (8, False)):
         events = (OrderEvent(0, "TwapCancelled", {"twapId": told, "transactionHash": "0x"}),)
         assert kept(judged("twap-cancel", fields, {}, events)) == [verdict]
 
 
-REGISTERED = {"_code": "0x" + CODE.hex(), "_referrer": TRADER}
-TRANSFER = {"caller": TRADER, "code": "DESK", "newOwner": KEY}
-ACCEPT = {"caller": KEY, "code": "DESK"}
-
-
-@pytest.mark.parametrize(
-    ("action", "read", "verdicts"),
-    [
-        ("referral-register", {"owner": TRADER}, [True]),
-        ("referral-register", {"owner": KEY}, [False]),
-        ("referral-register", {}, [None]),
-        ("referral-transfer", {"owner": TRADER, "pendingOwner": KEY}, [True, True]),
-        ("referral-transfer", {"owner": TRADER, "pendingOwner": TRADER}, [True, False]),
-        ("referral-transfer", {"owner": KEY, "pendingOwner": KEY}, [False, True]),
-        ("referral-transfer", {"owner": TRADER, "pendingOwner": KEY + "0"}, [True, None]),
-        ("referral-accept", {"owner": KEY, "pendingOwner": ""}, [True, True]),
-        ("referral-accept", {"owner": KEY, "pendingOwner": KEY}, [True, False]),
-    ],
-)
-def test_a_code_s_owners_are_judged(action: str, read: object, verdicts: list[bool | None]) -> None:
-    fields, message = EVERY[action]
-    assert kept(judged(action, fields, message, referral=read)) == verdicts
+# ---- what no read tells --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -502,20 +455,6 @@ def test_what_no_read_tells_is_said_to_be_so(action: str) -> None:
     assert [(p.found, p.kept) for p in judged(action, {"caller": TRADER})] == [("the builder does not report it", None)]
 
 
-EVERY: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
-    "delegate": (DELEGATE, {}),
-    "delegate-set": (DELEGATE, {}),
-    "delegate-remove": (DELEGATE, {}),
-    "referral-set-code": ({"referee": TRADER, "code": "DESK"}, {}),
-    "referral-set-code-tx": ({"caller": TRADER, "code": "DESK"}, {}),
-    "referral-register": ({}, REGISTERED),
-    "referral-transfer": (TRANSFER, {}),
-    "referral-accept": (ACCEPT, {}),
-    "open": (OPEN, OPENING),
-    "close": (CLOSE, CLOSING),
-    "increase": (INCREASE, INCREASING),
-    "limit-update": ({"trader": TRADER, "pairIndex": "1", "orderIndex": "0", "price": "1"}, {}),
-}
 BROKEN = {
     "503": reply(503, {"ok": False, "error": {"code": "UPSTREAM_ERROR", "message": "\x1b[31m"}}),
     "html": http(200, b"<html>", "text/html"),

@@ -74,10 +74,13 @@ def shown(capsys: pytest.CaptureFixture[str]) -> str:
     return out
 
 
-def test_a_venue_that_says_the_same_is_what_was_fetched(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+def test_meta_and_ready_take_what_was_fetched(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
     assert ask(told(steps.meta(), "/v2/meta"), "meta") == 0
     told_of = capsys.readouterr()
     assert ("chain id   84532" in told_of.out, "What is pinned of" in told_of.err) == (True, True)
+    answer = reply(503, {"ok": False, "data": {"ready": False, "components": {"rpc": "down"}}})
+    assert ask({"GET /b/ready": [answer]}, "ready") == 8
+    assert "down" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -130,24 +133,21 @@ def test_positions_and_orders_are_shown_human_and_raw(ask: Ask, capsys: pytest.C
         assert line in text, line
 
 
-def test_a_list_that_is_missing_is_not_an_empty_one(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_list_is_no_empty_one_and_a_reply_is_escaped(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
     assert ask(told({"trades": []}, "/v2/positions"), "positions", TREASURY) == 0
     text = shown(capsys)
     assert f"positions of {TREASURY}: 0" in text
     assert f"orders of {TREASURY}: not told" in text
+    hostile = {"status": "\x1b[2J\u202e", "hash": HASH, "decodedError": "\x07"}
+    assert ask(told(hostile, f"/v2/relay/{HASH}"), "relay", HASH) == 0
+    out = capsys.readouterr().out
+    assert not set("\x1b\u202e\r\x07") & set(out)
 
 
 @pytest.mark.parametrize("data", [{}, [], None, "none", {"trades": {}}])
 def test_positions_of_no_known_shape_are_refused(ask: Ask, capsys: pytest.CaptureFixture[str], data: object) -> None:
     assert ask(told(data, "/v2/positions"), "positions", TREASURY) == 8
     assert "unknown shape" in capsys.readouterr().err
-
-
-def test_a_reply_cannot_act_on_the_terminal(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    hostile = {"status": "\x1b[2J\u202e", "hash": HASH, "decodedError": "\x07"}
-    assert ask(told(hostile, f"/v2/relay/{HASH}"), "relay", HASH) == 0
-    out = capsys.readouterr().out
-    assert not set("\x1b\u202e\r\x07") & set(out)
 
 
 # ---- nonce, delegation, relay ----------------------------------------------------------------------------------------
@@ -250,24 +250,15 @@ def test_nonsense_ends_every_read_with_exit_code_8(ask: Ask, path: str, words: t
     assert ask({f"GET /b{path}": [answer]}, *words) == 8
 
 
-def test_without_a_deployment_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_no_deployment_or_several_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(program, ["--home", str(tmp_path), "pairs"]) == 2
     assert "no deployment was fetched" in capsys.readouterr().err
-
-
-def test_of_several_deployments_one_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Wire(told([], "/v2/pairs")) as wire:
         for name in ("venue", "testnet"):
             steps.fetched(tmp_path, wire.url + "/b", name)
         assert run(program, ["--home", str(tmp_path), "pairs"]) == 2
         assert "testnet, venue" in capsys.readouterr().err
         assert run(program, ["--home", str(tmp_path), "pairs", "--deployment", "testnet"]) == 0
-
-
-def test_ready_takes_the_fetched_deployments_builder(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    answer = reply(503, {"ok": False, "data": {"ready": False, "components": {"rpc": "down"}}})
-    assert ask({"GET /b/ready": [answer]}, "ready") == 8
-    assert "down" in capsys.readouterr().out
 
 
 ODD: tuple[object, ...] = (None, 1.5, "1.5", "", "0x1", "01", "-", "1e3", "+1", [], {}, True, "9" * 79, "٣")
@@ -332,6 +323,10 @@ def test_an_owner_is_told_or_nobody_or_not_told(client: Http, name: str, value: 
 def test_a_member_that_is_missing_is_not_told_and_is_not_nobody(client: Http) -> None:
     seen = by_builder(client, {"code": "DESK"})
     assert (seen.owner, seen.pending, seen.private) == (None, None, None)
+    with Wire({f"GET {PATH}": [reply(200, {"ok": True, "data": {"code": "0x" + CODE.hex()}})]}) as wire:
+        seen = from_builder(BuilderClient(wire.url, client), code_bytes("Desk"), TREASURY)
+        assert [one.target.partition("?")[2] for one in wire.seen] == ["code=Desk", f"trader={TREASURY}"]
+    assert seen.adopted == CODE
 
 
 @pytest.mark.parametrize(("value", "told"), [(True, True), (False, False), (1, None), ("true", None), (None, None)])
@@ -350,13 +345,6 @@ def test_a_read_that_fails_tells_nothing_and_why(client: Http, answer: object) -
     assert seen.trouble
 
 
-def test_the_code_is_asked_in_its_own_spelling_and_the_trader_beside_it(client: Http) -> None:
-    with Wire({f"GET {PATH}": [reply(200, {"ok": True, "data": {"code": "0x" + CODE.hex()}})]}) as wire:
-        seen = from_builder(BuilderClient(wire.url, client), code_bytes("Desk"), TREASURY)
-        assert [one.target.partition("?")[2] for one in wire.seen] == ["code=Desk", f"trader={TREASURY}"]
-    assert seen.adopted == CODE
-
-
 # ---- the chain -------------------------------------------------------------------------------------------------------
 
 
@@ -365,7 +353,7 @@ def by_chain(client: Http, **answers: object) -> ReferralFacts:
         return from_chain(RpcClient(node.url, client), deployment(), ReferralViews(), CODE)
 
 
-def test_the_pinned_contract_is_asked_by_the_configured_views(client: Http) -> None:
+def test_the_pinned_contract_is_asked_by_the_configured_views_on_its_own_chain(client: Http) -> None:
     views = ReferralViews(owner="ownerOf(bytes32)")
     with Node({"eth_call": word(TREASURY)}) as node:
         seen = from_chain(RpcClient(node.url, client), deployment(), views, CODE, DESK)
@@ -376,6 +364,8 @@ def test_the_pinned_contract_is_asked_by_the_configured_views(client: Http) -> N
     names = ["ownerOf(bytes32)", "pendingCodeOwners(bytes32)", "isPrivate(bytes32)", "traderReferralCodes(address)"]
     assert [call["data"][:10] for call in calls] == ["0x" + keccak256(name.encode())[:4].hex() for name in names]
     assert [call["data"][10:] for call in calls] == [CODE.hex()] * 3 + [word(DESK)[2:]]
+    seen = by_chain(client, eth_chainId=hex(1), eth_call=word(TREASURY))
+    assert (seen.owner, seen.trouble) == (None, f"it serves chain 1, but chain {CHAIN_ID} is pinned")
 
 
 @pytest.mark.parametrize(
@@ -398,11 +388,6 @@ def test_a_view_that_the_contract_does_not_have_is_named(client: Http, answer: o
     seen = by_chain(client, eth_call=answer)
     assert (seen.owner, seen.pending, seen.private) == (None, None, None)
     assert "the contract has no view codeOwners(bytes32)" in seen.trouble
-
-
-def test_a_node_of_another_chain_is_not_asked(client: Http) -> None:
-    seen = by_chain(client, eth_chainId=hex(1), eth_call=word(TREASURY))
-    assert (seen.owner, seen.trouble) == (None, f"it serves chain 1, but chain {CHAIN_ID} is pinned")
 
 
 BUILDER, CHAIN = (
@@ -513,6 +498,8 @@ def test_a_code_is_shown_for_comparing_with_its_owner(tmp_path: Path, capsys: py
     for part in ("hex 4465 736b", "U+0044 U+0065 U+0073 U+006B", "1 capital letter, 3 small", TREASURY, DESK):
         assert part in out
     assert max(map(len, out.splitlines())) <= 80
+    assert command(tmp_path, [], "DESK") == 8
+    assert "no source gives the owner of the code" in capsys.readouterr().err
 
 
 def test_a_disagreement_is_shown_and_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -533,11 +520,6 @@ def test_both_say_the_same_only_where_both_told_the_owner(
     with Node({"eth_call": word(DESK)}) as node:
         assert command(tmp_path, data, "DESK", "--rpc", node.url) == 0
     assert ("both say the same" in capsys.readouterr().out) is same
-
-
-def test_when_nobody_tells_the_owner_it_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(tmp_path, [], "DESK") == 8
-    assert "no source gives the owner of the code" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [("TRE\u0410SURY",), ("0x12",), ("",), ("DESK", "--trader", "0x12")])

@@ -72,16 +72,6 @@ def test_a_note_changes_no_state_and_follow_waits_no_more(machine: OnlineCommand
     assert machine("follow", digest, "--patience", 0).code == 9
 
 
-def test_a_note_allows_no_sending_and_no_new_digest_of_the_step(machine: OnlineCommand) -> None:
-    digest = lost(machine, "arm", TRIGGER, "core")
-    machine("resolve", digest, *NOTE)
-    posts = machine.services.posts["core"].total()
-    assert machine("submit", machine.folder / "signatures.json.json", "--patience", 0).code == 9
-    ended = machine("submit", machine.signatures("again.json", arm=TRIGGER), "--patience", 0)
-    assert (ended.code, "ROUTE-STEP" in ended.err) == (3, True)
-    assert machine.services.posts["core"].total() == posts
-
-
 @pytest.mark.parametrize(
     "words",
     [

@@ -112,14 +112,6 @@ def test_a_block_has_transactions_that_can_be_read(client: Http, entry: object, 
     assert list(block.transactions) == found
 
 
-@pytest.mark.parametrize(
-    "answer", ["0x10", {}, {"number": "0x10"}, {"number": 16, "timestamp": "0x1"}, BLOCK | {"transactions": None}]
-)
-def test_a_block_of_another_shape_is_a_service_error(client: Http, answer: object) -> None:
-    with Node({"eth_getBlockByNumber": answer}) as node, pytest.raises(ServiceError):
-        RpcClient(node.url, client).block(16, whole=True)
-
-
 def test_logs_are_asked_for_by_kind_and_topic(client: Http) -> None:
     with Node({"eth_getLogs": [{"address": "0x1"}]}) as node:
         assert RpcClient(node.url, client).logs(1, 2, ["0xa"], "0xb") == [{"address": "0x1"}]
@@ -131,9 +123,6 @@ def test_the_fee_covers_a_base_fee_that_doubles(client: Http) -> None:
         assert RpcClient(node.url, client).fees() == Fees(2 * GWEI + 5, 5)
 
 
-MISSING = Failure(-32601, "the method does not exist")
-
-
 @pytest.mark.parametrize("code", [-32601, -32004, -32000])
 def test_without_a_fee_history_the_newest_block_tells_the_base_fee(client: Http, code: int) -> None:
     answers = {"eth_feeHistory": Failure(code, "no"), "eth_getBlockByNumber": {"baseFeePerGas": hex(3 * GWEI)}}
@@ -143,7 +132,7 @@ def test_without_a_fee_history_the_newest_block_tells_the_base_fee(client: Http,
 
 
 def test_without_a_priority_fee_of_the_node_it_is_asked_for_by_hand(client: Http) -> None:
-    with Node({"eth_maxPriorityFeePerGas": MISSING}) as node:
+    with Node({"eth_maxPriorityFeePerGas": Failure(-32601, "the method does not exist")}) as node:
         with pytest.raises(RpcError) as caught:
             RpcClient(node.url, client).fees()
         assert "--priority-fee-gwei" in caught.value.do
@@ -200,7 +189,7 @@ NONSENSE = {
     "the same member twice": http(200, b'{"jsonrpc":"2.0","id":1,"result":"0x1","result":"0x2"}'),
     "an error of another request": reply(200, {"jsonrpc": "2.0", "id": 2, "error": {"code": -32000, "message": "no"}}),
     "a result and an error": reply(
-        200, {"jsonrpc": "2.0", "id": 1, "result": "0x1", "error": {"code": -32000, "message": "no"}}
+        200, {"jsonrpc": "2.0", "id": 1, "result": "0x1", "error": {"code": 1, "message": ""}}
     ),
     "another id": result("0x1", 2),
     "an error without a code": failing({"message": "no"}),
@@ -223,42 +212,25 @@ def test_nonsense_is_a_service_error_and_is_not_asked_again(client: Http, answer
     assert caught.value.do
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
-        RECEIPT | {"transactionHash": "0x" + "cd" * 32},
-        RECEIPT | {"status": "0x2"},
-        RECEIPT | {"blockNumber": "16"},
-        {"transactionHash": HASH, "blockNumber": "0x10", "root": "0x"},
-    ],
-)
-def test_a_receipt_that_cannot_be_read_is_no_outcome(client: Http, told: object) -> None:
-    with (
-        Node({"eth_getTransactionReceipt": told}) as node,
-        pytest.raises(ServiceError, match="eth_getTransactionReceipt"),
-    ):
-        RpcClient(node.url, client).receipt(HASH)
+UNREADABLE: list[tuple[Callable[[RpcClient], object], str, list[object]]] = [
+    (lambda node: node.block(16, whole=True), "eth_getBlockByNumber", ["0x10", {}, BLOCK | {"transactions": None}]),
+    (lambda node: node.receipt(HASH), "eth_getTransactionReceipt", [RECEIPT | {"transactionHash": "0x" + "cd" * 32}]),
+    (lambda node: node.receipt(HASH), "eth_getTransactionReceipt", [RECEIPT | {"status": "0x2"}, {"root": "0x"}]),
+    (lambda node: node.send_raw_transaction(RAW), "eth_sendRawTransaction", ["0x", "0x" + "ab" * 31, "ok", None, 5]),
+    (lambda node: node.fees(), "eth_feeHistory", [None, [], {"baseFeePerGas": []}, {"baseFeePerGas": ["0x1", None]}]),
+    (lambda node: node.call(CALL), "eth_call", ["0xabc", "beef", None, ["0x"]]),
+]
 
 
-@pytest.mark.parametrize("told", ["0x", "0x" + "ab" * 31, "ok", None, 5])
-def test_a_hash_that_is_none_leaves_it_unknown_whether_the_node_has_the_transaction(client: Http, told: object) -> None:
-    with pytest.raises(ServiceError) as caught:
-        asked(client, result(told), lambda node: node.send_raw_transaction(RAW))
-    assert not isinstance(caught.value, RpcError | NotSent)
-
-
-@pytest.mark.parametrize(
-    "history", [None, [], {"baseFeePerGas": []}, {"baseFeePerGas": "0x1"}, {"baseFeePerGas": ["0x1", None]}]
-)
-def test_a_chain_without_eip_1559_fees_is_told(client: Http, history: object) -> None:
-    with Node({"eth_feeHistory": history}) as node, pytest.raises(ServiceError, match="eth_feeHistory"):
-        RpcClient(node.url, client).fees()
-
-
-@pytest.mark.parametrize("told", ["0xabc", "beef", None, ["0x"]])
-def test_what_a_call_returns_is_bytes(client: Http, told: object) -> None:
-    with pytest.raises(ServiceError, match="no bytes in hex"):
-        asked(client, result(told), lambda node: node.call(CALL))
+@pytest.mark.parametrize(("ask", "method", "told"), UNREADABLE)
+def test_what_cannot_be_read_is_no_answer(
+    client: Http, ask: Callable[[RpcClient], object], method: str, told: list[object]
+) -> None:
+    for answer in told:
+        with Node({method: answer}) as node, pytest.raises(ServiceError, match=method) as caught:
+            ask(RpcClient(node.url, client))
+        assert not isinstance(caught.value, RpcError | NotSent)
+        assert node.methods.count(method) == 1
 
 
 # ---- the node says no ------------------------------------------------------------------------------------------------
@@ -282,22 +254,16 @@ def test_a_revert_keeps_its_data_in_whatever_form_the_node_wraps_it(client: Http
     assert "\x1b" not in str(caught.value)
 
 
-def test_an_error_may_come_with_the_status_of_one(client: Http) -> None:
+def test_an_error_with_a_status_a_closed_port_and_a_wait_are_told(client: Http) -> None:
     answer = reply(400, {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "parse error"}})
     with pytest.raises(RpcError, match="parse error"):
         asked(client, answer, lambda node: node.chain_id())
-
-
-def test_nothing_is_sent_where_nobody_listens(client: Http) -> None:
     with pytest.raises(NotSent, match="nothing was sent") as caught:
         RpcClient(f"http://127.0.0.1:{closed_port()}{SECRET}", client).send_raw_transaction(RAW)
     assert "do-not-show-me" not in str(caught.value)
-
-
-def test_a_node_that_asks_to_wait_is_not_asked_again(client: Http) -> None:
-    with pytest.raises(ServiceError, match="wait for 7 s") as caught:
+    with pytest.raises(ServiceError, match="wait for 7 s") as told:
         asked(client, http(429, b"slow", "text/plain", "retry-after: 7"), lambda node: node.chain_id())
-    assert caught.value.status == 429
+    assert told.value.status == 429
 
 
 @pytest.mark.parametrize(

@@ -167,10 +167,7 @@ def test_a_cap_passed_is_a_service_error(chunks: list[bytes], what: str) -> None
         decode(*chunks, caps=SMALL)
 
 
-def test_caps_are_not_passed_by_what_fits_exactly() -> None:
+def test_caps_are_not_passed_by_what_fits_exactly_and_count_anew_for_each_event() -> None:
     assert decode(b"data: " + b"x" * 14 + b"\n\n", caps=SMALL) == [SseEvent("message", "x" * 14, None)]
     assert len(decode(*[b":\n"] * 50, caps=SMALL)) == 50
-
-
-def test_an_event_s_cap_is_counted_anew_for_each_event() -> None:
     assert len(decode(*[b"data: 12345678\n\n"] * 6, caps=SMALL)) == 6

@@ -43,11 +43,14 @@ def text_of(shown: list[str]) -> str:
     return " ".join(" ".join(shown).split())
 
 
-def test_an_event_begins_with_its_time_its_seq_and_its_type() -> None:
+def test_an_event_begins_with_its_time_its_seq_and_its_type_and_a_code_has_its_meaning() -> None:
     first = "    2026-09-21 14:13:20 UTC    {}: {}; this ends it"
     assert event_lines(EXECUTED, now_ms=NOW)[0] == first.format("3  MarketOrderExecuted", "filled")
     bare = lines("Error", {"code": "ENQUEUE_FAILED"}, seq=None, at_ms=None)
     assert bare[0] == first.format("-  Error", "failed")
+    shown = lines("AttemptFailed", {"attempt": 1, "code": "SPREAD_BLOCKED", "message": "wide", "willRetry": True})
+    assert f"code SPREAD_BLOCKED: {ERROR_CODES['SPREAD_BLOCKED'].meaning}" in text_of(shown)
+    assert f"      {'message':<22} NO_PRICE" in lines("Error", {"code": "", "message": "NO_PRICE"})
 
 
 @pytest.mark.parametrize(
@@ -65,12 +68,6 @@ def test_an_amount_is_told_human_and_raw_with_its_unit(name: str, told: str) -> 
     shown = event_lines(EXECUTED, now_ms=NOW)
     assert f"      {name:<22} {told}" in shown
     assert f"        {HASH}" in shown
-
-
-def test_a_code_is_told_with_its_meaning() -> None:
-    shown = lines("AttemptFailed", {"attempt": 1, "code": "SPREAD_BLOCKED", "message": "wide", "willRetry": True})
-    assert f"code SPREAD_BLOCKED: {ERROR_CODES['SPREAD_BLOCKED'].meaning}" in text_of(shown)
-    assert f"      {'message':<22} NO_PRICE" in lines("Error", {"code": "", "message": "NO_PRICE"})
 
 
 def test_the_end_of_the_view_is_not_told_as_a_failure_and_the_last_attempt_as_the_last() -> None:
@@ -185,12 +182,9 @@ def test_what_is_open_wrong_or_odd_is_named() -> None:
     assert rest[2].endswith(": stopped by an error")
 
 
-def test_an_outcome_that_nobody_knows_is_worse_than_a_refusal() -> None:
+def test_an_unknown_outcome_is_worse_than_a_refusal_and_a_long_list_is_cut() -> None:
     assert worst([DONE, ExitCode.REFUSED, UNKNOWN, ExitCode.EXECUTION_FAILED]) is UNKNOWN
     assert worst([DONE, ExitCode.REFUSED, ExitCode.SERVICE]) is ExitCode.REFUSED
-
-
-def test_a_long_list_is_cut_and_says_so() -> None:
     lines = list(tally_lines([OutcomeSummary(f"s{number}", "UNKNOWN", 0, UNKNOWN) for number in range(25)]))
     assert (len(lines), lines[-1]) == (23, "  and 5 more: airlock-online status")
 

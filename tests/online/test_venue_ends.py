@@ -50,13 +50,21 @@ def relayed_here(desk: DeliveringMachine, *told: Answer, node: Node | None = Non
         return submit_delivery(order("relay", wire.url), desk.world), wire.seen
 
 
-def test_a_relay_that_tells_no_block_ends_nothing_and_is_not_waited_for(desk: DeliveringMachine) -> None:
+def test_a_service_that_tells_no_block_ends_nothing_and_is_not_waited_for(
+    desk: DeliveringMachine, tmp_path: Path
+) -> None:
     outcome, seen = relayed_here(desk, relay_status("confirmed"))
     assert (outcome.state, len(seen), desk.naps) == (OrderState.ACCEPTED, 2, [])
     assert "by the service's word" in outcome.reason
     assert APPROVAL in outcome.reason
     assert "[rpc] url" in outcome.reason
     assert desk.types == ["TransactionSent"]
+    outcome, seen = relayed(tmp_path / "j", TAKEN, DONE | {"receipt": RECEIPT})
+    assert (outcome.state, [each.method for each in seen]) == (OrderState.ACCEPTED, ["POST", "GET"])
+    assert "by the service's word" in outcome.reason
+    assert "without a block beside it, that is no proof" in outcome.reason
+    assert TX in outcome.reason
+    assert "[rpc] url" in outcome.reason
 
 
 @pytest.mark.parametrize(
@@ -78,15 +86,6 @@ def test_the_node_ends_what_has_no_block(
     with Node(answers) as node:
         outcome, _ = relayed_here(desk, relay_status("confirmed"), node=node)
     assert outcome.state is state, outcome.reason
-
-
-def test_a_relayer_that_tells_no_block_is_not_waited_for_either(tmp_path: Path) -> None:
-    outcome, seen = relayed(tmp_path / "j", TAKEN, DONE | {"receipt": RECEIPT})
-    assert (outcome.state, [each.method for each in seen]) == (OrderState.ACCEPTED, ["POST", "GET"])
-    assert "by the service's word" in outcome.reason
-    assert "without a block beside it, that is no proof" in outcome.reason
-    assert TX in outcome.reason
-    assert "[rpc] url" in outcome.reason
 
 
 # ---- a word that Airlock knows ---------------------------------------------------------------------------------------

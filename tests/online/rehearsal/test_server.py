@@ -52,11 +52,8 @@ def test_a_rehearsal_stops_while_a_stream_is_open(open_desk: OpenClient) -> None
         assert thread_names() == []
 
 
-def test_its_chains_are_those_that_the_gate_takes_for_a_rehearsals_own() -> None:
+def test_its_chains_are_those_of_the_gate_of_which_nothing_is_imported() -> None:
     assert REHEARSAL_CHAINS == deployment.REHEARSAL_CHAINS
-
-
-def test_nothing_of_the_gate_is_imported() -> None:
     allowed = {"airlock_shared.errors"}
     for path in Path(package.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -98,10 +95,17 @@ def test_the_command_refuses_what_it_does_not_know(words: list[str], said: str) 
     assert said in ended.err
 
 
-def test_every_fault_has_one_sentence_and_its_places() -> None:
+def test_every_fault_has_one_sentence_and_holds_at_its_place_alone() -> None:
     assert len(FAULTS) == len(IN_PAYLOADS) + len(IN_EXECUTION) + len(EVERYWHERE) == 40
     assert all(fault.does.endswith(".") and fault.where for fault in FAULTS.values())
     assert all(set(fault.where) <= set(PLACES) for fault in FAULTS.values())
+    faults = Faults.of(
+        "http-500@relay", "slow", "attempts-fail=3@batched", "attempts-fail=12", "error=NO_PRICE@batched"
+    )
+    assert (faults.has("http-500", "relay"), faults.has("http-500", "builder")) == (True, False)
+    assert all(faults.has("slow", place) for place in PLACES)
+    assert faults.failing_attempts == 12
+    assert (faults.value("error", "batched"), faults.value("error", "core")) == ("NO_PRICE", None)
 
 
 @pytest.mark.parametrize(
@@ -114,16 +118,6 @@ def test_a_fault_that_is_not_in_the_table_is_refused(shared_desk: ServicesClient
     reply = shared_desk.http.put(shared_desk.services.url + "/rehearsal/faults", json={"faults": [name]})
     assert reply.status_code == 400
     assert shared_desk.services.faults == Faults()
-
-
-def test_a_fault_holds_at_its_place_alone() -> None:
-    faults = Faults.of(
-        "http-500@relay", "slow", "attempts-fail=3@batched", "attempts-fail=12", "error=NO_PRICE@batched"
-    )
-    assert (faults.has("http-500", "relay"), faults.has("http-500", "builder")) == (True, False)
-    assert all(faults.has("slow", place) for place in PLACES)
-    assert faults.failing_attempts == 12
-    assert (faults.value("error", "batched"), faults.value("error", "core")) == ("NO_PRICE", None)
 
 
 def test_faults_are_switched_over_http_too(desk: ServicesClient) -> None:
