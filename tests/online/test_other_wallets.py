@@ -55,17 +55,12 @@ def answer(step: str, folder: str = "requests", **changes: Any) -> Signature:
 
 
 @pytest.mark.parametrize(("folder", "step"), ALL)
-def test_an_answer_becomes_the_signature_that_our_own_signer_would_have_made(folder: str, step: str) -> None:
+def test_a_request_says_whose_it_is_and_its_answer_becomes_our_own_signer_s_signature(folder: str, step: str) -> None:
     header, items, _ = parsed(folder)
     signed = take_answer(answer(step, folder), header, items, deployment())
     assert (signed.step, signed.signature, signed.shown) == (step, SIGNED[folder][step], "by another wallet")
     request = next(item for item in items if item.step == step)
     assert delivery_of(request, signed, header, deployment(), to_send=False).signature == SIGNED[folder][step]
-
-
-@pytest.mark.parametrize(("folder", "step"), ALL)
-def test_a_request_says_whose_it_is_and_is_read_again(folder: str, step: str) -> None:
-    request = next(item for item in parsed(folder)[1] if item.step == step)
     asked = sign_request(request, deployment(), 0x73C5DA0A)
     assert SignRequest.from_cbor(asked.to_cbor()) == asked
     assert (str(asked.path), asked.path.source_fingerprint) == (request.path, 0x73C5DA0A)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,9 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from airlock_rehearsal import day as day_module
 from airlock_rehearsal import services as package
-from airlock_rehearsal.day import Day
 from airlock_rehearsal.services.faults import EVERYWHERE, FAULTS, IN_EXECUTION, IN_PAYLOADS, PLACES, Faults
 from airlock_rehearsal.services.runtime import REHEARSAL_CHAINS
 from airlock_rehearsal.services.server import RehearsalServices
@@ -127,29 +124,3 @@ def test_faults_are_switched_over_http_too(desk: ServicesClient) -> None:
     assert desk.http.get(desk.services.batched_url + "/tracking-id/x/status").status_code == 404
     assert desk.http.put(url, json={"faults": []}).json()["in_force"] == []
     assert desk.http.get(desk.services.builder_url + "/v2/meta").status_code == 200
-
-
-def test_a_page_whose_pictures_were_removed_is_brought_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    codes, place = tmp_path / "online/x.ceremony/codes", tmp_path / "offline/pictures/requests"
-    codes.mkdir(parents=True)
-    place.parent.mkdir(parents=True)
-    (codes / "hand-over-0a.html").touch()
-    (codes / "hand-over-0a.json").write_text(json.dumps({"files": {"requests.json": ""}}))
-    brought: list[bool] = []
-
-    def photograph(words: list[object], **_how: object) -> subprocess.CompletedProcess[bytes]:
-        Path(str(words[-1])).mkdir(parents=True)
-        return subprocess.CompletedProcess([], 0)
-
-    def sleep(_seconds: float) -> None:
-        brought.append(place.exists())
-        if len(brought) == 4:
-            raise KeyboardInterrupt
-        if len(brought) == 3:
-            shutil.rmtree(place)
-
-    monkeypatch.setattr(day_module, "sleep", sleep)
-    monkeypatch.setattr(subprocess, "run", photograph)
-    with pytest.raises(KeyboardInterrupt):
-        day_module._photograph(Day(tmp_path, Path("online"), Path("offline"), "flex", "market-close", "qr"))
-    assert brought == [False, True, True, True]
