@@ -99,6 +99,7 @@ def test_any_order_and_any_repetition_give_the_same_outcome(events: list[OrderEv
         ([ACCEPTED, INITIATED, ATTEMPT], ["seq-went-back"]),
         ([ACCEPTED, ATTEMPT, ATTEMPT._replace(payload={"attempt": 2})], ["different-duplicate"]),
         ([ACCEPTED, EXECUTED, OrderEvent(4, "PriceSelected", {})], ["event-after-terminal"]),
+        ([ACCEPTED, EXECUTED, CANCELED], ["different-duplicate"]),
         ([ACCEPTED, EXECUTED, CANCELED._replace(seq=4)], ["second-terminal"]),
         ([ACCEPTED, EXECUTED, failed(seq=None)], ["end-without-seq"]),
         ([ACCEPTED, failed(seq=None)], ["end-without-seq"]),

@@ -326,9 +326,7 @@ def pairs_of(*answers: object) -> list[Any]:
         ({"pairs": {"3": {"symbol": "A", "index": 3}}, "total": 1}, {"symbol": "A", "index": 3}),
     ],
 )
-def test_a_catalogue_is_a_list_or_an_object_with_one_or_with_pairs_under_their_index(
-    data: object, pair: object
-) -> None:
+def test_a_catalogue_is_a_list_or_an_object_with_one_or_with_pairs_by_index(data: object, pair: object) -> None:
     assert pairs_of(data) == [pair]
 
 
@@ -353,6 +351,7 @@ def test_every_page_is_read(first: int) -> None:
         [{"pairs": [PAIR], "page": 1, "pages": 2}, {"pairs": [PAIR], "page": 1, "pages": 2}],
         [{"pairs": [PAIR], "page": 1, "pages": 2, "total": 5}, {"pairs": [PAIR], "page": 2}],
         [{"pairs": [PAIR], "delisted": []}],
+        [{"zero": PAIR}],
         [{"0": PAIR, "1": "BTC/USD"}],
     ],
 )

@@ -73,7 +73,7 @@ def test_every_transaction_becomes_the_request_of_its_vector(client: Http, step:
     )
 
 
-def test_the_node_is_asked_for_the_signer_who_sends_it_and_for_the_call_as_it_will_be_sent(client: Http) -> None:
+def test_the_node_is_asked_for_the_signer_and_the_call_and_each_signer_s_nonces_count_up(client: Http) -> None:
     node = Node()
     one(client, "position-increase-desk", node)
     payload = steps.payload("position-increase-desk")
@@ -81,9 +81,6 @@ def test_the_node_is_asked_for_the_signer_who_sends_it_and_for_the_call_as_it_wi
     assert ("eth_getTransactionCount", [DESK, "pending"]) in node.asked
     call = {"from": DESK, "to": payload["to"], "data": payload["data"], "value": "0x0"}
     assert node.asked[-1] == ("eth_estimateGas", [call])
-
-
-def test_transactions_of_one_signer_get_consecutive_nonces_and_those_of_another_their_own(client: Http) -> None:
     names = ("approve", "cancel-request", "limit-update-desk", "referral-transfer", "referral-adopt-desk")
     plan = steps.plan_of(*names)
     script = steps.answers(**{name.replace("-", "_"): steps.payload(name) for name in names})
@@ -204,6 +201,8 @@ def test_prepare_writes_a_transaction_and_says_its_cost(tmp_path: Path, capsys: 
         ((), 2, "no node is configured"),
         ((*steps.HAND_WORDS[:4], "--max-fee-gwei", "5.000000001", "--priority-fee-gwei", "1"), 3, "TX-FEES"),
         ((*steps.HAND_WORDS[:2], "--gas", "20999", *steps.HAND_WORDS[4:]), 3, "TX-GAS"),
+        ((*steps.HAND_WORDS[:4], "--max-fee-gwei", "0.0000000001", "--priority-fee-gwei", "0"), 2, "--max-fee-gwei"),
+        (("--nonce", "-1", *steps.HAND_WORDS[2:]), 2, "--nonce"),
         (("--rpc", "node"), 2, "not a plain http(s) address"),
     ],
 )
@@ -252,6 +251,7 @@ def test_build_shows_a_transaction_by_what_its_calldata_say(tmp_path: Path, caps
     [
         (("token-approve", "trader=0x1"), "PLAN-ADDRESS"),
         (("claim-keeper-rewards", f"caller={TREASURY}", "colour=red"), "not a field of this action"),
+        (("claim-keeper-rewards", f"caller={TREASURY}", f"caller={TREASURY}"), "given twice"),
         (("delegate-set", f"trader={TREASURY}", f"delegate={DESK}", "expiry=1806451200000"), "mixed up"),
         (("twap-cancel", f"trader={TREASURY}", "twapId=1", "--gas", "60000"), "no step is a transaction"),
     ],

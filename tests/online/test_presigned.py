@@ -60,9 +60,7 @@ def everything() -> MatchedSignatures:
     return _whole(_signed("give"), _signed("give-for-desk"), _order(), _order("close-desk"))
 
 
-def test_each_order_gets_what_was_signed_for_it_alone_on_no_screen(
-    everything: MatchedSignatures, tmp_path: Path
-) -> None:
+def test_each_order_gets_what_was_signed_for_it_on_no_screen(everything: MatchedSignatures, tmp_path: Path) -> None:
     given = [_file(tmp_path, VENUES), _file(tmp_path, VENUES, "close-desk")]
     texts = presigned_texts(given, everything)
     nonces = {step: [each.nonce for each in read_presigned(text).authorizations] for step, text in texts.items()}

@@ -120,7 +120,7 @@ def test_no_mistake_hides_another() -> None:
     assert [text for _, told in cases for text in told if text not in error.what] == [], error.what
 
 
-def test_of_many_mistakes_the_first_forty_are_told_and_how_many_more_there_are() -> None:
+def test_of_many_mistakes_forty_are_told_and_what_is_quoted_reaches_no_screen_as_it_came() -> None:
     leaves = {f"m{n}": "expirry" for n in range(50)}
     text = f"ManyReq(address trader,{','.join(f'uint256 m{n}' for n in range(50))},uint256 nonce)"
     many = in_struct(
@@ -130,6 +130,12 @@ def test_of_many_mistakes_the_first_forty_are_told_and_how_many_more_there_are()
     assert error.what.startswith("venue.json has 50 mistakes, ")
     assert error.what.count("did you mean expiry?") == 40
     assert error.what.endswith("and 10 more")
+    hostile = "\x1b[2J\u202e\nplan: equal"
+    profile = changed(
+        in_leaves("DelegateReq", expiry=hostile), own(domain=hostile), in_calls(hostile, signature=hostile)
+    )
+    told = refused(profile).what
+    assert not any(mark in told for mark in ("\x1b", "\u202e", "\n"))
 
 
 @pytest.mark.parametrize(
@@ -145,15 +151,6 @@ def test_a_file_that_is_no_profile_is_told_by_its_name(data: bytes, check: str, 
     error = refused(data, "folder/venue.json")
     assert (error.check, told in error.what) == (check, True), error.what
     assert error.what.startswith("folder/venue.json has one mistake, ")
-
-
-def test_what_is_quoted_of_a_file_reaches_no_screen_as_it_came() -> None:
-    hostile = "\x1b[2J\u202e\nplan: equal"
-    profile = changed(
-        in_leaves("DelegateReq", expiry=hostile), own(domain=hostile), in_calls(hostile, signature=hostile)
-    )
-    told = refused(profile).what
-    assert not any(mark in told for mark in ("\x1b", "\u202e", "\n"))
 
 
 def test_the_signing_machine_refuses_on_the_first_by_the_same_reader() -> None:

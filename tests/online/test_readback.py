@@ -160,6 +160,7 @@ JUDGED: list[tuple[str, tuple[OrderEvent, ...], dict[str, Any], list[bool | None
     ("delegate", (), {"delegation": ENABLED | {"isEnabled": "true"}}, [None]),
     ("delegate-remove", (), {"delegation": {"isEnabled": False}}, [True]),
     ("delegate-remove", (), {"delegation": {"isEnabled": False, "canSignIntents": True}}, [False]),  # a contradiction
+    ("delegate-remove", (), {"delegation": {"isEnabled": False, "canDelegatedAction": True}}, [False]),
     ("delegate-remove", (), {"delegation": {"isEnabled": True}}, [False]),
     ("delegate-remove", (), {"delegation": {"isEnabled": None}}, [None]),
     ("delegate-remove", (), {"delegation": {}}, [None]),
@@ -173,6 +174,7 @@ JUDGED: list[tuple[str, tuple[OrderEvent, ...], dict[str, Any], list[bool | None
     ("close", ended(EXECUTED, initialPosToken="0"), {"positions": holding(REOPENED)}, [True]),
     ("close", ended(EXECUTED), {"positions": holding(trade())}, [True]),
     ("close", (), {"positions": holding()}, [None]),
+    ("close", ended(EXECUTED, initialPosToken=None), {"positions": holding()}, [None]),
     ("close", ended(EXECUTED, initialPosToken="0"), {"positions": holding(trade())}, [False]),
     ("close", ended(EXECUTED), {"positions": holding(trade(initialPosToken="100000000"))}, [False]),
     ("close", ended(EXECUTED), {"positions": holding()}, [False]),
@@ -194,6 +196,7 @@ JUDGED: list[tuple[str, tuple[OrderEvent, ...], dict[str, Any], list[bool | None
     ("open", ended(EXECUTED), {"positions": holding(REOPENED)}, [False]),
     ("open", (), {"positions": holding()}, [False]),
     ("open", (), {"positions": holding(trade())}, [None]),
+    ("open", ended(EXECUTED, pairIndex="9"), {"positions": holding(trade())}, [None]),
     ("open", ended(EXECUTED), {"positions": holding(trade(buy="true"))}, [None]),
     ("referral-register", (), {"referral": {"owner": TRADER}}, [True]),
     ("referral-register", (), {"referral": {"owner": KEY}}, [False]),
@@ -233,6 +236,7 @@ def test_a_close_by_exposure_is_judged_alike() -> None:
     [
         (10, 20, {}, None),
         (10, None, {}, None),
+        (None, 20, {}, None),
         (20, 10, {}, False),
         (10, 20, {"index": "7"}, False),
         (10, 20, {"timestamp": "5"}, False),
@@ -267,6 +271,7 @@ TRIGGERING = {"trader": TRADER, "pairIndex": "1", "index": "2", "timestamp": str
     [
         ({"entityId": "e-1"}, holding(trade()), [None, True]),
         ({"entityId": "e-1"}, holding(), [None, False]),
+        ({"entityId": "e-1"}, holding(REOPENED), [None, False]),
         ({"entityId": "e-1"}, {}, [None, None]),
         ({"entityId": ""}, holding(trade()), [False, True]),
     ],
@@ -365,9 +370,7 @@ def test_a_partial_close_that_was_carried_out_is_kept_where_the_venue_signs_mill
         ("open", EXECUTED, "a long position"),
     ],
 )
-def test_what_was_promised_is_the_plan_s_whatever_the_event_tells(
-    action: str, kind: str, promised: str, told: str
-) -> None:
+def test_what_was_promised_is_the_plan_s_whatever_is_told(action: str, kind: str, promised: str, told: str) -> None:
     fields, message = EVERY[action]
     [promise] = judged(action, fields, message, ended(kind, initialPosToken=told), positions=holding(trade()))
     assert promise.promised == promised

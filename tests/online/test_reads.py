@@ -88,10 +88,12 @@ def test_meta_and_ready_take_what_was_fetched(ask: Ask, capsys: pytest.CaptureFi
     [
         (("chainId",), 8453, "chain_id"),
         (("addresses", "tradingRouter"), DESK, "contracts.tradingRouter"),
+        (("addresses", "vault"), DESK, "contracts.vault"),
         (("eip712", "trading", "name"), "Other", "domains.trading.name"),
         (("enums", "triggerType", "fixed"), 1, "enums.triggerType.fixed"),
         (("units", "usdc"), "1e18", "units.usdc"),
         (("defaults", "intentDeadlineMs"), 1, "defaults.intentDeadlineMs"),
+        (("defaults", "slippagePercent"), None, "defaults.slippagePercent"),
     ],
 )
 def test_a_changed_meta_is_reported_and_never_adopted(
@@ -222,6 +224,7 @@ def test_the_operator_s_node_is_asked_of_a_delegate_too(
     [
         (("positions", "0x1"), "not an address"),
         (("nonce", TREASURY, "-1"), "whole number"),
+        (("nonce", TREASURY, str(2**256)), "whole number"),
         (("nonce", TREASURY, "1", "--space", "twap"), "--space"),
         (("relay", "0xabc"), "not a transaction hash"),
         (("ready", "--builder", "http://a", "--deployment", "venue"), "two builders"),
@@ -310,6 +313,7 @@ def by_builder(client: Http, data: object, trader: str = "") -> ReferralFacts:
     [
         (TREASURY.lower(), TREASURY),
         ("", NOBODY),
+        ("0x" + "00" * 20, NOBODY),
         (None, NOBODY),
         (TREASURY + "0", None),
         (False, None),
@@ -461,13 +465,16 @@ STRANGER = "0x0000000000000000000000000000000000000009"
         ("adopt", MINE, []),
         ("adopt", FREE, ["does not exist"]),
         ("adopt", MINE._replace(owner=DESK, private=True), ["is private"]),
+        ("adopt", MINE._replace(adopted=code_bytes("OTHER")), ["adopted this code already"]),
         ("adopt", MINE._replace(adopted=CODE), ["another code, which this one replaces: DESK"]),
         ("offer", MINE, []),
         ("offer", MINE._replace(owner=STRANGER), ["is not the owner: " + STRANGER]),
         ("offer", OFFERED, ["is nominated already"]),
         ("offer", MINE._replace(pending=STRANGER), [f"{STRANGER} is nominated now"]),
+        ("offer", MINE._replace(owner=DESK), ["is not the owner", "owns the code already"]),
         ("accept", OFFERED, []),
         ("accept", MINE, ["is not nominated: the pending owner is nobody", "step 3 (offer, signed by owner)"]),
+        ("accept", MINE._replace(owner=DESK), ["owns the code already", "is not nominated", "step 3 (offer"]),
         ("offer", ReferralFacts("all"), []),
         ("register", FREE, []),
         ("register", FREE._replace(owner=TREASURY), ["already"]),

@@ -53,9 +53,7 @@ def test_no_position_proves_a_fill_of_this_very_order(
 @pytest.mark.parametrize("way", ["batched-market", "relayer", "twap", "core-api-post"])
 @pytest.mark.parametrize("used", [True, False, None])
 @pytest.mark.parametrize("late_ms", [-1, EXPIRY_MARGIN_MS + 1])
-def test_our_clock_and_a_service_s_word_settle_nothing(
-    desk: DeliveringMachine, way: str, used: bool | None, late_ms: int
-) -> None:
+def test_neither_clock_nor_service_settles(desk: DeliveringMachine, way: str, used: bool | None, late_ms: int) -> None:
     delivery = lost(desk, way)
     desk.now_ms = (delivery.deadline_ms or NOW) + late_ms
     outcome = follow_submission(delivery.digest, desk.reading(lambda *_: used))
@@ -113,9 +111,7 @@ def test_whose_claim_comes_second_sends_nothing(desk: DeliveringMachine, tmp_pat
 
 @pytest.mark.parametrize("state", OrderState)
 @pytest.mark.parametrize("nonce_used", [True, False])
-def test_every_state_says_what_it_awaits_and_what_to_do(
-    desk: DeliveringMachine, state: OrderState, nonce_used: bool
-) -> None:
+def test_every_state_says_what_it_awaits_and_more(desk: DeliveringMachine, state: OrderState, nonce_used: bool) -> None:
     put(desk.world.journal, state)
     known = desk.world.journal.get(DIGEST)
     said = open_outcome(known, nonce_used=nonce_used)
@@ -142,6 +138,7 @@ def test_an_accepted_order_waits_for_the_last_word(desk: DeliveringMachine) -> N
     [
         (OrderState.EXPORTED, "", ExitCode.UNKNOWN, "never sent from here"),
         (OrderState.FAILED, "REPLACED", ExitCode.EXECUTION_FAILED, "which transaction"),
+        (OrderState.FAILED, "SOMETHING_NEW", ExitCode.EXECUTION_FAILED, "valid until its deadline"),
         (OrderState.REJECTED, "SIMULATION_FAILED", ExitCode.SERVICE, "decoded error"),
     ],
 )

@@ -77,6 +77,8 @@ def test_a_note_changes_no_state_and_follow_waits_no_more(machine: OnlineCommand
     [
         ("--note", "x"),
         ("--note", "", "--by", "Ada"),
+        ("--note", "x", "--by", " "),
+        ("--note", "x" * 501, "--by", "Ada"),
         ("--note", "x\x1b[2J", "--by", "Ada"),
         ("--transaction", "0x12"),
         ("--transaction", "0x" + "ab" * 32),

@@ -134,9 +134,7 @@ def test_an_answer_about_another_twap_decides_nothing(desk: DeliveringMachine, c
 
 
 @pytest.mark.parametrize("way", ["twap", "core-api-post"])
-def test_another_encoding_than_the_structs_is_refused_before_anything_is_written(
-    desk: DeliveringMachine, way: str
-) -> None:
+def test_another_encoding_is_refused_before_anything_is_written(desk: DeliveringMachine, way: str) -> None:
     with pytest.raises(Refusal, match="ENC-CANONICAL"):
         submit_delivery(order(way, "http://127.0.0.1:1")._replace(encoded_intent="0x" + "00" * 31), desk.world)
     assert desk.world.journal.submissions() == []
@@ -254,6 +252,7 @@ def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: Deli
     [
         relay_status("confirmed", blockNumber="7"),
         relay_status("confirmed", blockNumber=7, hash=TX),
+        relay_status("reverted", hash=None),
         reply(200, {"ok": False, "error": {"code": "X"}}),
         Answer(b"", reset=True),
     ],

@@ -101,6 +101,8 @@ def test_a_block_is_read_by_its_number_or_its_word(client: Http) -> None:
     [
         (MINED, [ChainTransaction("0x" + "ab" * 32, "0x" + "ee" * 20, 7, "beef")]),
         (MINED | {"nonce": None}, []),
+        (MINED | {"hash": "0x1"}, []),
+        (MINED | {"from": 7}, []),
         (MINED | {"input": "beef"}, []),
         ("0x" + "ab" * 32, []),
     ],
@@ -192,6 +194,9 @@ NONSENSE = {
         200, {"jsonrpc": "2.0", "id": 1, "result": "0x1", "error": {"code": 1, "message": ""}}
     ),
     "another id": result("0x1", 2),
+    "an id as text": result("0x1", "1"),
+    "version 1": reply(200, {"id": 1, "result": "0x1"}),
+    "a list": reply(200, [{"jsonrpc": "2.0", "id": 1, "result": "0x1"}]),
     "an error without a code": failing({"message": "no"}),
     "null": result(None),
     "a decimal": result("1"),
@@ -213,9 +218,18 @@ def test_nonsense_is_a_service_error_and_is_not_asked_again(client: Http, answer
 
 
 UNREADABLE: list[tuple[Callable[[RpcClient], object], str, list[object]]] = [
-    (lambda node: node.block(16, whole=True), "eth_getBlockByNumber", ["0x10", {}, BLOCK | {"transactions": None}]),
+    (
+        lambda node: node.block(16, whole=True),
+        "eth_getBlockByNumber",
+        ["0x10", {"number": "0x10"}, BLOCK | {"transactions": 1}],
+    ),
     (lambda node: node.receipt(HASH), "eth_getTransactionReceipt", [RECEIPT | {"transactionHash": "0x" + "cd" * 32}]),
-    (lambda node: node.receipt(HASH), "eth_getTransactionReceipt", [RECEIPT | {"status": "0x2"}, {"root": "0x"}]),
+    (
+        lambda node: node.receipt(HASH),
+        "eth_getTransactionReceipt",
+        [RECEIPT | {"status": "0x2"}, RECEIPT | {"logs": ["0x"]}],
+    ),
+    (lambda node: node.receipt(HASH), "eth_getTransactionReceipt", [RECEIPT | {"blockNumber": "16"}, {"root": "0x"}]),
     (lambda node: node.send_raw_transaction(RAW), "eth_sendRawTransaction", ["0x", "0x" + "ab" * 31, "ok", None, 5]),
     (lambda node: node.fees(), "eth_feeHistory", [None, [], {"baseFeePerGas": []}, {"baseFeePerGas": ["0x1", None]}]),
     (lambda node: node.call(CALL), "eth_call", ["0xabc", "beef", None, ["0x"]]),

@@ -126,7 +126,7 @@ def test_a_node_that_echoes_its_path_shows_no_access_key(tmp_path: Path, capsys:
 
 
 @pytest.mark.parametrize("command", ["submit", "export"])
-@pytest.mark.parametrize("change", [lambda s: s[:-1], lambda s: s + "0", lambda s: s[:60] + "g" + s[61:]])
+@pytest.mark.parametrize("change", [lambda s: s[:-1], lambda s: s + "0", str.upper, lambda s: s[:60] + "g" + s[61:]])
 def test_a_malformed_signature_is_not_shown(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

@@ -33,6 +33,7 @@ from airlock_shared.venue.structs import CATALOGUE
 from draws import draws
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
+from online.fake_chain import FakeChain, Mined
 from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Node
 from second_venue.other_speech import SERVICES as SECOND
@@ -102,6 +103,7 @@ def test_a_struct_that_no_contract_call_executes_is_not_sent_so(way: str) -> Non
         (reply(500, {"code": BUSY_WORD}), OrderState.UNKNOWN),
         (reply(200, {"code": BUSY_WORD}), OrderState.UNKNOWN),
         (reply(200, {"requestId": ""}), OrderState.UNKNOWN),
+        (reply(200, {"requestId": True}), OrderState.UNKNOWN),
         (reply(200, {"ok": False, "requestId": "r-1"}), OrderState.UNKNOWN),
         (reply(400, {"code": "VALIDATION_ERROR"}), OrderState.REJECTED),
     ],
@@ -131,6 +133,7 @@ RECEIPT = {"transactionHash": TX, "status": 1}
         {"requestId": "r-1", "status": "Inflight", "receipt": RECEIPT, "blockNumber": 8},
         DONE,
         DONE | {"receipt": RECEIPT},
+        DONE | {"receipt": {"transactionHash": "0x1", "status": 1}, "blockNumber": 8},
         DONE | {"receipt": RECEIPT, "blockNumber": "8"},
         DONE | {"receipt": RECEIPT | {"status": 0}, "blockNumber": 8},
         DONE | {"receipt": RECEIPT | {"revertReason": "no"}, "blockNumber": 8},
@@ -158,50 +161,36 @@ def test_no_word_of_it_ends_what_was_not_executed(tmp_path: Path, told: object, 
 @pytest.mark.parametrize(
     ("carries", "ok", "number", "used", "state"),
     [
-        (True, True, "0x8", True, OrderState.CONFIRMED),
-        ("other order", True, "0x8", True, OrderState.CONFIRMED),
-        (False, True, "0x8", True, OrderState.ACCEPTED),
-        (True, False, "0x8", True, OrderState.ACCEPTED),
-        (True, True, "0xa", True, OrderState.ACCEPTED),
-        (True, True, "0x8", False, OrderState.ACCEPTED),
+        (True, True, 8, True, OrderState.CONFIRMED),
+        ("other order", True, 8, True, OrderState.CONFIRMED),
+        (False, True, 8, True, OrderState.ACCEPTED),
+        (True, False, 8, True, OrderState.ACCEPTED),
+        (True, True, 10, True, OrderState.ACCEPTED),
+        (True, True, 8, False, OrderState.ACCEPTED),
     ],
 )
 def test_without_a_block_the_operator_s_node_proves_that_its_transaction_executed_this_very_intent(
-    tmp_path: Path, carries: bool | str, ok: bool, number: str, used: bool, state: OrderState
+    tmp_path: Path, carries: bool | str, ok: bool, number: int, used: bool, state: OrderState
 ) -> None:
     delivery = order("relayer", "https://venue.example")
     struct = CATALOGUE[delivery.primary_type]
     if carries == "other order":
         struct = struct._replace(executing=struct.executing.replace("signature,bytes intent", "intent,bytes signature"))
     data = executing_call(delivery._replace(intent=struct))["data"] if carries else "0x1234"
-    nonce = int(delivery.nonce)
+    contract = delivery.contract.lower()
+    log = {"address": contract, "topics": ["0x" + "00" * 32], "data": "0x", "transactionHash": TX}
+    chain = FakeChain(*range(12), finalized=9)
 
-    def block(which: str, whole: bool) -> dict[str, Any]:
-        at = "0x9" if which == "finalized" else which
-        mined = [{"hash": TX, "from": "0x" + "11" * 20, "nonce": "0x1", "input": data}] if at == "0x8" and whole else []
-        return {"number": at, "timestamp": "0x1", "transactions": mined}
+    def executed() -> None:
+        chain.mine(number, Mined(TX, "0x" + "11" * 20, 1, data, ok, (log,)))
+        if used:
+            chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 8
 
-    def bit(_: object, at: str) -> str:
-        marked = used and sent and (at in ("latest", "finalized") or int(at, 16) >= 8)
-        return f"0x{(1 << (nonce & 255)) if marked else 0:064x}"
-
-    sent = False
-
-    def receipt(_: str) -> dict[str, Any]:
-        log = {"address": delivery.contract.lower(), "topics": ["0x" + "00" * 32], "data": "0x", "transactionHash": TX}
-        return {"transactionHash": TX, "blockNumber": number, "status": "0x1" if ok else "0x0", "logs": [log]}
-
-    answers = {"eth_getTransactionReceipt": receipt, "eth_getBlockByNumber": block, "eth_call": bit}
     script = {"POST /relays": [TAKEN], "GET /relays/r-1": [reply(200, DONE | {"receipt": RECEIPT})]}
-    with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire, Node(answers) as asked:
-
-        def answered() -> None:
-            nonlocal sent
-            sent = True
-
+    with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire, chain.node() as asked:
         desk.world = desk.world._replace(
-            speech=SPEECH, patience_s=2, node=RpcClient(asked.url, desk.world.http), on_answered=answered,
-            encoded=lambda _: delivery.encoded_intent[2:], contracts_of=lambda _: frozenset({delivery.contract.lower()}),
+            speech=SPEECH, patience_s=2, node=RpcClient(asked.url, desk.world.http), on_answered=executed,
+            encoded=lambda _: delivery.encoded_intent[2:], contracts_of=lambda _: frozenset({contract}),
         )  # fmt: skip
         outcome = submit_delivery(order("relayer", wire.url), desk.world)
     assert outcome.state is state, outcome.reason

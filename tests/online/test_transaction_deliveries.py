@@ -36,10 +36,15 @@ def deliver(step: str = "approve", *, payload: Any = None, **signed: Any) -> Any
     return delivery_of(request, answer._replace(**signed), header, deployment())
 
 
-def test_another_spelling_of_no_value_is_the_same_transaction_and_a_delegated_call_is_the_traders() -> None:
+def test_without_a_builder_there_is_nowhere_to_send_it_and_another_sender_needs_no_address() -> None:
     assert deliver(payload={"value": "0x"}).raw_transaction == KNOWN["approve"]["raw"]
     delivery = deliver("position-increase-desk")
     assert (delivery.trader == delivery.signer, delivery.primary_type) == (False, "increasePositionSize")
+    request, signed, header = parts("approve")
+    nowhere = deployment(relayer="https://venue.example")
+    with pytest.raises(UsageError, match="export"):
+        delivery_of(request, signed, header, nowhere)
+    assert delivery_of(request, signed, header, nowhere, to_send=False).raw_transaction == KNOWN["approve"]["raw"]
 
 
 @pytest.mark.parametrize("step", KNOWN)
@@ -87,11 +92,3 @@ def test_another_filling_than_the_one_signed_is_not_sent(member: str) -> None:
     filled = request.transaction._replace(**{member: getattr(request.transaction, member) + 1})
     with pytest.raises(Refusal, match="SIG-DIGEST"):
         delivery_of(request._replace(transaction=filled), signed, header, deployment())
-
-
-def test_without_a_builder_there_is_nowhere_to_send_it_and_another_sender_needs_no_address() -> None:
-    request, signed, header = parts("approve")
-    nowhere = deployment(relayer="https://venue.example")
-    with pytest.raises(UsageError, match="export"):
-        delivery_of(request, signed, header, nowhere)
-    assert delivery_of(request, signed, header, nowhere, to_send=False).raw_transaction == KNOWN["approve"]["raw"]

@@ -65,12 +65,13 @@ def test_a_redirect_cannot_unsend(desk: DeliveringMachine, way: str, status: int
     [
         ("_receive_response_headers", httpcore.ConnectError),
         ("_receive_response_headers", UnicodeError),
+        ("_receive_response_headers", httpcore.UnsupportedProtocol),
+        ("_receive_response_headers", OSError),
+        ("_receive_response_headers", ValueError),
         ("_send_request_headers", httpcore.ConnectError),  # half way it may have arrived
     ],
 )
-def test_no_exception_unsends_what_was_written(
-    monkeypatch: pytest.MonkeyPatch, step: str, failure: type[Exception]
-) -> None:
+def test_no_exception_unsends_a_request(monkeypatch: pytest.MonkeyPatch, step: str, failure: type[Exception]) -> None:
     def fail(*_: object, **__: object) -> None:
         raise failure("made up")
 

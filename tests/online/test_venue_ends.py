@@ -50,9 +50,7 @@ def relayed_here(desk: DeliveringMachine, *told: Answer, node: Node | None = Non
         return submit_delivery(order("relay", wire.url), desk.world), wire.seen
 
 
-def test_a_service_that_tells_no_block_ends_nothing_and_is_not_waited_for(
-    desk: DeliveringMachine, tmp_path: Path
-) -> None:
+def test_a_service_without_a_block_ends_nothing_and_is_not_waited_for(desk: DeliveringMachine, tmp_path: Path) -> None:
     outcome, seen = relayed_here(desk, relay_status("confirmed"))
     assert (outcome.state, len(seen), desk.naps) == (OrderState.ACCEPTED, 2, [])
     assert "by the service's word" in outcome.reason
@@ -74,7 +72,7 @@ def test_a_service_that_tells_no_block_ends_nothing_and_is_not_waited_for(
         (None, 8, OrderState.ACCEPTED),
     ],
 )  # fmt: skip
-def test_the_node_ends_what_has_no_block(
+def test_a_node_ends_it_without_block(
     desk: DeliveringMachine, status: str | None, block: int, state: OrderState
 ) -> None:
     receipt: dict[str, object] = {"transactionHash": APPROVAL, "blockNumber": hex(block), "status": status, "logs": []}

@@ -54,20 +54,17 @@ def with_words(**words: str) -> Speech:
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
-def test_every_member_is_told_in_the_reference_and_no_other() -> None:
+def test_what_ships_is_a_good_file_and_its_members_are_those_of_the_reference() -> None:
+    whole = {"paths": {name: path for name, path in PATHS.items() if path}, "bodies": BODIES, "replies": REPLIES}
+    assert resolve_services({"format": SERVICES_FORMAT, **whole}) == SHIPPED == OnlineConfig().speech
+    assert resolve_services({"format": SERVICES_FORMAT}) == SHIPPED
+    assert (SHIPPED.differences, OF_EVENTS) == (set(), KNOWN_TYPES)
     said = {(section, "NAME") for section in ("paths", "bodies", "requests")} | {
         ("words", "WORD"),
         ("limits", "builder"),
     }
     assert MEMBERS.keys() == said | {("replies", member) for reply in REPLIES.values() for member in reply}
     assert len(MEMBERS) <= 30
-
-
-def test_what_ships_is_itself_a_good_file_and_without_a_difference_the_whole() -> None:
-    whole = {"paths": {name: path for name, path in PATHS.items() if path}, "bodies": BODIES, "replies": REPLIES}
-    assert resolve_services({"format": SERVICES_FORMAT, **whole}) == SHIPPED == OnlineConfig().speech
-    assert resolve_services({"format": SERVICES_FORMAT}) == SHIPPED
-    assert (SHIPPED.differences, OF_EVENTS) == (set(), KNOWN_TYPES)
 
 
 DIFFERENT: dict[str, dict[str, Any]] = {
@@ -137,6 +134,8 @@ BAD: dict[str, dict[str, Any]] = {
     "confirmed means pending": {"words": {"confirmed": "pending"}},
     "the specification's failed means reverted": {"words": {"failed": "reverted"}},
     "what is not confirmed means confirmed": {"words": {"not_confirmed": "confirmed"}},
+    "an unconfirmed one means confirmed": {"words": {"unconfirmed": "confirmed"}},
+    "what is in flight means confirmed": {"words": {"Inflight": "confirmed"}},
     "success means reverted": {"words": {"Success": "reverted"}},
     "one word with two meanings": {"words": {"Settled": "confirmed", "settled": "pending"}},
     "a meaning that there is not": {"words": {"settled": "filled"}},
@@ -144,9 +143,13 @@ BAD: dict[str, dict[str, Any]] = {
     "a word of other letters": {"words": {"ѕuccess": "confirmed"}},
     "an empty word": {"words": {"": "pending"}},
     "used where it says available": {"replies": {"nonce": {"used": "available"}}},
+    "used where it says unused": {"replies": {"nonce": {"used": "isUnused"}}},
     "available where it says used": {"replies": {"nonce": {"used": "not used"}}},
+    "available where it says unavailable": {"replies": {"nonce": {"used": "not unavailable"}}},
     "enabled where it says disabled": {"replies": {"delegation": {"enabled": "isDisabled"}}},
     "a block that is a time": {"replies": {"relay": {"block": "blockTime"}}},
+    "a block that is a place of a list": {"replies": {"relay": {"block": "statuses.0"}}},
+    "a block that is a status": {"replies": {"relay": {"block": "status_"}}},
     "a block that is a number of confirmations": {"replies": {"relay": {"block": "confirmations"}}},
     "a hash that is an id": {"replies": {"relayer": {"transaction": "requestId"}}},
     "the new id where the old one is": {"replies": {"core-api-replace": {"id": "oldEntityId", "replaced": "oldId"}}},
@@ -154,15 +157,21 @@ BAD: dict[str, dict[str, Any]] = {
     "a member at the place of one that ships": {"replies": {"relayer": {"id": "status"}}},
     "no place": {"replies": {"relayer": {"id": ""}}},
     "a place with brackets": {"replies": {"relayer": {"id": "ids[0]"}}},
+    "a place that begins in a list": {"replies": {"relayer": {"id": "0.id"}}},
     "a number for a place": {"replies": {"relayer": {"id": 1}}},
     "a member of another reply": {"replies": {"nonce": {"enabled": "isEnabled"}}},
     "a reply that there is not": {"replies": {"market": {"id": "id"}}},
     "a reply of a struct by the relayer": {"replies": {"relayer-DelegateReq": {"id": "id"}}},
     "a busy word that any proxy says": {"replies": {"relayer": {"busy": "Service Unavailable"}}},
+    "a busy word that is a flag": {"replies": {"relayer": {"busy": True}}},
+    "a busy word that is a status": {"replies": {"relayer": {"busy": "503"}}},
     "a busy word of another service": {"replies": {"twap": {"busy": "RELAYER_BUSY"}}},
     "a whole address": {"paths": {"relayer": "https://other.example/relays"}},
+    "a path of another host": {"paths": {"nonce": "//other.example/nonce"}},
+    "a path with a query": {"paths": {"nonce": "/v2/nonce?used=false"}},
     "a path that goes up": {"paths": {"nonce": "/v2/../nonce"}},
     "a status path without an id": {"paths": {"relayer-status": "/intents"}},
+    "a status path with two": {"paths": {"relayer-status": "/{id}/{id}"}},
     "a TWAP's read without an id": {"paths": {"twap-status": "/twaps"}},
     "a TWAP's read that is no text": {"paths": {"twap-status": 5}},
     "a method that sends nothing": {"paths": {"relayer": "GET /submit"}},
@@ -177,26 +186,33 @@ BAD: dict[str, dict[str, Any]] = {
     "a body of which the mark was forgotten": {"bodies": {"relayer": {"abi": "encoded_intent", "sig": "$signature"}}},
     "a mark forgotten below": {"bodies": {"relayer": {"a": {"b": "message.nonce"}, "sig": "$signature"}}},
     "a body with a fraction": {"bodies": {"relayer": {"a": 1.5, "sig": "$signature"}}},
+    "a body with a list": {"bodies": {"relayer": {"a": ["$signature"], "sig": "$signature"}}},
     "a body with a number that is too large": {"bodies": {"relayer": {"a": 1 << 60, "sig": "$signature"}}},
     "a body too deep": {"bodies": {"relayer": {"a": {"b": {"c": {"d": {"e": "$signature"}}}}}}},
     "a member that is none": {"bodies": {"relayer": {"a b": "$signature"}}},
     "a transaction with an intent's part": {"bodies": {"relay": {"raw": "$raw_transaction", "m": "$message.nonce"}}},
+    "a transaction with a signature": {"bodies": {"relay": {"raw": "$raw_transaction", "s": "$signature"}}},
     "no transaction": {"bodies": {"relay": {"digest": "$digest"}}},
     "an order's type to the relayer": {"bodies": {"relayer": {"t": "$order_type", "s": "$signature"}}},
     "own of what ships": {"paths": {"DelegateReq": "/v2/other"}, "requests": {"DelegateReq": {}}},
+    "own of a call that ships": {"paths": {"approve": "/v2/other"}, "requests": {"approve": {}}},
     "own built where transactions are sent": {"paths": {"AReq": "/v2/RELAY"}, "requests": {"AReq": {}}},
     "own without a path": {"requests": {"AReq": {}}},
+    "own without a request": {"paths": {"AReq": "/v2/other"}},
     "own by a leaf that is none": {"paths": {"AReq": "/v2/other"}, "requests": {"AReq": {"a": "$b..c"}}},
     "own by no decimals": {"paths": {"AReq": "/v2/x"}, "requests": {"AReq": {"a": "$b with 99 decimals"}}},
     "own that leaves out": {"paths": {"AReq": "/v2/other"}, "requests": {"AReq": {"a": "$nothing"}}},
     "a member that is sent nowhere": {"requests": {"delegate": {"x": "$delegat"}}},
+    "a member of another action": {"requests": {"delegate": {"x": "$tradeIndex"}}},
     "a request of nothing": {"requests": {"withdraw": {"x": "y"}}},
     "two members of one name": {"requests": {"delegate": {"delegate": "$trader"}}},
+    "one member by two names": {"requests": {"delegate": {"a": "$trader", "b": "$trader"}}},
     "a constant in the place of a value": {"requests": {"delegate": {"expirySeconds": 99}}},
     "a mark forgotten in a request": {"requests": {"delegate": {"until": "expirySeconds"}}},
     "left out, and not sent anyway": {"requests": {"delegate": {"x": "$nothing"}}},
     "beside that is no list": {"replies": {"builder": {"extra_members": "quoteId"}}},
     "no limit below zero": {"limits": {"builder": -1}},
+    "a limit that is a flag": {"limits": {"builder": True}},
     "a limit of another service": {"limits": {"relayer": 60}},
     "a time in another form": {"replies": {"delegation": {"time": "unix-us"}}},
 }
@@ -334,10 +350,19 @@ def test_a_word_for_confirmed_counts_with_its_block_and_without_a_sign_of_failur
     assert outcome.state is state, outcome.reason
 
 
-def test_the_word_that_was_said_is_in_the_journal(tmp_path: Path) -> None:
+def test_the_word_that_was_said_is_in_the_journal_and_a_known_one_at_the_file_s_place_is_no_more(
+    tmp_path: Path,
+) -> None:
     speech = with_words(settled="confirmed", queued="pending")
     _, _, events = relayed(speech, tmp_path / "j", said("queued"), said("settled", minedBlock=7))
     assert events[-1].payload == {"transactionHash": APPROVAL, "blockNumber": 7, "said": "settled"}
+    told = {
+        "reverted": said("reverted", minedBlock=7),
+        "bare": said("confirmed"),
+        "whole": said("confirmed", minedBlock=7),
+    }
+    states = [relayed(with_words(), tmp_path / name, each)[0].state for name, each in told.items()]
+    assert states == [OrderState.ACCEPTED, OrderState.ACCEPTED, OrderState.CONFIRMED]
 
 
 @pytest.mark.parametrize(
@@ -382,6 +407,8 @@ RECEIPT = {"txHash": TX, "block": "0x20"}
     [
         ({"requestId": "r-1", "state": "success", "receipt": RECEIPT}, OrderState.CONFIRMED),
         ({"requestId": "r-1", "state": "success", "receipt": {"txHash": TX}}, OrderState.ACCEPTED),
+        ({"requestId": "r-1", "state": "success", "receipt": {"block": 3}}, OrderState.ACCEPTED),
+        ({"requestId": "r-1", "state": "success", "receipt": RECEIPT, "ok": False}, OrderState.ACCEPTED),
         ({"requestId": "r-1", "state": "success", "receipt": RECEIPT, "success": False}, OrderState.ACCEPTED),
         ({"requestId": "r-1", "state": "success", "receipt": RECEIPT, "error": "x"}, OrderState.ACCEPTED),
         ({"requestId": "r-2", "state": "success", "receipt": RECEIPT}, OrderState.ACCEPTED),
@@ -442,6 +469,7 @@ DONE = {"twapId": "41", "transactionHash": TX, "blockNumber": "0x7"}
         ({name: value for name, value in DONE.items() if name != "twapId"}, True, OrderState.ACCEPTED),
         (DONE | {"queued": True}, True, OrderState.ACCEPTED),
         (DONE | {"blockNumber": None}, True, OrderState.ACCEPTED),
+        (DONE | {"transactionHash": "0x1"}, True, OrderState.ACCEPTED),
         (DONE | {"error": "reverted"}, True, OrderState.ACCEPTED),
         ({"twapId": 41, "status": "cancelled"}, True, OrderState.ACCEPTED),
     ],
@@ -490,13 +518,3 @@ def test_questions_begin_evenly_apart_and_without_a_limit_at_once() -> None:
     assert slept == [2.0, 2.0]
     Spacing(0, lambda: now_s[0], sleep).wait()
     assert slept == [2.0, 2.0]
-
-
-def test_a_known_word_at_a_place_that_the_file_names_is_no_more_than_the_file_s_word(tmp_path: Path) -> None:
-    told = {
-        "reverted": said("reverted", minedBlock=7),
-        "bare": said("confirmed"),
-        "whole": said("confirmed", minedBlock=7),
-    }
-    states = [relayed(with_words(), tmp_path / name, each)[0].state for name, each in told.items()]
-    assert states == [OrderState.ACCEPTED, OrderState.ACCEPTED, OrderState.CONFIRMED]

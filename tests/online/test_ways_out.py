@@ -100,9 +100,7 @@ def test_a_stored_trigger_s_execution_is_an_event_once_and_ends_nothing_else(des
     ],
 )
 @pytest.mark.parametrize("way", WAYS)
-def test_what_reverted_or_carries_another_executed_nothing(
-    desk: DeliveringMachine, way: str, mined: dict[str, Any], why: str
-) -> None:
+def test_what_reverted_executed_nothing(desk: DeliveringMachine, way: str, mined: dict[str, Any], why: str) -> None:
     delivery = lost(desk, way)
     with chain_with(delivery, carrier(delivery, **mined)).node() as node:
         outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
@@ -135,9 +133,7 @@ def test_a_copy_of_the_bytes_in_another_block_than_the_nonces_proves_nothing(des
 
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("together", [True, False])
-def test_of_two_with_one_nonce_in_one_block_neither_is_known_executed(
-    desk: DeliveringMachine, first: int, together: bool
-) -> None:
+def test_of_two_with_one_nonce_neither_is_known_executed(desk: DeliveringMachine, first: int, together: bool) -> None:
     one = lost(desk, "relayer")
     other = lost(desk, "relayer", digest="0x" + "cd" * 32, encoded_intent="0x" + "77" * 160, step="second")
     encodings = {each.digest: each.encoded_intent[2:] for each in (one, other)}
@@ -209,7 +205,7 @@ def test_a_search_finds_it_where_the_node_has_no_past_state(desk: DeliveringMach
 
 
 @pytest.mark.parametrize(("since_s", "found"), [(1_780_000_000, True), (1_780_000_110, True), (1_780_000_200, False)])
-def test_a_search_begins_at_the_sending_and_a_miss_proves_nothing(
+def test_a_search_begins_at_the_sending_and_proves_no_absence(
     desk: DeliveringMachine, since_s: int, found: bool
 ) -> None:
     delivery = lost(desk, "core-api-post")
@@ -284,9 +280,7 @@ def test_another_order_in_the_same_transaction_is_not_ours_and_one_of_our_trader
 
 
 @pytest.mark.parametrize("block", [504, 505, 1005, 1006])
-def test_an_end_is_found_at_a_node_that_limits_blocks(
-    desk: DeliveringMachine, monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
+def test_an_end_is_found_within_limits(desk: DeliveringMachine, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     monkeypatch.setattr(chain_search, "_ENDS_WITHIN", 1000)  # a chain that goes on is not read to its end
     delivery = lost(desk, "batched-market")
     chain = FakeChain(*range(1_780_000_000, 1_780_001_300), finalized=1250)

@@ -161,10 +161,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("setPendingCodeOwnershipTransfer", {"code": code("OFFERED"), "newOwner": OTHER_BYTES}, "NotCodeOwner"),
     ("acceptCodeOwnership", {"code": code("HOUSE")}, "NotPendingOwner"),
     ("updateOpenLimitOrder", {**LIMIT, "sl": 59_000 * ONE}, "WrongSl"),
-    ("updateOpenLimitOrder", {**LIMIT, "tp": 59_000 * ONE}, "WrongTp"),
-    ("increasePositionSize", {"info": {**update(10**7), "index": 5}, "slippage": ONE}, "PositionMismatch"),
     ("increasePositionSize", {"info": {**update(10**7), "trader": OTHER_BYTES}, "slippage": ONE}, "NotTrader"),
-    ("increasePositionSize", {"info": update(USDC_ONE - 1), "slippage": ONE}, "BelowMinPos"),
     ("increasePositionSize", {"info": update(60_000 * USDC_ONE), "slippage": ONE}, "ERC20: insufficient allowance"),
     ("openTrade", {"t": opening(pairIndex=2), "orderType": 0, "slippage": ONE}, "PairClosedForOpening"),
 ]

@@ -105,14 +105,10 @@ class ServicesClient:
         return used
 
 
-def document(payload: Json) -> Json:
-    """Return a payload's EIP-712 document."""
-    return {name: payload[name] for name in ("types", "primaryType", "domain", "message")}
-
-
 def signature(payload: Json, key: Any = TRADER) -> str:
     """Sign a payload, whatever it says."""
-    return "0x" + bytes(Account.sign_typed_data(key.key, full_message=document(payload)).signature).hex()
+    document = {name: payload[name] for name in ("types", "primaryType", "domain", "message")}
+    return "0x" + bytes(Account.sign_typed_data(key.key, full_message=document).signature).hex()
 
 
 def handmade(desk: ServicesClient, primary: str, message: Json, space: str = "trading") -> Json:

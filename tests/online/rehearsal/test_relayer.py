@@ -55,8 +55,16 @@ def approval(desk: ServicesClient, **other: Any) -> str:
     return signed(desk, "/v2/token/approve", {"trader": T, "amountUsdc": "2500.5"}, **other)
 
 
-def test_a_contract_that_is_not_whitelisted_is_refused(desk: ServicesClient) -> None:
+def test_a_transaction_goes_to_a_known_contract_and_is_taken_once(desk: ServicesClient) -> None:
     assert refused(desk, approval(desk, to=S), "TX_REJECTED", "is not whitelisted")["details"] == {"target": S}
+    raw = approval(desk)
+    tx_hash = relay(desk, raw).json()["data"]["hash"]
+    for _ in range(500):
+        if desk.read(f"/v2/relay/{tx_hash}")["status"] != "pending":
+            break
+    refused(desk, raw, "TX_REJECTED", "already known")
+    refused(desk, approval(desk, gas=900_000), "TX_REJECTED", "nonce too low")
+    assert desk.services.posts["relay"][tx_hash] == 2
 
 
 SLOT = {"trader": T, "tradeIndex": 0, "pairIndex": 0, "collateralToCloseUsdc": "1", "delegate": D}
@@ -79,17 +87,6 @@ def test_a_failed_simulation_is_told(
     selector = "0x" + keccak(f"{decoded}()".encode())[:4].hex()
     assert (details["target"], details["decodedError"]) == (target, decoded)
     assert details["revertData"].startswith(selector)
-
-
-def test_a_transaction_is_taken_once(desk: ServicesClient) -> None:
-    raw = approval(desk)
-    tx_hash = relay(desk, raw).json()["data"]["hash"]
-    for _ in range(500):
-        if desk.read(f"/v2/relay/{tx_hash}")["status"] != "pending":
-            break
-    refused(desk, raw, "TX_REJECTED", "already known")
-    refused(desk, approval(desk, gas=900_000), "TX_REJECTED", "nonce too low")
-    assert desk.services.posts["relay"][tx_hash] == 2
 
 
 def test_the_trading_endpoints_are_limited_and_the_reads_are_not(open_desk: OpenClient) -> None:

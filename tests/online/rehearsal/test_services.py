@@ -7,7 +7,6 @@ from typing import Any
 import httpx
 import pytest
 
-from airlock_shared.ethereum.typed_document import read_typed_data
 from online.rehearsal.services_client import (
     DELEGATE,
     START_MS,
@@ -15,48 +14,24 @@ from online.rehearsal.services_client import (
     TRADER,
     Json,
     ServicesClient,
-    document,
     signature,
 )
 
 NOW_S = START_MS // 1000
 T, D = TRADER.address, DELEGATE.address
-FIXED = {"nonce": "7", "deadlineMs": str(START_MS + 60_000)}
 SLOT = {"trader": T, "tradeIndex": 0, "pairIndex": 0}
 
-GOOD: dict[str, tuple[str, Json]] = {
-    "open": ("OpenTradeReq", {"trader": T, "side": "long", "collateralUsdc": "100", "leverage": "10", "pairIndex": 0}),
-    "close": ("CloseTradeReq", SLOT | {"collateralToCloseUsdc": "250.5"}),
-    "increase": ("IncreasePositionSizeReq", SLOT | {"additionalCollateralUsdc": "10", "leverage": "2.5"}),
-    "increase-coin": (
-        "IncreasePositionSizeWithCoinExposureReq",
-        SLOT
-        | {"additionalCollateralUsdc": "10", "leverage": "2", "coinExposure": "0.01"}
-        | {"minLeverage": "1", "maxLeverage": "90"},
-    ),
-    "tpsl-partial": (
-        "TpSlReq",
-        SLOT | {"kind": "take_profit", "coinExposure": "0.05", "side": "long", "price": "70000", "nonce": "7"},
-    ),
-    "twap-cancel": ("TwapCancelReq", {"trader": T, "twapId": 41}),
-    "referral-set-code": ("SetTraderReferralCodeByUserReq", {"referee": T, "code": "TREASURY"}),
-    "delegate": ("DelegateReq", {"trader": T, "delegate": D, "expirySeconds": NOW_S + 3600}),
+GOOD: dict[str, Json] = {
+    "open": {"trader": T, "side": "long", "collateralUsdc": "100", "leverage": "10", "pairIndex": 0},
+    "tpsl-partial": SLOT | {"kind": "take_profit", "coinExposure": "0.05", "side": "long", "price": "70000"},
+    "twap-cancel": {"trader": T, "twapId": 41},
+    "delegate": {"trader": T, "delegate": D, "expirySeconds": NOW_S + 3600},
 }
 
 
 def asked(name: str, **fields: Any) -> Json:
-    base = GOOD[name][1] | ({} if name == "tpsl-partial" else FIXED)
+    base = GOOD[name] | {"nonce": "7"} | ({} if name == "tpsl-partial" else {"deadlineMs": str(START_MS + 60_000)})
     return {k: v for k, v in (base | fields).items() if v is not None}
-
-
-@pytest.mark.parametrize("name", GOOD)
-def test_get_and_post_build_one_payload_whose_digest_the_gate_computes(shared_desk: ServicesClient, name: str) -> None:
-    by_post, by_get = (shared_desk.ask(name, asked(name), method) for method in ("POST", "GET"))
-    assert by_post.status_code == by_get.status_code == 200
-    assert by_post.json() == by_get.json()
-    assert by_get.headers["x-airlock-rehearsal"] == "simulator"
-    payload = by_get.json()["data"]
-    assert "0x" + read_typed_data(document(payload))[1].digest.hex() == payload["digest"]
 
 
 def test_unknown_fields_are_ignored_but_by_tpsl_partial(shared_desk: ServicesClient) -> None:
@@ -66,15 +41,12 @@ def test_unknown_fields_are_ignored_but_by_tpsl_partial(shared_desk: ServicesCli
 
 
 BAD: list[tuple[str, Json, str]] = [
-    ("open", {"trader": None}, "trader"),
     ("open", {"collateralUsdc": "100.0000001"}, "collateralUsdc"),
     ("open", {"leverage": "101"}, "leverage"),
     ("open", {"pairIndex": None}, "pair"),
     ("open", {"pairIndex": 3, "orderType": "market", "leverage": "100"}, "orderType"),
     ("open", {"deadlineMs": str(NOW_S + 60)}, "deadlineMs"),
-    ("close", {"tradeIndex": None}, "tradeIndex"),
     ("tpsl-partial", {"triggerType": "percentage", "percentage": "15"}, "price"),
-    ("referral-set-code", {"code": ""}, "code"),
     ("delegate", {"delegate": T}, "delegate"),
 ]
 
@@ -133,7 +105,6 @@ CHANGES: list[Json] = [
     {"trader": T.lower()},
     {"trader": STRANGER.address},
     {"twapId": 42},
-    {"twapId": "x"},
     {"nonce": None},
     {"deadline": str(START_MS + 1)},
     {"signature": "0x" + "00" * 65},
@@ -174,8 +145,6 @@ def test_the_nonce_of_a_trigger_is_held_and_not_spent(desk: ServicesClient) -> N
 
 BAD_TRIGGERS: list[Json] = [
     {"pairIndex": 9},
-    {"price": "0"},
-    {"percentage": "1"},
     {"nonce": "5"},
     {"buy": False},
     {"timestamp": 5},
