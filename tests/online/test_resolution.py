@@ -111,7 +111,7 @@ def test_whose_claim_comes_second_sends_nothing(desk: DeliveringMachine, tmp_pat
 
 @pytest.mark.parametrize("state", OrderState)
 @pytest.mark.parametrize("nonce_used", [True, False])
-def test_every_state_says_what_it_awaits_and_more(desk: DeliveringMachine, state: OrderState, nonce_used: bool) -> None:
+def test_every_state_says_what_it_waits_for(desk: DeliveringMachine, state: OrderState, nonce_used: bool) -> None:
     put(desk.world.journal, state)
     known = desk.world.journal.get(DIGEST)
     said = open_outcome(known, nonce_used=nonce_used)
