@@ -105,6 +105,7 @@ def test_a_struct_that_no_contract_call_executes_is_not_sent_so(way: str) -> Non
         (reply(200, {"requestId": ""}), OrderState.UNKNOWN),
         (reply(200, {"requestId": True}), OrderState.UNKNOWN),
         (reply(200, {"ok": False, "requestId": "r-1"}), OrderState.UNKNOWN),
+        (reply(200, {"error": "x", "requestId": "r-1"}), OrderState.UNKNOWN),
         (reply(400, {"code": "VALIDATION_ERROR"}), OrderState.REJECTED),
     ],
 )

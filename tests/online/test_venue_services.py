@@ -445,6 +445,7 @@ def test_the_relayer_s_method_is_the_file_s_and_what_was_sent_by_it_is_sent_once
         (200, {"queued": True, "twapId": "41"}, OrderState.ACCEPTED),
         (202, {"queued": True, "twapId": 42}, OrderState.UNKNOWN),
         (202, {"queued": False}, OrderState.UNKNOWN),
+        (202, {"queued": "true"}, OrderState.UNKNOWN),
         (201, {"twapId": 41, "transactionHash": TX, "blockNumber": "0x7"}, OrderState.CONFIRMED),
     ],
 )
@@ -471,6 +472,7 @@ DONE = {"twapId": "41", "transactionHash": TX, "blockNumber": "0x7"}
         (DONE | {"blockNumber": None}, True, OrderState.ACCEPTED),
         (DONE | {"transactionHash": "0x1"}, True, OrderState.ACCEPTED),
         (DONE | {"error": "reverted"}, True, OrderState.ACCEPTED),
+        (DONE | {"success": False}, True, OrderState.ACCEPTED),
         ({"twapId": 41, "status": "cancelled"}, True, OrderState.ACCEPTED),
     ],
 )
