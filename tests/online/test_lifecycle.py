@@ -23,14 +23,7 @@ from airlock_online.journal.order_states import (
     merge,
     terminal_state,
 )
-from airlock_shared.errors import (
-    AirlockError,
-    ExecutionFailed,
-    Expired,
-    MarketDeclined,
-    OutcomeUnknown,
-    ServiceError,
-)
+from airlock_shared.errors import AirlockError, ExecutionFailed, Expired, MarketDeclined, OutcomeUnknown, ServiceError
 
 ACCEPTED = OrderEvent(0, "MarketOrderAccepted", {"trackingId": "t-1"})
 ATTEMPT = OrderEvent(1, "AttemptFailed", {"attempt": 1, "code": "NO_PRICE", "message": "m", "willRetry": True})
@@ -73,9 +66,6 @@ def run(*events: OrderEvent, **signed: object) -> tuple[KnownOrder, list[str]]:
 def test_what_is_terminal_by_type_and_code_and_never_by_a_message(event: OrderEvent, state: OrderState | None) -> None:
     assert terminal_state(event) is state
     assert is_end_of_view(event) is (event.payload.get("code") == "STREAM_TIMEOUT")
-
-
-# ---- merging -------------------------------------------------------------------------------------------------------
 
 
 def test_an_event_seen_twice_counts_once_and_so_does_an_error_that_had_no_seq() -> None:

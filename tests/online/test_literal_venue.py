@@ -232,8 +232,6 @@ def test_contracts_are_known_by_name_whatever_its_case() -> None:
     assert document_of(meta)["contracts"] == whole
 
 
-# ---- contracts and enums in other forms -----------------------------------------------------------------------------
-
 A, B = (steps.meta()["addresses"][name] for name in ("usdc", "tradingStorage"))
 
 
@@ -416,9 +414,6 @@ def test_every_hash_that_a_reply_names_is_the_signed_one(desk: DeliveringMachine
     outcome, seen = sent(desk, "relay", {RELAY: [taken()], RELAYED: [*wrong, relay_status("queued"), right]})
     assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 6)
     assert desk.events[1].payload["blockNumber"] == 8
-
-
-# ---- what the configuration may say of requests ---------------------------------------------------------------------
 
 
 def test_a_body_has_the_parts_that_it_names_and_no_others() -> None:

@@ -74,9 +74,6 @@ def held(step: str, **flags: object) -> dict[str, Any]:
     return {"trades": [{"trade": trade, **flags}], "orders": []}
 
 
-# ---- what is pinned --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("place", "flag", "pinned"),
     [

@@ -56,9 +56,6 @@ def refusals(result: Prepared) -> set[str]:
     return {verdict.check for verdict in result.verdicts.refused()}
 
 
-# ---- what is asked, and what comes of it -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("step", steps.STEPS)
 def test_every_transaction_becomes_the_request_of_its_vector(client: Http, step: str) -> None:
     """The vectors were written by other libraries; what a node tells is all that may differ."""
@@ -112,13 +109,7 @@ def test_by_hand_no_node_is_needed_the_nonce_counts_up_and_one_value_stands_in_f
 # ---- what is refused -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("changes", "check"),
-    [
-        ({"to": DESK}, "TX-TO"),
-        ({"data": "approve"}, "TX-HEX"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "check"), [({"to": DESK}, "TX-TO"), ({"data": "approve"}, "TX-HEX")])
 def test_what_a_check_refuses_is_never_shown_to_the_node(client: Http, changes: dict[str, Any], check: str) -> None:
     node = Node({"eth_estimateGas": Failure(3, "execution reverted")})
     assert check in refusals(one(client, "approve", node, **changes))
@@ -177,9 +168,6 @@ def test_without_a_node_everything_must_be_given_by_hand(client: Http, missing: 
     deployment = steps.situation(steps.plan_of("approve")).deployment
     with pytest.raises(UsageError, match="no node is configured"):
         gas_and_fees_of(deployment, BY_HAND._replace(**{missing: None}), "", client)
-
-
-# ---- the command -----------------------------------------------------------------------------------------------------
 
 
 def test_prepare_writes_a_transaction_and_says_its_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

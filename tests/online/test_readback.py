@@ -425,9 +425,6 @@ def test_a_silent_chain_adds_nothing_and_a_cancelled_twap_must_be_the_one_that_w
         assert kept(judged("twap-cancel", fields, {}, events)) == [verdict]
 
 
-# ---- what no read tells --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("action", "told", "verdicts"),
     [

@@ -109,9 +109,6 @@ def test_a_changed_meta_is_reported_and_never_adopted(
     assert (error["check"], f"{where}: " in error["got"]) == ("PIN-DEPLOYMENT", True)
 
 
-# ---- positions -------------------------------------------------------------------------------------------------------
-
-
 def positions() -> dict[str, Any]:
     now_s = 1_790_000_000
     trades = [position.as_json(position.pair_index == 3) for position in seeded(TREASURY, now_s)]
@@ -298,9 +295,6 @@ def word(value: str) -> str:
     return "0x" + value.removeprefix("0x").lower().rjust(64, "0")
 
 
-# ---- the builder -----------------------------------------------------------------------------------------------------
-
-
 def by_builder(client: Http, data: object, trader: str = "") -> ReferralFacts:
     answer = data if isinstance(data, Answer) else reply(200, {"ok": True, "data": data})
     with Wire({f"GET {PATH}": [answer]}) as wire:
@@ -347,9 +341,6 @@ def test_a_read_that_fails_tells_nothing_and_why(client: Http, answer: object) -
     seen = by_builder(client, answer, DESK)
     assert (seen.owner, seen.pending, seen.private, seen.adopted) == (None, None, None, None)
     assert seen.trouble
-
-
-# ---- the chain -------------------------------------------------------------------------------------------------------
 
 
 def by_chain(client: Http, **answers: object) -> ReferralFacts:
@@ -488,9 +479,6 @@ def test_what_is_in_a_step_s_way_is_said_and_not_guessed(step: str, seen: Referr
     found = in_the_way(wish, seen, plan)
     assert len(found) == len(said), found
     assert [part in text for part, text in zip(said, found, strict=True)] == [True] * len(said)
-
-
-# ---- the command -----------------------------------------------------------------------------------------------------
 
 
 def command(tmp_path: Path, data: object, *words: str) -> int:

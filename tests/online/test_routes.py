@@ -140,9 +140,6 @@ def test_another_encoding_is_refused_before_anything_is_written(desk: Delivering
     assert desk.world.journal.submissions() == []
 
 
-# ---- the core API --------------------------------------------------------------------------------------------------
-
-
 def test_a_trigger_is_stored_and_its_id_is_in_the_journal(desk: DeliveringMachine) -> None:
     outcome, [seen] = sent(desk, "core-api-post", {STORE: [reply(201, {"entityId": "e-2"})]})
     body = json.loads(seen.body)

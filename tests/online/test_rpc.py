@@ -247,9 +247,6 @@ def test_what_cannot_be_read_is_no_answer(
         assert node.methods.count(method) == 1
 
 
-# ---- the node says no ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("data", "read"),
     [

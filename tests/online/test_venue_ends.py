@@ -86,8 +86,6 @@ def test_a_node_ends_it_without_block(
     assert outcome.state is state, outcome.reason
 
 
-# ---- a word that Airlock knows ---------------------------------------------------------------------------------------
-
 RELAYER = {"id": "r-1", "status": "confirmed", "hash": TX, "blockNumber": 8}
 CONFIRMING: dict[str, tuple[str, dict[str, object]]] = {
     "relay": (RELAYED, {"hash": APPROVAL, "status": "confirmed", "blockNumber": 8}),
@@ -161,8 +159,6 @@ def test_a_log_of_the_token_is_none_of_the_venue_s() -> None:
     assert token not in deployed_contracts(deployment())
 
 
-# ---- an endpoint that is not there -----------------------------------------------------------------------------------
-
 READS = ("nonce", "delegation", "positions", "referral")
 
 
@@ -204,8 +200,6 @@ def test_no_member_is_sent_that_neither_specification_nor_file_name(said: dict[s
     assert question_of(TRADER, "7", "referral", known) == {"trader": TRADER, "check": "7"} | sent
     assert question_of(TRADER, "7", "trading", known) == {"trader": TRADER, "check": "7"}
 
-
-# ---- read back -------------------------------------------------------------------------------------------------------
 
 APPROVED = {"trader": TRADER, "spender": KEY, "amountUsdc": "2500"}
 

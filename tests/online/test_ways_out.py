@@ -62,9 +62,6 @@ def carrier(delivery: Delivery, **changes: Any) -> Mined:
     return Mined(TX, KEEPER, 1, nested(delivery), logs=(log("0x" + "00" * 32),))._replace(**changes)
 
 
-# ---- found without being asked for -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("block", [0, 5, 8])
 def test_what_executed_an_intent_is_found_by_its_nonce_s_block(desk: DeliveringMachine, way: str, block: int) -> None:
@@ -216,9 +213,6 @@ def test_a_search_begins_at_the_sending_and_proves_no_absence(
         told = search(record, since_s * 1000, confirmed_block(context.node, context), context)
     assert ("executed it" in told, "proves nothing" in told) == (found, not found)
     assert (desk.world.journal.get(delivery.digest).state is OrderState.CONFIRMED) is found
-
-
-# ---- a market order: transaction, order, end -------------------------------------------------------------------------
 
 
 def topic(state: OrderState) -> str:

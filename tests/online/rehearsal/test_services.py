@@ -7,15 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from online.rehearsal.services_client import (
-    DELEGATE,
-    START_MS,
-    STRANGER,
-    TRADER,
-    Json,
-    ServicesClient,
-    signature,
-)
+from online.rehearsal.services_client import DELEGATE, START_MS, STRANGER, TRADER, Json, ServicesClient, signature
 
 NOW_S = START_MS // 1000
 T, D = TRADER.address, DELEGATE.address
