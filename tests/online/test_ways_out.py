@@ -185,6 +185,12 @@ def test_without_the_request_or_a_node_nothing_is_verified(desk: DeliveringMachi
         assert "executed it" in by_hash(delivery, world(desk, delivery, node.url))
 
 
+def searched(delivery: Delivery, context: DeliveryContext, since_ms: int) -> str:
+    assert context.node is not None
+    record = context.journal.get(delivery.digest).record
+    return search(record, since_ms, confirmed_block(context.node, context), context)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_search_finds_it_where_the_node_has_no_past_state(desk: DeliveringMachine, way: str) -> None:
     delivery = lost(desk, way)
@@ -193,10 +199,7 @@ def test_a_search_finds_it_where_the_node_has_no_past_state(desk: DeliveringMach
     with chain.node() as node:
         context = world(desk, delivery, node.url)
         assert follow_submission(delivery.digest, context).state is OrderState.UNKNOWN
-        known = desk.world.journal.get(delivery.digest)
-        assert context.node is not None
-        block = confirmed_block(context.node, context)
-        assert "executed it" in search(known.record, 1_780_000_020_000, block, context)
+        assert "executed it" in searched(delivery, context, 1_780_000_020_000)
     assert desk.world.journal.get(delivery.digest).state is OrderState.CONFIRMED
     assert any("searching block" in notice for notice in desk.notices)
 
@@ -207,10 +210,7 @@ def test_a_search_begins_at_the_sending_and_proves_no_absence(
 ) -> None:
     delivery = lost(desk, "core-api-post")
     with chain_with(delivery, carrier(delivery)).node() as node:
-        context = world(desk, delivery, node.url)
-        assert context.node is not None
-        record = desk.world.journal.get(delivery.digest).record
-        told = search(record, since_s * 1000, confirmed_block(context.node, context), context)
+        told = searched(delivery, world(desk, delivery, node.url), since_s * 1000)
     assert ("executed it" in told, "proves nothing" in told) == (found, not found)
     assert (desk.world.journal.get(delivery.digest).state is OrderState.CONFIRMED) is found
 
@@ -322,9 +322,8 @@ def test_a_tracking_id_leads_to_its_transaction(desk: DeliveringMachine) -> None
         transaction_on_chain(record._replace(route="twap"), "t-1", desk.world)
 
 
-@pytest.mark.parametrize("way", ["batched-market"])
-def test_another_orders_tracking_id_is_found_out_by_its_transaction(desk: DeliveringMachine, way: str) -> None:
-    delivery, other = lost(desk, way), order("twap", "https://venue.example")
+def test_another_orders_tracking_id_is_found_out_by_its_transaction(desk: DeliveringMachine) -> None:
+    delivery, other = lost(desk, "batched-market"), order("twap", "https://venue.example")
     chain = chain_with(delivery, Mined(TX, KEEPER, 1, nested(other)))
     with chain.node() as node, pytest.raises(ServiceError, match="does not carry"):
         by_hash(delivery, world(desk, delivery, node.url))
