@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from airlock_online.clients import sse
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.routes.batched import from_status, from_stream
-from airlock_online.journal import order_states
 from airlock_online.journal.order_states import (
     ANOMALIES,
     MAX_EVENTS,
@@ -202,13 +200,6 @@ def test_an_event_that_contradicts_an_earlier_one_or_itself_decides_nothing(seco
 def test_the_first_terminal_wins(second: OrderEvent) -> None:
     order, _ = run(ACCEPTED, EXECUTED, second)
     assert (order.state, order.terminal) == (OrderState.FILLED, EXECUTED)
-
-
-def test_what_an_order_s_events_told_is_not_read_again_with_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = Mock(wraps=order_states.order_members)
-    monkeypatch.setattr(order_states, "order_members", read)
-    order, kinds = run(*(INITIATED._replace(seq=seq) for seq in range(1, 101)))
-    assert (len(order.events), kinds, read.call_count <= 200) == (100, ["accepted-missing"], True)
 
 
 def test_an_endless_life_is_summarised_and_its_end_is_kept() -> None:

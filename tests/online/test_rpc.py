@@ -25,8 +25,9 @@ from airlock_online.clients.rpc import (
 )
 from airlock_online.delivery.deliveries import raw_transaction
 from airlock_online.delivery.routes.rpc import transaction_hash
-from airlock_online.preparing.gas_and_fees import error_name, reason
+from airlock_online.preparing.gas_and_fees import reason
 from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.ethereum.transactions import Transaction, signing_hash
 from online.loopback import Answer, Wire, closed_port, http, reply
 from online.node import GWEI, Failure, Node
@@ -291,10 +292,8 @@ def test_an_access_key_in_the_address_is_never_shown(client: Http, answer: Answe
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["", "node", "//node", "ftp://node", "file:///etc/passwd", "http://", "http://user:word@node", "http://user@node",
-     "http://node:0", "http://node:99999", "http://node:x", "http://no de", "http://nöde", "http://node/#x", "http://n\n"],
-)  # fmt: skip
+    "url", ["", "//node", "ftp://node", "http://", "http://user:word@node", "http://node:x", "http://n\n"]
+)
 def test_what_is_no_plain_address_is_refused(client: Http, url: str) -> None:
     with pytest.raises(UsageError, match="address") as caught:
         RpcClient(url, client)
@@ -311,18 +310,11 @@ def test_what_is_no_plain_address_is_refused(client: Http, url: str) -> None:
         ("0x4e487b71" + f"{0x11:064x}", "panic 0x11: an arithmetic overflow"),
         ("0x4e487b71" + f"{0x77:064x}", "panic 0x77: a code that Solidity does not list"),
         ("0x12345678", "an error that Airlock does not know, selector 0x12345678"),
+        ("0x" + keccak256(b"WrongSl()")[:4].hex(), "WrongSl: The stop loss"),
     ],
 )
 def test_revert_data_are_read_into_words(data: str, told: str) -> None:
     assert told in reason(data)
-
-
-def test_a_contract_error_of_the_catalogue_is_named() -> None:
-    from eth_utils.crypto import keccak
-
-    data = "0x" + keccak(text="WrongSl()")[:4].hex()
-    assert error_name(data) == "WrongSl"
-    assert reason(data).startswith("WrongSl: The stop loss")
 
 
 ANVIL = Path(__file__).parents[2] / ".tools/node/node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"

