@@ -117,14 +117,11 @@ def test_one_that_another_key_signed_or_for_another_chain_is_refused(tmp_path: P
         presigned_texts([_file(tmp_path, VENUES)], _whole((elsewhere, signed), _order()))
 
 
-@pytest.mark.parametrize("argument", ["close", "=x", "other={}", "give-2={}"])
-def test_a_file_is_for_a_step_of_these_signatures(everything: MatchedSignatures, tmp_path: Path, argument: str) -> None:
+def test_a_file_is_a_json_object_for_a_step_of_these_signatures(everything: MatchedSignatures, tmp_path: Path) -> None:
     path = _file(tmp_path, VENUES).partition("=")[2]
-    with pytest.raises(UsageError, match="is not STEP=FILE"):
-        presigned_texts([argument.format(path)], everything)
-
-
-@pytest.mark.parametrize("text", ["", "  \n", "{", '{"to": 1.5}', '{"to": "0x", "to": "0x"}'])
-def test_a_file_that_is_no_json_object_is_refused(everything: MatchedSignatures, tmp_path: Path, text: str) -> None:
-    with pytest.raises((DocumentError, UsageError)):
-        presigned_texts([_file(tmp_path, text), _file(tmp_path, VENUES, "close-desk")], everything)
+    for argument in ("close", "=x", f"other={path}", f"give-2={path}"):
+        with pytest.raises(UsageError, match="is not STEP=FILE"):
+            presigned_texts([argument], everything)
+    for text in ("", "  \n", "{", '{"to": 1.5}', '{"to": "0x", "to": "0x"}'):
+        with pytest.raises((DocumentError, UsageError)):
+            presigned_texts([_file(tmp_path, text), _file(tmp_path, VENUES, "close-desk")], everything)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from airlock_shared.errors import ServiceError, UsageError
 from online.crash.orders import WAYS, order
 from online.delivering_machine import DeliveringMachine, delivering_machine
 from online.loopback import Answer, Wire, closed_port, reply
+from online.test_http import server
 
 SENDINGS = {
     "batched-market": "POST /market/execute-batched",
@@ -87,34 +87,19 @@ def test_where_nobody_listens_nothing_was_sent_and_it_may_be_sent(desk: Deliveri
     assert submit_delivery(delivery, desk.world).state is OrderState.PREPARED
 
 
-class _Peer(threading.Thread):
-    """A socket that answers the first bytes that come with its own, and closes; what came is kept."""
-
-    def __init__(self, answer: bytes) -> None:
-        super().__init__()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._answer = answer
-        self.came = b""
-        self.port: int = self._listener.getsockname()[1]
-
-    def run(self) -> None:
-        connection, _ = self._listener.accept()
-        with self._listener, connection:
-            connection.settimeout(5)
-            self.came = connection.recv(65536)
-            connection.sendall(self._answer)
-
-
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28"])
 def test_a_failed_tls_handshake_wrote_no_request(desk: DeliveringMachine, answer: bytes) -> None:
-    peer = _Peer(answer)
-    peer.start()
-    delivery = order("batched-market", f"https://127.0.0.1:{peer.port}")
-    outcome = submit_delivery(delivery, desk.world)
-    peer.join()
+    came = []
+
+    def say(connection: socket.socket) -> None:
+        came.append(connection.recv(65536))
+        connection.sendall(answer)
+
+    with server(say) as port:
+        outcome = submit_delivery(order("batched-market", f"https://127.0.0.1:{port}"), desk.world)
     assert outcome.state is OrderState.PREPARED
-    assert peer.came[:1] == b"\x16"  # a handshake, and no request
-    assert b"POST" not in peer.came
+    assert [data[:1] for data in came] == [b"\x16"]  # a handshake, and no request
+    assert b"POST" not in came[0]
 
 
 @pytest.mark.parametrize("address", ["https://a..b", "https://" + "a" * 64 + ".example"])
