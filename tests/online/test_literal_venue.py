@@ -360,7 +360,6 @@ def test_a_part_of_a_catalogue_is_never_the_whole(pages: list[object]) -> None:
 
 @pytest.mark.parametrize("error", [None, {"code": "X"}, "", False, 0, {}])
 def test_an_error_of_null_beside_ok_is_none(error: object) -> None:
-    """Any other one is a contradiction."""
     script = {"GET /x": [reply(200, {"ok": True, "data": 7, "error": error, "requestId": "a"})]}
     with Wire(script) as wire, Http() as http:
         builder = BuilderClient(wire.url, http)

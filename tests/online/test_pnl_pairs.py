@@ -68,7 +68,6 @@ def prepared(
 
 
 def held(step: str, **flags: object) -> dict[str, Any]:
-    """Return a positions read with the position of a close."""
     pair, slot = CLOSES[step]
     trade = {"trader": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", "pairIndex": str(pair), "index": str(slot)}
     return {"trades": [{"trade": trade, **flags}], "orders": []}

@@ -44,7 +44,6 @@ def prepared(client: Http, wire: Wire, plan: Plan, filler: GasAndFees | None) ->
 
 
 def one(client: Http, step: str, node: Node, **changes: Any) -> Prepared:
-    """Prepare one step whose payload has these members changed."""
     plan = steps.plan_of(step)
     script = steps.answers(**{step.replace("-", "_"): steps.payload(step, **changes)})
     with Wire(script) as wire, node:

@@ -31,7 +31,6 @@ Change = Callable[[dict[str, Any]], object]
 
 
 def refused(profile: Any, file: str = "venue.json") -> DocumentError:
-    """Return the refusal of a profile, as ``deployment fetch`` shows it."""
     data = profile if type(profile) is bytes else json.dumps(profile).encode()
     with pytest.raises(DocumentError) as caught:
         add_venue_profile(DOCUMENT, data, file)
@@ -41,7 +40,6 @@ def refused(profile: Any, file: str = "venue.json") -> DocumentError:
 
 
 def changed(*changes: Change) -> dict[str, Any]:
-    """Return the second venue's profile after changes."""
     made = copy.deepcopy(PROFILE)
     for change in changes:
         change(made)

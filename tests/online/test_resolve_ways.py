@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -33,14 +31,6 @@ def with_node(machine: OnlineCommand) -> None:
     (machine.home / "config.toml").write_text(f'[rpc]\nurl = "{machine.services.rpc_url}"\n')
 
 
-def until(machine: OnlineCommand, state: str, act: Callable[[], Any]) -> Any:
-    for _ in range(200):
-        ended = act()
-        if state in machine.states().values():
-            return ended
-    raise AssertionError(machine.states())
-
-
 def executed(machine: OnlineCommand, digest: str) -> str:
     """Return the transaction in which the chain marked the nonce of what was lost."""
     evm = machine.services.state.venue.evm
@@ -49,12 +39,8 @@ def executed(machine: OnlineCommand, digest: str) -> str:
     for _ in range(200):
         for number in range(evm.block_number() + 1):
             for tx_hash in evm.block(number).hashes:
-                found = evm.transaction(tx_hash)
-                if (
-                    found
-                    and found.to.lower() == record.contract.lower()
-                    and f"{int(record.nonce):064x}" in found.data.hex()
-                ):
+                found, nonce = evm.transaction(tx_hash), f"{int(record.nonce):064x}"
+                if found and found.to.lower() == record.contract.lower() and nonce in found.data.hex():
                     return tx_hash
         machine("status")
     raise AssertionError(NONCE_BITMAP)
@@ -160,4 +146,8 @@ def test_a_tracking_id_is_verified_and_settles_it(machine: OnlineCommand) -> Non
     tracking_id = set_up(state.settings, state.trader, lambda: 1_790_000_000_000).draw_id("tracking-id")
     ended = machine("resolve", digest, "--tracking-id", tracking_id)
     assert ended.code in (0, 9), ended.err
-    until(machine, "FILLED", lambda: machine("resolve"))
+    for _ in range(200):
+        if machine.states() == {"sell": "FILLED"}:
+            break
+        machine("resolve")
+    assert machine.states() == {"sell": "FILLED"}

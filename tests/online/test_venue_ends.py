@@ -65,6 +65,18 @@ def test_a_service_without_a_block_ends_nothing_and_is_not_waited_for(desk: Deli
     assert "[rpc] url" in outcome.reason
 
 
+def node_that_tells(tx_hash: str, status: str | None, block: int = 8, newest: int = 7) -> Node:
+    """Return a node with this receipt, whose newest confirmed block is this."""
+    receipt: dict[str, object] = {"transactionHash": tx_hash, "blockNumber": hex(block), "status": status, "logs": []}
+    answers: dict[str, object] = {
+        "eth_getTransactionReceipt": receipt if status else None,
+        "eth_getBlockByNumber": {"number": hex(newest), "timestamp": "0x1", "transactions": []},
+        "eth_getTransactionCount": "0x0",
+        "eth_call": "0x" + "00" * 32,
+    }
+    return Node(answers)
+
+
 @pytest.mark.parametrize(
     ("status", "block", "state"),
     [
@@ -75,13 +87,8 @@ def test_a_service_without_a_block_ends_nothing_and_is_not_waited_for(desk: Deli
 def test_a_node_ends_it_without_block(
     desk: DeliveringMachine, status: str | None, block: int, state: OrderState
 ) -> None:
-    receipt: dict[str, object] = {"transactionHash": APPROVAL, "blockNumber": hex(block), "status": status, "logs": []}
-    answers: dict[str, object] = {
-        "eth_getTransactionReceipt": receipt if status else None,
-        "eth_getBlockByNumber": {"number": "0x9", "timestamp": "0x1", "transactions": []},
-    }
     desk.world = desk.world._replace(patience_s=3)
-    with Node(answers) as node:
+    with node_that_tells(APPROVAL, status, block, newest=9) as node:
         outcome, _ = relayed_here(desk, relay_status("confirmed"), node=node)
     assert outcome.state is state, outcome.reason
 
@@ -104,18 +111,6 @@ def confirming(desk: DeliveringMachine, way: str, said: dict[str, object], node:
         asked = RpcClient(node.url, desk.world.http) if node else None
         desk.world = desk.world._replace(node=asked, patience_s=0)
         return submit_delivery(order(way, wire.url), desk.world)
-
-
-def node_that_tells(tx_hash: str, status: str | None) -> Node:
-    """Return a node with this receipt, in a block that it does not call confirmed."""
-    receipt: dict[str, object] = {"transactionHash": tx_hash, "blockNumber": "0x8", "status": status, "logs": []}
-    answers: dict[str, object] = {
-        "eth_getTransactionReceipt": receipt if status else None,
-        "eth_getBlockByNumber": {"number": "0x7", "timestamp": "0x1", "transactions": []},
-        "eth_getTransactionCount": "0x0",
-        "eth_call": "0x" + "00" * 32,
-    }
-    return Node(answers)
 
 
 @pytest.mark.parametrize("way", CONFIRMING)

@@ -61,12 +61,10 @@ class Bench:
         self.pick = random.Random(f"{SEED} {step}")
 
     def document(self) -> tuple[dict[str, Any], Payload]:
-        """Return a copy of the good document, and its payload."""
         made = copy.deepcopy(self.good)
         return made, made["requests"][0]["payload"]
 
     def altered(self, kind: str, what: str, made: Payload | None = None, signature: bytes | None = None) -> Altered:
-        """Return an alteration; what is not given is as in the good document."""
         signature = self.signature if signature is None else signature
         return self._answered(kind, what, made or self.good, signature, self.payload["digest"], self.signer)
 
@@ -82,7 +80,6 @@ class Bench:
 
 
 def signature_by(signer: Sender, payload: Payload, *, high_s: bool = False) -> bytes:
-    """Return the 65 bytes by which a key signs a payload's digest."""
     parity, rs = sign(signer.key, bytes.fromhex(payload["digest"][2:]), high_s=high_s)
     return rs + bytes([27 + parity])
 
@@ -117,14 +114,12 @@ CONTRACT_IS_STRICTER = {
 
 
 def alterations(venue: ChainVenue, step: str) -> Iterator[Altered]:
-    """Yield every alteration of a step."""
     bench = Bench(venue, step)
     for family in (_messages, _shown, _types, _domains, _signers, _times, encodings, signatures, _lies):
         yield from family(bench)
 
 
 def leaves(value: Payload, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield path and value of every leaf."""
     for name, member in value.items():
         if isinstance(member, dict):
             yield from leaves(member, (*path, name))
@@ -133,14 +128,12 @@ def leaves(value: Payload, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
 
 
 def put(message: Payload, path: tuple[str, ...], value: Any) -> None:
-    """Set a leaf."""
     for name in path[:-1]:
         message = message[name]
     message[path[-1]] = value
 
 
 def others(value: Any, pick: random.Random) -> Iterator[Any]:
-    """Yield other values that the same type can hold."""
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, str) and value.startswith("0x"):
@@ -220,7 +213,6 @@ def _sealed_as(bench: Bench, made: dict[str, Any], what: str) -> Iterator[Altere
 
 
 def _numbers(types: Payload, struct: str, message: Payload) -> Payload:
-    """Return a message with its integers as such."""
     kinds = {member["name"]: member["type"] for member in types[struct]}
     return {
         name: _numbers(types, kinds[name], value)

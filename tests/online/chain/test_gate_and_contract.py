@@ -35,7 +35,6 @@ NAMED = {  # the custom error of a kind, where there is one alone
 
 
 def gate_refuses(altered: Altered, where: Situation) -> set[str]:
-    """Return the ids of the checks that stand in the way."""
     try:
         request = request_of(altered.document)
     except Refusal as refusal:

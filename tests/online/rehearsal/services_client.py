@@ -42,8 +42,6 @@ class SseEvent(NamedTuple):
 
 
 class ServicesClient:
-    """A client of running services."""
-
     def __init__(self, services: RehearsalServices, clock: Clock) -> None:
         self.services = services
         self.state = services.state
@@ -87,7 +85,6 @@ class ServicesClient:
         return self.http.post(self.services.relayer_url + "/intents", json=body)
 
     def relayed(self, intent_id: str) -> Json:
-        """Poll until a relayed intent is settled."""
         for _ in range(500):
             data: Json = self.http.get(f"{self.services.relayer_url}/intents/{intent_id}").json()["data"]
             if data["status"] != "pending":
@@ -122,7 +119,6 @@ def handmade(desk: ServicesClient, primary: str, message: Json, space: str = "tr
 
 
 def events_in(text: str) -> list[SseEvent]:
-    """Return the complete events of a stream, comments left out."""
     events = []
     for block in text.split("\n\n")[:-1]:
         lines = dict(line.split(": ", 1) for line in block.split("\n") if not line.startswith(":"))
