@@ -356,12 +356,8 @@ def test_the_word_that_was_said_is_in_the_journal_and_a_known_one_at_the_file_s_
     speech = with_words(settled="confirmed", queued="pending")
     _, _, events = relayed(speech, tmp_path / "j", said("queued"), said("settled", minedBlock=7))
     assert events[-1].payload == {"transactionHash": APPROVAL, "blockNumber": 7, "said": "settled"}
-    told = {
-        "reverted": said("reverted", minedBlock=7),
-        "bare": said("confirmed"),
-        "whole": said("confirmed", minedBlock=7),
-    }
-    states = [relayed(with_words(), tmp_path / name, each)[0].state for name, each in told.items()]
+    told = [said("reverted", minedBlock=7), said("confirmed"), said("confirmed", minedBlock=7)]
+    states = [relayed(with_words(), tmp_path / str(number), each)[0].state for number, each in enumerate(told)]
     assert states == [OrderState.ACCEPTED, OrderState.ACCEPTED, OrderState.CONFIRMED]
 
 
@@ -379,14 +375,9 @@ def test_the_node_has_the_last_word(
     tmp_path: Path, word: str, status: str | None, newest: str | None, state: OrderState
 ) -> None:
     receipt: dict[str, object] = {"transactionHash": APPROVAL, "blockNumber": "0x7", "status": status, "logs": []}
-    node = Node(
-        {
-            "eth_getTransactionReceipt": receipt if status else None,
-            "eth_getTransactionCount": "0x1" if newest else "0x0",
-            "eth_blockNumber": newest or "0x1",
-            "eth_getBlockByNumber": newest and {"number": newest, "timestamp": "0x1", "transactions": []},
-        }
-    )
+    block = newest and {"number": newest, "timestamp": "0x1", "transactions": []}
+    answers = {"eth_getTransactionReceipt": receipt if status else None, "eth_getBlockByNumber": block}
+    node = Node({**answers, "eth_blockNumber": newest or "0x1", "eth_getTransactionCount": "0x1" if newest else "0x0"})
     speech = with_words(settled="confirmed")
     assert relayed(speech, tmp_path / "j", said(word, minedBlock=7), node=node)[0].state is state
 
