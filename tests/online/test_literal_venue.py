@@ -86,9 +86,7 @@ OWN = {
     [("relayer", "", True), ("core-api", "", False), ("core-api", "core-api-MoveReq", True), ("twap", "", False),
      ("twap", "twap-MoveReq", True), ("twap", "twap", False), ("twap", "core-api-MoveReq", False)],
 )  # fmt: skip
-def test_a_struct_of_the_venue_that_no_route_can_send_is_refused_before_it_is_signed(
-    route: str, body: str, delivered: bool
-) -> None:
+def test_a_struct_that_no_route_can_send_is_refused_before_it_is_signed(route: str, body: str, delivered: bool) -> None:
     profile = {"format": VENUE_FORMAT, "structs": {"MoveReq": OWN | {"route": route}}, "calls": {}}
     document = add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode())
     made = read_deployment(document)
@@ -128,22 +126,19 @@ def test_what_does_not_ship_is_never_sent_in_the_shape_of_what_ships(desk: Deliv
             route.parcel(delivery._replace(primary_type="MoveReq"), desk.world)
 
 
-def test_a_default_slippage_that_is_not_told_is_not_assumed() -> None:
+@pytest.mark.parametrize("told", [None, True, [], {"percent": "1"}])
+def test_a_default_slippage_is_not_assumed_where_it_is_not_told_and_refused_in_another_form(told: object) -> None:
     meta = steps.meta()
-    del meta["defaults"]["slippagePercent"]
-    assert set(document_of(meta)["defaults"]) == {"intentDeadlineMs"}
-    read_deployment(document_of(meta))
+    meta["defaults"] |= {"slippagePercent": told}
+    if told is None:
+        del meta["defaults"]["slippagePercent"]
+        assert set(read_deployment(document_of(meta)).document["defaults"]) == {"intentDeadlineMs"}
+    else:
+        with pytest.raises(ServiceError, match="slippagePercent"):
+            document_of(meta)
 
 
-@pytest.mark.parametrize("told", [True, [], {"percent": "1"}])
-def test_a_default_slippage_of_another_form_is_refused(told: object) -> None:
-    meta = steps.meta()
-    meta["defaults"]["slippagePercent"] = told
-    with pytest.raises(ServiceError, match="slippagePercent"):
-        document_of(meta)
-
-
-def test_every_value_that_is_elsewhere_is_told_at_once_with_its_line_and_where_one_like_it_is() -> None:
+def test_values_that_are_elsewhere_are_told_at_once_each_with_its_line_and_escaped() -> None:
     meta = steps.meta()
     meta |= {"domains": meta.pop("eip712"), "contracts": meta.pop("addresses"), "chain": meta.pop("chainId")}
     told = fault_of(meta, [{"number": 0, "symbol": "BTC/USD", "isPnl": False}])
@@ -152,16 +147,12 @@ def test_every_value_that_is_elsewhere_is_told_at_once_with_its_line_and_where_o
     assert "contracts = 'addresses': there is no value; such a value is at contracts" in told
     for line in ("chain_id = 'chainId'", "referral_domain = 'eip712.referral'", "[replies.pairs] id = 'index'"):
         assert told.count(f"{line}: there is no") == 1
-
-
-def test_one_value_that_is_elsewhere_is_told_alone_and_a_name_of_the_venue_is_escaped() -> None:
     meta = steps.meta()
     meta["evil\x1b[2J\u202e"] = meta.pop("addresses")
     told = fault_of(meta)
     assert "one value is not as the configuration has it. [replies.meta] contracts = 'addresses'" in told
     assert "\x1b" not in told
-    assert "\u202e" not in told
-    assert "evil" in told
+    assert ("\u202e" in told, "evil" in told) == (False, True)
 
 
 @pytest.mark.parametrize("flag", [None, "no", 2, -1, "0", 0.0, {}])
@@ -170,40 +161,25 @@ def test_a_pair_that_does_not_say_whether_it_is_a_pnl_pair_is_not_taken_for_an_o
     told = fault_of(steps.meta(), [pair])
     assert "[replies.pairs] pnl = 'isPnl': there is no flag in the pair" in told
     assert 'write pnl = "" for a venue that has no PnL pairs' in told
+    replies = {**REPLIES, "pairs": {**REPLIES["pairs"], "pnl": "isPnl?"}}
+    assert flag is None or "there is no flag" in fault_of(steps.meta(), [pair], replies)
 
 
 @pytest.mark.parametrize(
     ("place", "pair", "pnl"),
     [
-        ("isPnl", {"isPnl": 0}, False),
         ("isPnl", {"isPnl": 1}, True),
         ("isPnl?", {}, False),
         ("isPnl?", {"isPnl": True}, True),
-        ("kind.pnl?", {"kind": {}}, False),
         ("flags.1", {"flags": [0, 1]}, True),
+        ("", {}, False),
     ],
 )
-def test_a_flag_may_be_0_and_1_and_where_the_file_says_so_there_only_when_it_is_true(
-    place: str, pair: dict[str, Any], pnl: bool
-) -> None:
+def test_a_flag_may_be_0_and_1_and_missing_where_the_file_says_so(place: str, pair: dict[str, Any], pnl: bool) -> None:
     replies = resolve_services({"format": SERVICES, "replies": {"pairs": {"pnl": place}}}).replies
     pairs = [{"index": 0, "symbol": "BTC/USD", **pair}]
     document = deployment_document("v", steps.meta(), b"", pairs, {}, "2026-01-01", replies)
     assert document["pairs"] == [{"index": 0, "name": "BTC/USD", "pnl": pnl}]
-
-
-@pytest.mark.parametrize("flag", ["no", 2, {}])
-def test_a_flag_that_may_be_left_out_is_one_where_it_is_there(flag: object) -> None:
-    replies = {**REPLIES, "pairs": {**REPLIES["pairs"], "pnl": "isPnl?"}}
-    assert "there is no flag" in fault_of(steps.meta(), [{"index": 0, "symbol": "B", "isPnl": flag}], replies)
-
-
-def test_the_operators_word_that_a_venue_has_no_pnl_pairs_is_taken() -> None:
-    replies = {**REPLIES, "pairs": {**REPLIES["pairs"], "pnl": ""}}
-    document = deployment_document(
-        "v", steps.meta(), b"", [{"index": 0, "symbol": "BTC/USD"}], {}, "2026-01-01", replies
-    )
-    assert document["pairs"] == [{"index": 0, "name": "BTC/USD", "pnl": False}]
 
 
 @pytest.mark.parametrize("pairs", [None, {"pairs": []}, "BTC/USD"])
@@ -226,11 +202,8 @@ def test_a_scale_in_words_is_not_told_and_stops_nothing(told: object) -> None:
     meta["units"]["usdc"] = told
     lines = " ".join(" ".join(deployment_lines(read_deployment(document_of(meta)))).split())
     assert "scales: price 1e10, leverage 1e10, usdc 1e6 (not told), coinExposure 1e10 (not told)" in lines
-
-
-@pytest.mark.parametrize("told", [None, "USDC in millionths", ["1e6"]])
-def test_units_that_are_no_table_are_not_told(told: object) -> None:
-    assert read_deployment(document_of(steps.meta() | {"units": told})).document["units"] == {}
+    if not isinstance(told, dict):  # nor are units that are no table
+        assert read_deployment(document_of(meta | {"units": told})).document["units"] == {}
 
 
 @pytest.mark.parametrize(
@@ -252,16 +225,12 @@ def test_contracts_are_known_by_name_whatever_its_case() -> None:
     before = document_of(meta)["contracts"]
     meta["addresses"] = {names[label]: address for label, address in meta["addresses"].items()}
     assert document_of(meta)["contracts"] == before
-
-
-def test_two_contracts_of_one_name_are_refused() -> None:
     meta = steps.meta()
-    meta["addresses"]["TradingRouter"] = meta["addresses"]["usdc"]
-    with pytest.raises(ServiceError, match="tradingRouter, but two"):
-        document_of(meta)
+    whole = document_of(meta)["contracts"]
+    for name in ("tradingRouter", "referral"):
+        del meta["addresses"][name]
+    assert document_of(meta)["contracts"] == whole
 
-
-# ---- contracts and enums in other forms -----------------------------------------------------------------------------
 
 A, B = (steps.meta()["addresses"][name] for name in ("usdc", "tradingStorage"))
 
@@ -269,10 +238,8 @@ A, B = (steps.meta()["addresses"][name] for name in ("usdc", "tradingStorage"))
 @pytest.mark.parametrize(
     ("told", "found"),
     [
-        ({"usdc": A}, {"usdc": A}),
         ({"USDC": {"address": A, "decimals": 6}}, {"usdc": A}),
         ({"tokens": {"UsdC": A}, "core": {"main": {"tradingstorage": B}}}, {"usdc": A, "tradingStorage": B}),
-        ({"usdc": A, "vault": None}, {"usdc": A}),
         ({"usdc": A.lower()}, {"usdc": A}),
     ],
 )
@@ -310,10 +277,6 @@ def test_an_enum_that_a_plan_uses_has_our_names_whatever_its_form(told: object, 
         assert enums_of({name: told}, first) == {"triggerType": PLAIN}
 
 
-def test_a_list_may_count_from_one_where_the_operator_says_so() -> None:
-    assert enums_of({"triggerType": ["fixed", "percentage"]}, "1") == {"triggerType": {"fixed": 1, "percentage": 2}}
-
-
 @pytest.mark.parametrize(
     "told",
     [["fixed", "percentage"], {"fixed": 0, "FIXED": 1}, {"fixed": "zero"}, {"fixed": None}, [], {}, "fixed", 3, None,
@@ -324,16 +287,14 @@ def test_an_enum_in_doubt_is_refused_where_a_plan_uses_it(told: object) -> None:
         enums_of({"triggerType": told}, "")
 
 
-def test_two_choices_of_one_number_are_refused_and_aliases_are_left_out() -> None:
+def test_two_choices_of_one_number_are_refused_and_what_no_plan_uses_is_pinned_as_it_is_or_left_out() -> None:
     meta = steps.meta()
     meta["enums"]["triggerType"] = {"fixed": 1, "percentage": 1}
     with pytest.raises(DocumentError, match="two names for one number"):
         read_deployment(document_of(meta))
     meta["enums"]["triggerType"] = PLAIN | {"other": 7, "another": 7, "third": 8, "is fixed": 9}
     assert document_of(meta)["enums"]["triggerType"] == PLAIN | {"third": 8}
-
-
-def test_an_enum_that_no_plan_uses_is_pinned_as_it_is_or_left_out() -> None:
+    assert enums_of({"triggerType": ["fixed", "percentage"]}, "1") == {"triggerType": {"fixed": 1, "percentage": 2}}
     others = {
         "side": {"buy": 1, "sell": 2},
         "twice": {"a": 1, "b": 1},
@@ -342,14 +303,6 @@ def test_an_enum_that_no_plan_uses_is_pinned_as_it_is_or_left_out() -> None:
         "list": ["x"],
     }
     assert enums_of(others, "") == {"side": {"buy": 1, "sell": 2}}
-
-
-def test_router_and_referral_contract_are_those_of_the_domains_where_they_are_not_named() -> None:
-    meta = steps.meta()
-    whole = document_of(meta)["contracts"]
-    for name in ("tradingRouter", "referral"):
-        del meta["addresses"][name]
-    assert document_of(meta)["contracts"] == whole
 
 
 # ---- the pair catalogue ---------------------------------------------------------------------------------------------
@@ -362,15 +315,17 @@ def pairs_of(*answers: object) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "data", [[PAIR], {"pairs": [PAIR]}, {"items": [PAIR], "total": 1}, {"pairs": [PAIR], "page": 1, "pages": 1}]
+    ("data", "pair"),
+    [
+        ([PAIR], PAIR),
+        ({"items": [PAIR], "total": 1}, PAIR),
+        ({"pairs": [PAIR], "page": 1, "pages": 1}, PAIR),
+        ({"3": {"symbol": "A"}}, {"symbol": "A", "index": 3}),
+        ({"pairs": {"3": {"symbol": "A", "index": 3}}, "total": 1}, {"symbol": "A", "index": 3}),
+    ],
 )
-def test_a_catalogue_is_a_list_or_an_object_with_one(data: object) -> None:
-    assert pairs_of(data) == [PAIR]
-
-
-@pytest.mark.parametrize("data", [{"3": {"symbol": "A"}}, {"pairs": {"3": {"symbol": "A", "index": 3}}, "total": 1}])
-def test_a_pair_may_stand_under_its_index(data: object) -> None:
-    assert pairs_of(data) == [{"symbol": "A", "index": 3}]
+def test_a_catalogue_is_a_list_or_an_object_with_one_or_with_pairs_by_index(data: object, pair: object) -> None:
+    assert pairs_of(data) == [pair]
 
 
 @pytest.mark.parametrize("own", [4, "4", -3, None, True])
@@ -390,10 +345,8 @@ def test_every_page_is_read(first: int) -> None:
     [
         [{"pairs": [PAIR], "total": 2}],
         [{"pairs": [PAIR], "nextCursor": "abc"}],
-        [{"pairs": [PAIR], "hasMore": True}],
         [{"pairs": [PAIR], "page": 2, "pages": 3}],
         [{"pairs": [PAIR], "page": 1, "pages": 2}, {"pairs": [PAIR], "page": 1, "pages": 2}],
-        [{"pairs": [PAIR], "page": 1, "pages": 2}, {"page": 2}],
         [{"pairs": [PAIR], "page": 1, "pages": 2, "total": 5}, {"pairs": [PAIR], "page": 2}],
         [{"pairs": [PAIR], "delisted": []}],
         [{"zero": PAIR}],
@@ -405,25 +358,16 @@ def test_a_part_of_a_catalogue_is_never_the_whole(pages: list[object]) -> None:
         pairs_of(*pages)
 
 
-# ---- the envelope ---------------------------------------------------------------------------------------------------
-
-
-def test_an_error_of_null_beside_ok_is_none() -> None:
-    with (
-        Wire({"GET /x": [reply(200, {"ok": True, "data": 7, "error": None, "requestId": "a"})]}) as wire,
-        Http() as http,
-    ):
-        assert BuilderClient(wire.url, http).ask("/x", {}, method="GET") == 7
-
-
-@pytest.mark.parametrize("error", [{"code": "X"}, "", False, 0, {}])
-def test_any_other_error_beside_ok_is_a_contradiction(error: object) -> None:
-    script = {"GET /x": [reply(200, {"ok": True, "data": 7, "error": error})]}
-    with Wire(script) as wire, Http() as http, pytest.raises(ServiceError, match="contradictory"):
-        BuilderClient(wire.url, http).ask("/x", {}, method="GET")
-
-
-# ---- extra members of a payload -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("error", [None, {"code": "X"}, "", False, 0, {}])
+def test_an_error_of_null_beside_ok_is_none(error: object) -> None:
+    script = {"GET /x": [reply(200, {"ok": True, "data": 7, "error": error, "requestId": "a"})]}
+    with Wire(script) as wire, Http() as http:
+        builder = BuilderClient(wire.url, http)
+        if error is None:
+            assert builder.ask("/x", {}, method="GET") == 7
+        else:
+            with pytest.raises(ServiceError, match="contradictory"):
+                builder.ask("/x", {}, method="GET")
 
 
 def test_what_stands_beside_a_payload_is_named_and_not_carried() -> None:
@@ -432,6 +376,7 @@ def test_what_stands_beside_a_payload_is_named_and_not_carried() -> None:
     assert carried == steps.payload("approve")
     lines = extra_lines("one", extra)
     assert lines[1:] == ['  requestId = "a"', "  expires\\u{1b}[2J = [1.5]"]
+    assert set_aside({"intent": "X", "meta": None}, transaction=False) == ({"intent": "X"}, {"meta": None})
 
 
 @pytest.mark.parametrize(
@@ -443,30 +388,14 @@ def test_what_a_transaction_itself_may_have_is_never_set_aside(name: str) -> Non
     assert (name in carried, extra) == (True, {})
 
 
-def test_a_meta_of_null_is_none() -> None:
-    assert set_aside({"intent": "X", "meta": None}, transaction=False) == ({"intent": "X"}, {"meta": None})
-
-
-# ---- words, numbers and hashes in replies ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("word", ["success", "Confirmed", "mined", "", 1, True, ["confirmed"], {"is": "confirmed"}])
-def test_a_word_that_is_not_known_ends_nothing_and_is_told_with_its_place(
-    desk: DeliveringMachine, word: object
-) -> None:
+def test_a_word_that_is_not_known_ends_nothing_and_is_told_with_place(desk: DeliveringMachine, word: object) -> None:
     notices: list[str] = []
     desk.world = desk.world._replace(on_notice=notices.append)
     outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status(word, blockNumber=7)] * 200})
     assert outcome.state is OrderState.ACCEPTED
     assert f"the reply says {str(word)!r} at data.status, a word that Airlock does not know" in outcome.reason
     assert [notice.count("at data.status") for notice in notices if "decides nothing" in notice] == [1]
-
-
-def test_a_word_that_comes_later_and_is_known_counts(desk: DeliveringMachine) -> None:
-    told = [relay_status("queued"), relay_status(None), relay_status("confirmed", blockNumber="0x1f")]
-    outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: told})
-    assert outcome.state is OrderState.CONFIRMED
-    assert desk.events[1].payload == {"transactionHash": APPROVAL, "blockNumber": 31}
 
 
 @pytest.mark.parametrize("value", ["7", "0x", "0x" + "f" * 17, "1f", -1, True, None, 7.0, "0xg"])
@@ -478,17 +407,12 @@ def test_a_block_in_another_form_is_none(value: object) -> None:
     "named",
     [{"hash": TX}, {"transactionHash": TX}, {"txHash": TX}, {"hash": None, "transactionHash": TX}, {"hash": None}],
 )
-def test_every_hash_that_a_reply_names_is_the_one_that_was_signed(
-    desk: DeliveringMachine, named: dict[str, Any]
-) -> None:
+def test_every_hash_that_a_reply_names_is_the_signed_one(desk: DeliveringMachine, named: dict[str, Any]) -> None:
     wrong = [relay_status("confirmed", blockNumber=7, **named)] * 3
-    right = relay_status("confirmed", blockNumber=8, hash=None, txHash=APPROVAL)
-    outcome, seen = sent(desk, "relay", {RELAY: [taken()], RELAYED: [*wrong, right]})
-    assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 5)
+    right = relay_status("confirmed", blockNumber="0x8", hash=None, txHash=APPROVAL)
+    outcome, seen = sent(desk, "relay", {RELAY: [taken()], RELAYED: [*wrong, relay_status("queued"), right]})
+    assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 6)
     assert desk.events[1].payload["blockNumber"] == 8
-
-
-# ---- what the configuration may say of requests ---------------------------------------------------------------------
 
 
 def test_a_body_has_the_parts_that_it_names_and_no_others() -> None:
@@ -514,19 +438,11 @@ def test_a_part_that_there_is_not_is_refused(part: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("members", "told"),
-    [
-        ({"expirySeconds": "$expiry"}, "sent nowhere"),
-        ({"delegate": "$trader"}, "two members one name"),
-        ({"who": "$trader", "too": "$trader"}, "one member two"),
-        ({"": "$trader"}, "not the name of a member"),
-        ({"trader": 1.5}, "neither a part nor a constant"),
-        ({"a b": "$trader"}, "not the name of a member"),
-    ],
+    "members", [{"expirySeconds": "$expiry"}, {"delegate": "$trader"}, {"": "$trader"}, {"trader": 1.5}]
 )
-def test_other_names_of_members_that_would_mix_them_up_are_refused(members: dict[str, Any], told: str) -> None:
+def test_other_names_of_members_that_would_mix_them_up_are_refused(members: dict[str, Any]) -> None:
     for name in ("all", "delegate"):
-        with pytest.raises(UsageError, match=told):
+        with pytest.raises(UsageError, match="mistake"):
             resolve_services({"format": SERVICES, "requests": {name: members}})
 
 

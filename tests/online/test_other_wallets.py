@@ -55,17 +55,12 @@ def answer(step: str, folder: str = "requests", **changes: Any) -> Signature:
 
 
 @pytest.mark.parametrize(("folder", "step"), ALL)
-def test_an_answer_becomes_the_signature_that_our_own_signer_would_have_made(folder: str, step: str) -> None:
+def test_a_request_says_whose_it_is_and_its_answer_becomes_our_own_signer_s_signature(folder: str, step: str) -> None:
     header, items, _ = parsed(folder)
     signed = take_answer(answer(step, folder), header, items, deployment())
     assert (signed.step, signed.signature, signed.shown) == (step, SIGNED[folder][step], "by another wallet")
     request = next(item for item in items if item.step == step)
     assert delivery_of(request, signed, header, deployment(), to_send=False).signature == SIGNED[folder][step]
-
-
-@pytest.mark.parametrize(("folder", "step"), ALL)
-def test_a_request_says_whose_it_is_and_is_read_again(folder: str, step: str) -> None:
-    request = next(item for item in parsed(folder)[1] if item.step == step)
     asked = sign_request(request, deployment(), 0x73C5DA0A)
     assert SignRequest.from_cbor(asked.to_cbor()) == asked
     assert (str(asked.path), asked.path.source_fingerprint) == (request.path, 0x73C5DA0A)
@@ -89,11 +84,6 @@ def test_another_implementation_reads_what_we_ask_and_we_read_what_it_answers() 
     assert [Signature.from_cbor(bytes.fromhex(text)) for text in written] == answers
 
 
-def test_every_step_has_an_id_of_its_own() -> None:
-    items = parsed()[1]
-    assert len({signable_of(item, deployment()).request_id for item in items}) == len(items)
-
-
 def _high_s(rsv: bytes) -> bytes:
     s = CURVE_ORDER - int.from_bytes(rsv[32:64], "big")
     return rsv[:32] + s.to_bytes(32, "big") + bytes([55 - rsv[64]])
@@ -105,11 +95,9 @@ BAD = {
     "without an id": ({"request_id": None}, "SIG-REQUESTS"),
     "another id": ({"request_id": uuid.UUID(int=7)}, "SIG-REQUESTS"),
     "the signature of another step": ({"signature": OTHERS}, "SIG-SIGNER"),
-    "a changed r": ({"signature": bytes([GOOD[0] ^ 1]) + GOOD[1:]}, "SIG-SIGNER"),
     "the other v": ({"signature": GOOD[:64] + bytes([55 - GOOD[64]])}, "SIG-SIGNER"),
     "a high s": ({"signature": _high_s(GOOD)}, "SIG-LOW-S"),
     "r of zero": ({"signature": bytes(32) + GOOD[32:]}, "SIG-RANGE"),
-    "r of the order": ({"signature": CURVE_ORDER.to_bytes(32, "big") + GOOD[32:]}, "SIG-RANGE"),
     "v of a legacy transaction": ({"signature": GOOD[:64] + bytes([37])}, "SIG-V"),
 }
 
@@ -123,19 +111,9 @@ def test_a_wrong_answer_is_refused(changes: dict[str, Any], check: str) -> None:
     assert GOOD.hex()[:64] not in str(refused.value)
 
 
-def test_an_answer_to_another_document_is_refused() -> None:
-    header, items, _ = parse_requests(to_bytes(good("referral")))
-    with pytest.raises(Refusal, match="SIG-REQUESTS"):
-        take_answer(answer("desk-key"), header, items, deployment())
-
-
 ALTERED = {
     "a field": ("desk-key", "payload.message.delegate", "0x" + "11" * 20, "DIGEST-MATCH"),
-    "a field's form": ("desk-key", "payload.message.expiry", "1e9", "MSG-INT"),
-    "the struct": ("desk-key", "payload.primaryType", "Permit", "TYPES-KNOWN"),
     "the chain": ("approve", "payload.chainId", 1, "TX-CHAIN"),
-    "the function": ("approve", "payload.data", "0xdeadbeef", "TX-SELECTOR"),
-    "the contract": ("approve", "payload.to", "0x12", "MSG-ADDRESS"),
     "the nonce": ("approve", "transaction.nonce", -1, "TX-GAS"),
 }
 
@@ -148,9 +126,6 @@ def test_an_altered_request_is_not_shown_to_another_wallet(step: str, at: str, v
     with pytest.raises(Refusal) as refused:
         sign_request(request, deployment())
     assert refused.value.check == check
-
-
-# ---- from step to step ----------------------------------------------------------------------------------------------
 
 
 def test_the_document_is_there_once_every_step_is_answered(tmp_path: Path) -> None:
@@ -168,6 +143,8 @@ def test_the_document_is_there_once_every_step_is_answered(tmp_path: Path) -> No
     assert [pair[1].signature for pair in pairs] == [SIGNED["requests"][item.step] for item in items]
     with pytest.raises(UsageError, match="every step has its answer"):
         request_to_answer(items, answers.of(items), None)
+    with pytest.raises(UsageError, match="desk-key"):
+        request_to_answer(parsed()[1], {}, "no-such-step")
 
 
 def test_a_second_answer_leaves_the_first_in_its_place(tmp_path: Path) -> None:
@@ -179,24 +156,13 @@ def test_a_second_answer_leaves_the_first_in_its_place(tmp_path: Path) -> None:
     assert answers.of(items) == {"desk-key": signed}
 
 
-def test_kept_answers_are_readable_by_their_owner_alone_and_belong_to_their_document(tmp_path: Path) -> None:
+def test_kept_answers_are_their_owner_s_and_document_s_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
     header, items, fingerprint = parsed()
     WalletAnswers(tmp_path, fingerprint).keep(take_answer(answer("desk-key"), header, items, deployment()))
     (path,) = tmp_path.rglob("*.json")
     assert path.stat().st_mode & 0o777 == 0o600
     assert WalletAnswers(tmp_path, "0" * 64).of(items) == {}
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"step":"desk-key","result":"signed"}'])
-def test_a_damaged_answer_is_not_taken_for_none(tmp_path: Path, text: str) -> None:
-    header, items, fingerprint = parsed()
-    answers = WalletAnswers(tmp_path, fingerprint)
-    answers.keep(take_answer(answer("desk-key"), header, items, deployment()))
-    next(tmp_path.rglob("*.json")).write_text(text)
-    with pytest.raises(DocumentError):
-        answers.of(items)
-
-
-def test_an_unknown_step_is_named_with_those_that_there_are() -> None:
-    with pytest.raises(UsageError, match="desk-key"):
-        request_to_answer(parsed()[1], {}, "no-such-step")
+    for damaged in ("", "{", "[]", '{"step":"desk-key","result":"signed"}'):
+        path.write_text(damaged)
+        with pytest.raises(DocumentError):
+            WalletAnswers(tmp_path, fingerprint).of(items)

@@ -74,13 +74,12 @@ def test_positions_are_read_to_their_end_by_the_venue_s_own_mark(
         ([paged({"trades": []}, {"id": 1})], "cannot be asked for"),
         ([paged({"trades": []}, "a"), []], "no object"),
         ([paged({"trades": []}, "a"), {"trades": [], "nextCursor": "b"}], "'nextCursor' says that there is more"),
-        ([paged({"trades": []}, "a"), {"trades": [], "hasMore": True}], "'hasMore' says that there is more"),
         ([paged({"trades": [], "total": 1}, "a"), {"trades": []}], "counts 1 entries and told 0"),
         ([{"trades": [], "pages": 2}], "'pages' says that there is more"),
         ([paged({"trades": []}, "a"), {"trades": [], "trader": DESK}], DESK),
     ],
 )
-def test_where_a_page_may_be_missing_nothing_is_told(
+def test_where_a_page_is_missing_it_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], pages: list[object], why: str
 ) -> None:
     assert read(tmp_path, pages, "positions", TREASURY)[0] == 8
@@ -88,13 +87,10 @@ def test_where_a_page_may_be_missing_nothing_is_told(
     assert (why in " ".join(told.err.split()), told.out) == (True, ""), told.err
 
 
-def test_marks_that_do_not_end_are_refused() -> None:
+def test_marks_that_do_not_end_and_pages_that_are_too_much_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     pages = [paged({"pairs": [steps.meta()]}, number + 1) for number in range(PAGES_AT_MOST + 1)]
     with pytest.raises(ServiceError, match=f"at most {PAGES_AT_MOST} pages"):
         pairs_of(BY_MARK, *pages)
-
-
-def test_pages_that_are_too_much_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builder, "PAGES_BYTES", 1000)
     pages = [paged({"pairs": [steps.meta()], "x": "x" * 400}, number) for number in (1, 2, None)]
     with pytest.raises(ServiceError, match="has more than 1000 bytes"):
@@ -110,26 +106,19 @@ def test_pages_that_are_too_much_together_are_refused(monkeypatch: pytest.Monkey
         {"page_info": {"total": 90}},
     ],
 )  # fmt: skip
-def test_a_next_page_that_no_file_names_is_told_and_never_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], sign: dict[str, Any]
-) -> None:
+def test_no_next_page_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str], sign: dict[str, Any]) -> None:
     code, asked = read(
         tmp_path, [positions() | sign], "positions", TREASURY, services=f'format = "{SERVICES_FORMAT}"\n'
     )
     assert (code, len(asked), "may not be whole" in " ".join(capsys.readouterr().err.split())) == (8, 1, True)
 
 
-def test_a_reply_that_says_that_it_is_the_last_page_is_whole(tmp_path: Path) -> None:
-    last = {"links": {"next": None, "self": "/"}, "has_more": False, "meta": {"page": 1, "pages": 1, "total": 1}}
-    shipped = f'format = "{SERVICES_FORMAT}"\n'
-    assert read(tmp_path, [positions() | last], "positions", TREASURY, services=shipped)[0] == 0
-
-
 def test_positions_in_counted_pages_are_read_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = positions()
-    pages = [
+    pages: list[dict[str, Any]] = [
         {"trades": [each], "orders": [], "page": number, "pages": 3} for number, each in enumerate(whole["trades"], 1)
     ]
+    pages[-1] |= {"links": {"next": None, "self": "/"}, "has_more": False, "meta": {"page": 1, "pages": 1}}
     code, asked = read(tmp_path, pages, "positions", TREASURY, "--json", services=f'format = "{SERVICES_FORMAT}"\n')
     assert (code, json.loads(capsys.readouterr().out)["reply"]["trades"]) == (0, whole["trades"])
     assert [target.partition("&")[2] for target in asked] == ["", "page=2", "page=3"]
@@ -156,7 +145,3 @@ def test_the_pairs_are_read_by_a_mark_and_one_that_was_asked_for_may_be_named_ag
 def test_a_mark_that_cannot_be_meant_is_refused(name: str, request_: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="mistake"):
         resolve_services({"format": SERVICES_FORMAT, "requests": {name: request_}})
-
-
-def test_a_mark_may_go_by_the_name_that_counted_pages_have() -> None:
-    assert resolve_services({"format": SERVICES_FORMAT, "requests": {"pairs": {"page": "$next.page"}}})

@@ -64,12 +64,16 @@ def test_an_answer_is_an_answer(error: Exception) -> None:
     assert (waiting.asked, waiting.waits) == (1, [])
 
 
-def test_what_fails_without_a_word_is_given_up_and_said_as_it_came() -> None:
+def test_what_fails_without_a_word_and_a_wait_of_more_than_a_quarter_of_an_hour_are_given_up() -> None:
     waiting = Waiting(*(failure(502) for _ in range(100)))
     with pytest.raises(ServiceError, match=r"^no$"):
         waiting()
     assert waiting.asked == MAX_BUILDS
     assert waiting.waits == [1, 2, 4, 8, 16]
+    waiting = Waiting(failure(429, retry_after_s=WAIT_AT_MOST_S + 1))
+    with pytest.raises(ServiceError, match="too long to wait here"):
+        waiting()
+    assert waiting.waits == []
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 100, WAIT_AT_MOST_S])
@@ -78,13 +82,6 @@ def test_a_service_that_always_says_to_come_again_is_not_asked_for_ever(seconds:
     with pytest.raises(ServiceError, match=r"waited for .* already"):
         waiting()
     assert 0 < sum(waiting.waits) <= WAIT_AT_MOST_S
-
-
-def test_a_wait_of_more_than_a_quarter_of_an_hour_is_left_to_the_person() -> None:
-    waiting = Waiting(failure(429, retry_after_s=WAIT_AT_MOST_S + 1))
-    with pytest.raises(ServiceError, match="too long to wait here"):
-        waiting()
-    assert waiting.waits == []
 
 
 @pytest.mark.parametrize(
@@ -105,23 +102,14 @@ def test_it_waits_as_long_as_the_nearest_deadline_allows(until_ms: tuple[int | N
     assert (raised.value.status, raised.value.code, waiting.waits) == (429, "CODE", [])
 
 
-def test_at_a_terminal_it_says_why_and_how_long(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(prepare_steps, "sleep", lambda _seconds: None)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    prepare_steps.count_down(2, "The builder is busy.")
-    told = capsys.readouterr().err
-    assert told.startswith("The builder is busy.")
-    assert told.count("It goes on in ") == 2
-
-
-def test_a_count_down_says_nothing_in_a_pipe_and_waits_as_long(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_count_down_says_why_and_how_long_at_a_terminal_and_nothing_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], terminal: bool
 ) -> None:
     slept: list[float] = []
     monkeypatch.setattr(prepare_steps, "sleep", slept.append)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    prepare_steps.count_down(5, "The builder is busy.")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    prepare_steps.count_down(2, "The builder is busy.")
     told = capsys.readouterr()
-    assert (told.out, told.err, sum(slept)) == ("", "", 5)
+    assert (told.err.startswith("The builder is busy."), told.err.count("It goes on in ")) == (terminal, 2 * terminal)
+    assert (told.out, sum(slept)) == ("", 2)

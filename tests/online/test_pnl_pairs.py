@@ -1,4 +1,4 @@
-"""A pair on which PnL orders are only allowed: the order says what it is, or its position; nothing is guessed."""
+"""A pair on which PnL orders are only allowed: the order says what it is, or its position; and which trigger is replaced."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.errors import DocumentError, ServiceError, UsageError
+from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from online import transaction_steps as steps
@@ -68,43 +68,26 @@ def prepared(
 
 
 def held(step: str, **flags: object) -> dict[str, Any]:
-    """Return a positions read with the position of a close."""
     pair, slot = CLOSES[step]
     trade = {"trader": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", "pairIndex": str(pair), "index": str(slot)}
     return {"trades": [{"trade": trade, **flags}], "orders": []}
-
-
-# ---- what is pinned --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("place", "flag", "pinned"),
     [
         ("isPnlTypeAllowed", True, {}),
-        ("isPnlTypeAllowed", 1, {}),
         ("isPnlTypeAllowed", False, {"pnl": False}),
-        ("isPnlTypeAllowed", 0, {"pnl": False}),
         ("isPnlTypeAllowed?", None, {"pnl": False}),
         ("supportsPnl", True, {}),
-        ("pnlEnabled", True, {}),
         ("isPnl", True, {"pnl": True}),
     ],
 )
-def test_a_pair_on_which_pnl_orders_are_only_allowed_is_not_taken_for_a_pnl_pair(
-    place: str, flag: object, pinned: dict[str, bool]
-) -> None:
+def test_a_pair_that_allows_pnl_orders_is_no_pnl_pair(place: str, flag: object, pinned: dict[str, bool]) -> None:
     replies = resolve_services({"format": SERVICES_FORMAT, "replies": {"pairs": {"pnl": place}}}).replies
     pairs = [{"index": 0, "symbol": "BTC/USD", **({} if flag is None else {place: flag})}]
     document = deployment_document("v", steps.meta(), b"", pairs, {}, "2026-01-01", replies)
     assert document["pairs"] == [{"index": 0, "name": "BTC/USD", **pinned}]
-
-
-@pytest.mark.parametrize("flag", ["yes", 2, None, {}])
-def test_a_member_that_says_allowed_must_be_a_flag_as_well(flag: object) -> None:
-    replies = resolve_services({"format": SERVICES_FORMAT, "replies": {"pairs": {"pnl": "isPnlTypeAllowed"}}}).replies
-    pairs = [{"index": 0, "symbol": "BTC/USD", "isPnlTypeAllowed": flag}]
-    with pytest.raises(ServiceError, match="there is no flag in the pair"):
-        deployment_document("v", steps.meta(), b"", pairs, {}, "2026-01-01", replies)
 
 
 @pytest.mark.parametrize("value", [None, "true", 1])
@@ -140,19 +123,13 @@ def test_an_open_says_itself_what_it_is(client: Http, step: str, order_type: int
     )
 
 
-def test_a_limit_order_is_no_market_order_on_any_pair(client: Http) -> None:
+def test_a_limit_order_is_no_market_order_and_no_pnl_position_is_increased(client: Http) -> None:
     plan = _plan("open-pnl", "", ("market_pnl", "limit"))
     with pytest.raises(UsageError, match="the plan does not either"):
         prepared(client, "open-pnl", plan)
     assert {error.check for error in foreseen(Situation(plan, not_known(), NOW_MS))} == {"ORDER-OPEN"}
-
-
-def test_an_increase_has_one_order_type(client: Http) -> None:
     made = prepared(client, "increase", _plan("increase"), {"trades": []})
     assert (made.request.order_type, made.verdicts.blocking()) == (9, [])
-
-
-def test_a_position_that_is_a_pnl_one_is_not_increased(client: Http) -> None:
     trade = {"pairIndex": 0, "index": 2}
     slot = _plan("increase").steps["increase"].raw("tradeIndex")
     with pytest.raises(UsageError, match="it is a PnL position"):
@@ -176,9 +153,7 @@ def test_a_close_has_the_kind_of_its_position(client: Http, step: str, pnl: bool
         "allowed", "no flag",
     ],
 )  # fmt: skip
-def test_where_nothing_tells_a_close_is_refused_and_the_plan_must_say_it(
-    client: Http, step: str, positions: object
-) -> None:
+def test_where_nothing_tells_a_close_is_refused(client: Http, step: str, positions: object) -> None:
     read = held(step)
     trade = read["trades"][0]["trade"]
     changes: dict[str, dict[str, Any]] = {
@@ -197,6 +172,15 @@ def test_where_nothing_tells_a_close_is_refused_and_the_plan_must_say_it(
         assert made.verdicts.blocking() == []
         assert made.request.order_type == {"close": (1, 7), "close-coin": (15, 16)}[step][place]
         assert "orderType" not in made.request.fields
+
+
+@pytest.mark.parametrize("step", ["take-profit", "stop-loss"])
+@pytest.mark.parametrize("entity", ["", "3f0c9a52-7b1e-4c38-9e1f-0d8a6f2b7c11"])
+def test_the_trigger_to_replace_goes_into_the_route_alone(client: Http, step: str, entity: str) -> None:
+    made = prepared(client, step, _plan(step, f'replaces = "{entity}"' if entity else ""))
+    assert made.verdicts.blocking() == []
+    assert made.request.as_json()["route"] == {"to": "core-api"} | ({"replaces": entity} if entity else {})
+    assert made.request.fields == good(step)["requests"][0]["fields"]
 
 
 @pytest.mark.parametrize(("word", "pnl"), [("market", True), ("market_pnl", False)])
@@ -219,9 +203,7 @@ def test_a_plan_that_contradicts_a_pair_that_tells_is_refused(client: Http, step
         ("market", 1, set()), ("market", 7, {"ORDER-TYPE"}), ("market_pnl", 1, {"ORDER-TYPE"}), ("market_pnl", 7, set()),
     ],
 )  # fmt: skip
-def test_the_gate_takes_no_other_type_than_the_plan_s(
-    client: Http, said: str, order_type: int | None, refused: set[str]
-) -> None:
+def test_the_gate_takes_the_plan_s_type(client: Http, said: str, order_type: int | None, refused: set[str]) -> None:
     plan = _plan("close", f'orderType = "{said}"' if said else "")
     request = request_of(good("close"))._replace(order_type=order_type)
     verdicts = examined(request, Situation(plan, not_known(), NOW_MS)).verdicts.all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -28,14 +27,8 @@ from online.loopback import Wire, reply
 from online.node import CHAIN_ID, GWEI, Failure, Node
 from shared.make_payloads import DESK, TREASURY
 
-# ---- transactions prepared: what builder and node are asked, what is filled in, what is refused before a byte is
-# ---- written
-
-
 BY_HAND = ByHand(nonce=3, gas=60_000, max_fee_wei=2 * GWEI, priority_fee_wei=GWEI)
-FROM_NODE = Transaction(
-    7, 120_002, 2 * GWEI + GWEI // 10, GWEI // 10
-)  # the estimate 100,001 and 20 % of it, rounded up
+FROM_NODE = Transaction(7, 120_002, 2 * GWEI + GWEI // 10, GWEI // 10)  # the estimate, and 20 % of it, rounded up
 
 
 @pytest.fixture
@@ -45,16 +38,12 @@ def client() -> Iterator[Http]:
 
 
 def prepared(client: Http, wire: Wire, plan: Plan, filler: GasAndFees | None) -> list[Prepared]:
-    sources, ledger, where = (
-        Sources(BuilderClient(wire.url, client), OnlineConfig(), filler),
-        UsedNonces(),
-        steps.situation(plan),
-    )
+    sources = Sources(BuilderClient(wire.url, client), OnlineConfig(), filler)
+    ledger, where = UsedNonces(), steps.situation(plan)
     return [prepare_step(step, where, sources, ledger, steps.asked(step)) for step in plan.steps.values()]
 
 
 def one(client: Http, step: str, node: Node, **changes: Any) -> Prepared:
-    """Prepare one step whose payload has these members changed."""
     plan = steps.plan_of(step)
     script = steps.answers(**{step.replace("-", "_"): steps.payload(step, **changes)})
     with Wire(script) as wire, node:
@@ -64,9 +53,6 @@ def one(client: Http, step: str, node: Node, **changes: Any) -> Prepared:
 
 def refusals(result: Prepared) -> set[str]:
     return {verdict.check for verdict in result.verdicts.refused()}
-
-
-# ---- what is asked, and what comes of it -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("step", steps.STEPS)
@@ -83,19 +69,7 @@ def test_every_transaction_becomes_the_request_of_its_vector(client: Http, step:
     )
 
 
-def test_indices_are_sent_as_integers_and_amounts_as_the_plans_own_texts(client: Http) -> None:
-    step = "position-increase-desk"
-    plan = steps.plan_of(step)
-    with Wire(steps.answers(position_increase_desk=steps.payload(step))) as wire:
-        prepared(client, wire, plan, GasAndFees(BY_HAND, None))
-        sent = json.loads(next(seen.body for seen in wire.seen if seen.method == "POST"))
-    assert sent == {
-        "trader": TREASURY, "pairIndex": 1, "tradeIndex": 0, "additionalCollateralUsdc": "250.000001", "leverage": "10",
-        "openPrice": "3200.5", "slippagePercent": "0.5", "delegate": DESK,
-    }  # fmt: skip
-
-
-def test_the_node_is_asked_for_the_signer_who_sends_it_and_for_the_call_as_it_will_be_sent(client: Http) -> None:
+def test_the_node_is_asked_for_the_signer_and_the_call_and_each_signer_s_nonces_count_up(client: Http) -> None:
     node = Node()
     one(client, "position-increase-desk", node)
     payload = steps.payload("position-increase-desk")
@@ -103,9 +77,6 @@ def test_the_node_is_asked_for_the_signer_who_sends_it_and_for_the_call_as_it_wi
     assert ("eth_getTransactionCount", [DESK, "pending"]) in node.asked
     call = {"from": DESK, "to": payload["to"], "data": payload["data"], "value": "0x0"}
     assert node.asked[-1] == ("eth_estimateGas", [call])
-
-
-def test_transactions_of_one_signer_get_consecutive_nonces_and_those_of_another_their_own(client: Http) -> None:
     names = ("approve", "cancel-request", "limit-update-desk", "referral-transfer", "referral-adopt-desk")
     plan = steps.plan_of(*names)
     script = steps.answers(**{name.replace("-", "_"): steps.payload(name) for name in names})
@@ -119,16 +90,13 @@ def test_transactions_of_one_signer_get_consecutive_nonces_and_those_of_another_
     assert set.union(*(refusals(item) for item in found)) == set()
 
 
-def test_by_hand_no_node_is_needed_and_the_nonce_counts_up(client: Http) -> None:
+def test_by_hand_no_node_is_needed_the_nonce_counts_up_and_one_value_stands_in_for_the_nodes(client: Http) -> None:
     plan = steps.plan_of("approve", "cancel-request")
     script = steps.answers(approve=steps.payload("approve"), cancel_request=steps.payload("cancel-request"))
     with Wire(script) as wire:
         found = prepared(client, wire, plan, gas_and_fees_of(steps.situation(plan).deployment, BY_HAND, "", client))
     wanted = Transaction(3, 60_000, 2 * GWEI, GWEI)
     assert [item.request.transaction for item in found] == [wanted, wanted._replace(nonce=4)]
-
-
-def test_a_value_by_hand_stands_in_for_the_nodes(client: Http) -> None:
     plan = steps.plan_of("approve")
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node() as node:
         filler = gas_and_fees_of(steps.situation(plan).deployment, ByHand(gas=90_000), node.url, client)
@@ -140,18 +108,8 @@ def test_a_value_by_hand_stands_in_for_the_nodes(client: Http) -> None:
 # ---- what is refused -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("changes", "check"),
-    [
-        ({"to": DESK}, "TX-TO"),
-        ({"data": "approve"}, "TX-HEX"),
-        ({"data": steps.payload("cancel-request")["data"]}, "PLAN-ACTION"),
-        ({"authorizationList": []}, "TX-KEYS"),
-    ],
-)
-def test_a_payload_that_a_check_refuses_is_never_shown_to_the_node(
-    client: Http, changes: dict[str, Any], check: str
-) -> None:
+@pytest.mark.parametrize(("changes", "check"), [({"to": DESK}, "TX-TO"), ({"data": "approve"}, "TX-HEX")])
+def test_what_a_check_refuses_is_never_shown_to_the_node(client: Http, changes: dict[str, Any], check: str) -> None:
     node = Node({"eth_estimateGas": Failure(3, "execution reverted")})
     assert check in refusals(one(client, "approve", node, **changes))
     assert "eth_estimateGas" not in node.methods
@@ -160,7 +118,6 @@ def test_a_payload_that_a_check_refuses_is_never_shown_to_the_node(
 @pytest.mark.parametrize(
     ("node", "check"),
     [
-        (Node({"eth_maxPriorityFeePerGas": hex(6 * GWEI)}), "TX-FEES"),
         (Node({"eth_feeHistory": {"baseFeePerGas": [hex(GWEI), hex(3 * GWEI)]}}), "TX-FEES"),
         (Node({"eth_estimateGas": hex(15_000_000)}), "TX-GAS"),
         (Node({"eth_getTransactionCount": hex(2**32)}), "TX-NONCE"),
@@ -170,23 +127,20 @@ def test_what_the_node_tells_is_bounded_by_the_gate(client: Http, node: Node, ch
     assert refusals(one(client, "approve", node)) == {check}
 
 
-def test_a_plan_without_a_fee_limit_leaves_the_node_no_choice(client: Http) -> None:
+def test_no_fee_limit_a_node_of_another_chain_and_a_nonce_for_two_accounts_are_refused(client: Http) -> None:
     plan = steps.plan_of("approve", max_fee_gwei_at_most="")
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire:
         [item] = prepared(client, wire, plan, GasAndFees(BY_HAND, None))
     assert refusals(item) == {"TX-FEES"}
-
-
-@pytest.mark.parametrize("delegation", [{"isEnabled": False}, {"canDelegatedAction": False}])
-def test_a_delegate_whose_registration_does_not_carry_the_call_is_refused(
-    client: Http, delegation: dict[str, object]
-) -> None:
-    step = "limit-update-desk"
-    script = steps.answers(limit_update_desk=steps.payload(step))
-    script["GET /v2/reads/delegation"] = [reply(200, {"ok": True, "data": steps.DELEGATION | delegation})]
-    with Wire(script) as wire:
-        [item] = prepared(client, wire, steps.plan_of(step), GasAndFees(BY_HAND, None))
-    assert refusals(item) == {"TX-DELEGATE"}
+    deployment = steps.situation(steps.plan_of("approve")).deployment
+    with Node({"eth_chainId": hex(1)}) as node, pytest.raises(Refusal) as caught:
+        gas_and_fees_of(deployment, ByHand(), node.url, client)
+    assert (caught.value.check, node.methods) == ("TX-CHAIN", ["eth_chainId"])
+    assert (caught.value.got, caught.value.expected) == ("chain id 1", f"chain id {CHAIN_ID}")
+    names = ("approve", "limit-update-desk")
+    script = steps.answers(**{name.replace("-", "_"): steps.payload(name) for name in names})
+    with Wire(script) as wire, pytest.raises(UsageError, match="several signers"):
+        prepared(client, wire, steps.plan_of(*names), GasAndFees(BY_HAND, None))
 
 
 @pytest.mark.parametrize("changes", [{"to": None}, {"chainId": "84532"}, {"value": 0}, {"description": 1.5}])
@@ -199,7 +153,6 @@ def test_a_payload_of_another_shape_is_the_builders_fault(client: Http, changes:
     ("failure", "told"),
     [
         (Failure(3, "execution reverted", "0x4e487b71" + f"{0x11:064x}"), "panic 0x11"),
-        (Failure(3, "execution reverted: no slot"), "no slot"),
         (Failure(-32000, "reverted", {"data": "0x12345678"}), "selector 0x12345678"),
     ],
 )
@@ -209,14 +162,6 @@ def test_a_revert_is_told_with_its_reason(client: Http, failure: Failure, told: 
     assert told in caught.value.what
 
 
-def test_a_node_of_another_chain_is_refused_before_anything_is_asked(client: Http) -> None:
-    deployment = steps.situation(steps.plan_of("approve")).deployment
-    with Node({"eth_chainId": hex(1)}) as node, pytest.raises(Refusal) as caught:
-        gas_and_fees_of(deployment, ByHand(), node.url, client)
-    assert (caught.value.check, node.methods) == ("TX-CHAIN", ["eth_chainId"])
-    assert (caught.value.got, caught.value.expected) == ("chain id 1", f"chain id {CHAIN_ID}")
-
-
 @pytest.mark.parametrize("missing", ByHand._fields)
 def test_without_a_node_everything_must_be_given_by_hand(client: Http, missing: str) -> None:
     deployment = steps.situation(steps.plan_of("approve")).deployment
@@ -224,19 +169,7 @@ def test_without_a_node_everything_must_be_given_by_hand(client: Http, missing: 
         gas_and_fees_of(deployment, BY_HAND._replace(**{missing: None}), "", client)
 
 
-def test_a_nonce_by_hand_is_one_accounts(client: Http) -> None:
-    names = ("approve", "limit-update-desk")
-    script = steps.answers(**{name.replace("-", "_"): steps.payload(name) for name in names})
-    with Wire(script) as wire, pytest.raises(UsageError, match="several signers"):
-        prepared(client, wire, steps.plan_of(*names), GasAndFees(BY_HAND, None))
-
-
-# ---- the command -----------------------------------------------------------------------------------------------------
-
-
-def test_prepare_writes_the_transaction_and_says_what_it_may_cost(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_prepare_writes_a_transaction_and_says_its_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node() as node:
         machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
         assert machine.prepare("--rpc", node.url) == 0
@@ -249,23 +182,11 @@ def test_prepare_writes_the_transaction_and_says_what_it_may_cost(
     assert max(len(line) for line in shown.splitlines()) <= 80
 
 
-@pytest.mark.parametrize("place", ["AIRLOCK_RPC", "config.toml"])
-def test_the_node_is_configured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node() as node:
-        machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
-        if place == "config.toml":
-            (tmp_path / "home/config.toml").write_text(f'[rpc]\nurl = "{node.url}"\nconfirmations = 3\n')
-        else:
-            monkeypatch.setenv("AIRLOCK_RPC", node.url)
-        assert machine.prepare() == 0
-
-
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
         ((), 2, "no node is configured"),
         ((*steps.HAND_WORDS[:4], "--max-fee-gwei", "5.000000001", "--priority-fee-gwei", "1"), 3, "TX-FEES"),
-        ((*steps.HAND_WORDS[:6], "--priority-fee-gwei", "3"), 3, "TX-FEES"),
         ((*steps.HAND_WORDS[:2], "--gas", "20999", *steps.HAND_WORDS[4:]), 3, "TX-GAS"),
         ((*steps.HAND_WORDS[:4], "--max-fee-gwei", "0.0000000001", "--priority-fee-gwei", "0"), 2, "--max-fee-gwei"),
         (("--nonce", "-1", *steps.HAND_WORDS[2:]), 2, "--nonce"),
@@ -282,9 +203,7 @@ def test_prepare_writes_nothing_when_the_filling_is_wrong(
     assert not machine.output.exists()
 
 
-def test_a_changed_meta_is_told_and_the_pinned_values_go_on_deciding(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_changed_meta_is_told_and_what_is_pinned_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = steps.answers(approve=steps.payload("approve"))
     changed = steps.meta() | {"chainId": 8453}
     script["GET /v2/meta"] = [reply(200, {"ok": True, "data": changed})]
@@ -331,9 +250,6 @@ def test_build_refuses_wrong_words_before_anything_is_asked(
         assert steps.PlannedCommand(tmp_path, wire.url, "approve").run("build", *words) == 2
         assert wire.seen == []
     assert told in capsys.readouterr().err
-
-
-# ---- what is sent for a struct of one venue alone: the plan's raw value, or the same with a decimal point -----------
 
 
 @given(st.integers(-(10**78), 10**78), st.integers(1, 36))

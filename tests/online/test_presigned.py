@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from airlock_online.cli.presigned import authorization_line, presigned_texts, read_presigned
+from airlock_online.cli.presigned import presigned_texts, read_presigned
 from airlock_online.cli.signed_documents import MatchedSignatures
 from airlock_online.secrets import redact
 from airlock_shared.documents.requests import Request, parse_requests
@@ -60,58 +60,38 @@ def everything() -> MatchedSignatures:
     return _whole(_signed("give"), _signed("give-for-desk"), _order(), _order("close-desk"))
 
 
-def test_each_order_gets_what_was_signed_for_it_and_no_other(everything: MatchedSignatures, tmp_path: Path) -> None:
+def test_each_order_gets_what_was_signed_for_it_on_no_screen(everything: MatchedSignatures, tmp_path: Path) -> None:
     given = [_file(tmp_path, VENUES), _file(tmp_path, VENUES, "close-desk")]
     texts = presigned_texts(given, everything)
     nonces = {step: [each.nonce for each in read_presigned(text).authorizations] for step, text in texts.items()}
     assert nonces == {"close": [5], "close-desk": [6]}
     for text in texts.values():
         assert {name: json.loads(text)[name] for name in VENUES} == VENUES
-
-
-def test_a_list_that_comes_with_the_file_is_sent_as_it_is(tmp_path: Path) -> None:
-    theirs = json.dumps(VENUES | {"authorizationList": [{"theirs": True}]}, indent=3)
-    assert presigned_texts([_file(tmp_path, theirs)], _whole(_order())) == {"close": theirs}
-
-
-def test_two_lists_for_one_order_are_refused(everything: MatchedSignatures, tmp_path: Path) -> None:
-    theirs: dict[str, Any] = VENUES | {"authorizationList": []}
-    with pytest.raises(UsageError, match="its file has an authorizationList, and an authorization was signed here"):
-        presigned_texts([_file(tmp_path, theirs), _file(tmp_path, VENUES, "close-desk")], everything)
-
-
-def test_what_is_signed_is_on_no_screen(everything: MatchedSignatures, tmp_path: Path) -> None:
     given = [_file(tmp_path, VENUES), _file(tmp_path, VENUES, "close-desk")]
     text = presigned_texts(given, everything)["close"]
     (element,) = json.loads(text)["authorizationList"]
     assert element["r"] not in redact(text)
     assert element["s"] not in redact(text)
+    theirs: dict[str, Any] = VENUES | {"authorizationList": []}
+    with pytest.raises(UsageError, match="its file has an authorizationList, and an authorization was signed here"):
+        presigned_texts([_file(tmp_path, theirs), _file(tmp_path, VENUES, "close-desk")], everything)
+
+
+def test_a_list_that_comes_with_the_file_is_sent_as_it_is_and_without_one_it_is_missing(tmp_path: Path) -> None:
+    theirs = json.dumps(VENUES | {"authorizationList": [{"theirs": True}]}, indent=3)
+    assert presigned_texts([_file(tmp_path, theirs)], _whole(_order())) == {"close": theirs}
+    with pytest.raises(UsageError, match=r"is missing: authorizationList; the authorizationList is what"):
+        presigned_texts([_file(tmp_path, VENUES)], _whole(_order()))
 
 
 @pytest.mark.parametrize("lacking", ["chainId", "to", "data", "gas"])
-def test_each_member_that_the_venue_has_to_say_is_named(
-    everything: MatchedSignatures, tmp_path: Path, lacking: str
-) -> None:
+def test_each_member_that_the_venue_says_is_named(everything: MatchedSignatures, tmp_path: Path, lacking: str) -> None:
     value = {name: text for name, text in VENUES.items() if name != lacking}
     given = [_file(tmp_path, value), _file(tmp_path, VENUES, "close-desk")]
     with pytest.raises(UsageError, match=f"step close: of its EIP-7702 transaction is missing: {lacking};"):
         presigned_texts(given, everything)
-
-
-def test_an_order_whose_authorization_was_signed_is_not_sent_without_its_transaction(
-    everything: MatchedSignatures, tmp_path: Path
-) -> None:
     with pytest.raises(UsageError, match=r"step close-desk: .* is missing: chainId, to, data, gas;"):
         presigned_texts([_file(tmp_path, VENUES)], everything)
-
-
-def test_nobody_is_asked_for_the_transaction_of_an_order_that_was_not_signed() -> None:
-    assert presigned_texts([], _whole(_signed("give"), _order(result="declined"))) == {}
-
-
-def test_without_an_authorization_the_list_is_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"is missing: authorizationList; the authorizationList is what"):
-        presigned_texts([_file(tmp_path, VENUES)], _whole(_order()))
 
 
 @pytest.mark.parametrize(
@@ -137,24 +117,11 @@ def test_one_that_another_key_signed_or_for_another_chain_is_refused(tmp_path: P
         presigned_texts([_file(tmp_path, VENUES)], _whole((elsewhere, signed), _order()))
 
 
-@pytest.mark.parametrize("argument", ["close", "=x", "other={}", "give-2={}"])
-def test_a_file_is_given_for_a_step_of_these_signatures(
-    everything: MatchedSignatures, tmp_path: Path, argument: str
-) -> None:
+def test_a_file_is_a_json_object_for_a_step_of_these_signatures(everything: MatchedSignatures, tmp_path: Path) -> None:
     path = _file(tmp_path, VENUES).partition("=")[2]
-    with pytest.raises(UsageError, match="is not STEP=FILE"):
-        presigned_texts([argument.format(path)], everything)
-
-
-@pytest.mark.parametrize("text", ["", "  \n", "{", '{"to": 1.5}', '{"to": "0x", "to": "0x"}'])
-def test_a_file_that_is_no_json_object_is_refused(everything: MatchedSignatures, tmp_path: Path, text: str) -> None:
-    with pytest.raises((DocumentError, UsageError)):
-        presigned_texts([_file(tmp_path, text), _file(tmp_path, VENUES, "close-desk")], everything)
-
-
-def test_what_becomes_of_an_authorization_is_said() -> None:
-    request = _request("give")
-    assert authorization_line(request, ["close"]) == "step give (authorization) goes with step close"
-    kept = authorization_line(request, ["close-desk"])
-    assert "is not sent: its order close is not" in kept
-    assert "until the account has sent a transaction with nonce 5" in kept
+    for argument in ("close", "=x", f"other={path}", f"give-2={path}"):
+        with pytest.raises(UsageError, match="is not STEP=FILE"):
+            presigned_texts([argument], everything)
+    for text in ("", "  \n", "{", '{"to": 1.5}', '{"to": "0x", "to": "0x"}'):
+        with pytest.raises((DocumentError, UsageError)):
+            presigned_texts([_file(tmp_path, text), _file(tmp_path, VENUES, "close-desk")], everything)

@@ -31,18 +31,12 @@ def test_the_published_set_of_a_venues_struct_is_found_among_others_and_pinned_w
     assert fetched(venue, json.loads(SETS)) == filtered_document(venue)
 
 
-def test_the_order_of_the_files_is_nothing() -> None:
+def test_a_set_of_the_deployment_s_own_key_alone_is_found_in_whatever_order() -> None:
     document = unfiltered_document(PERMIT)
     assert add_device_metadata(document, PUBLISHED, SETS) == add_device_metadata(document, SETS, PUBLISHED)
-
-
-def test_a_file_without_a_set_for_the_deployment_says_so() -> None:
     others = {key: entry for key, entry in json.loads(SETS).items() if key != PERMIT.key}
     with pytest.raises(UsageError, match="no message filters for any struct of this deployment"):
         fetched(PERMIT, others)
-
-
-def test_a_set_under_another_key_is_not_found() -> None:
     chain, contract, schema = PERMIT.key.split(":")
     for key in (
         f"10:{contract}:{schema}",
@@ -60,17 +54,9 @@ def test_a_set_under_another_key_is_not_found() -> None:
         (("fields", 0, "more"), 1), (("contractName",), "Permit"), (("contractName", "label"), 1), (("more",), 1),
     ],
 )  # fmt: skip
-def test_what_is_no_set_as_ledger_publishes_them_is_refused_with_where_to_get_one(
-    place: tuple[Any, ...], new: Any
-) -> None:
-    with pytest.raises(UsageError) as caught:
-        fetched(PERMIT, {PERMIT.key: changed_set(PERMIT, (place, new))})
-    assert "eip712_v2.json" in str(caught.value.do)
-
-
-def test_the_earlier_file_without_formats_is_refused_with_which_one_it_is() -> None:
-    fields = [{name: value for name, value in each.items() if name in ("label", "path", "signature")}
-              for each in PERMIT.published["fields"]]  # fmt: skip
-    with pytest.raises(UsageError) as caught:
-        fetched(PERMIT, {PERMIT.key: changed_set(PERMIT, (("fields",), fields))})
-    assert "eip712_v2.json" in str(caught.value.do)
+def test_what_is_no_set_of_ledger_s_is_refused_with_where_to_get_one(place: tuple[Any, ...], new: Any) -> None:
+    earlier = [{name: field[name] for name in ("label", "path", "signature")} for field in PERMIT.published["fields"]]
+    for change in ((place, new), (("fields",), earlier)):
+        with pytest.raises(UsageError) as caught:
+            fetched(PERMIT, {PERMIT.key: changed_set(PERMIT, change)})
+        assert "eip712_v2.json" in str(caught.value.do)

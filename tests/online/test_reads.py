@@ -35,7 +35,7 @@ from airlock_online.readback.referral_codes import (
     settled_facts,
 )
 from airlock_online.speech.sections import REPLIES
-from airlock_rehearsal.services.venue.positions import PAIRS, order_json, seeded, seeded_limit
+from airlock_rehearsal.services.venue.positions import order_json, seeded, seeded_limit
 from airlock_shared.cli.program import run
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.plan.reader import parse_plan
@@ -45,9 +45,6 @@ from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Failure, Node
 from shared.make_payloads import DESK, TREASURY
 from shared.world import deployment
-
-# ---- the reads as commands: what the builder tells, what it does not tell, and what is never made up ----------------
-
 
 HASH = "0x" + "ab" * 32
 Ask = Callable[..., int]
@@ -77,13 +74,13 @@ def shown(capsys: pytest.CaptureFixture[str]) -> str:
     return out
 
 
-# ---- meta ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_venue_that_says_the_same_is_what_was_fetched(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+def test_meta_and_ready_take_what_was_fetched(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
     assert ask(told(steps.meta(), "/v2/meta"), "meta") == 0
     told_of = capsys.readouterr()
     assert ("chain id   84532" in told_of.out, "What is pinned of" in told_of.err) == (True, True)
+    answer = reply(503, {"ok": False, "data": {"ready": False, "components": {"rpc": "down"}}})
+    assert ask({"GET /b/ready": [answer]}, "ready") == 8
+    assert "down" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -93,7 +90,6 @@ def test_a_venue_that_says_the_same_is_what_was_fetched(ask: Ask, capsys: pytest
         (("addresses", "tradingRouter"), DESK, "contracts.tradingRouter"),
         (("addresses", "vault"), DESK, "contracts.vault"),
         (("eip712", "trading", "name"), "Other", "domains.trading.name"),
-        (("eip712", "referral", "verifyingContract"), DESK, "domains.referral.verifyingContract"),
         (("enums", "triggerType", "fixed"), 1, "enums.triggerType.fixed"),
         (("units", "usdc"), "1e18", "units.usdc"),
         (("defaults", "intentDeadlineMs"), 1, "defaults.intentDeadlineMs"),
@@ -111,20 +107,6 @@ def test_a_changed_meta_is_reported_and_never_adopted(
     assert ask(told(document, "/v2/meta"), "meta", "--json") == 3
     error = json.loads(capsys.readouterr().out)["error"]
     assert (error["check"], f"{where}: " in error["got"]) == ("PIN-DEPLOYMENT", True)
-
-
-# ---- pairs -----------------------------------------------------------------------------------------------------------
-
-
-def test_the_pairs_are_listed_against_the_pinned_ones(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ask(told([pair.as_json() for pair in PAIRS], "/v2/pairs"), "pairs") == 0
-    lines = shown(capsys).splitlines()
-    assert lines[1].split() == ["0", "BTC/USD", "ordinary", "1", "to", "100"]
-    assert lines[3].endswith("not as pinned")
-    assert lines[6].endswith("close only, not as pinned")
-
-
-# ---- positions -------------------------------------------------------------------------------------------------------
 
 
 def positions() -> dict[str, Any]:
@@ -150,45 +132,21 @@ def test_positions_and_orders_are_shown_human_and_raw(ask: Ask, capsys: pytest.C
         assert line in text, line
 
 
-def test_a_list_that_is_missing_is_not_an_empty_one(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_list_is_no_empty_one_and_a_reply_is_escaped(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
     assert ask(told({"trades": []}, "/v2/positions"), "positions", TREASURY) == 0
     text = shown(capsys)
     assert f"positions of {TREASURY}: 0" in text
     assert f"orders of {TREASURY}: not told" in text
-
-
-@pytest.mark.parametrize(
-    ("data", "named"),
-    [
-        ({"trades": [], "orders": []}, False),
-        ({"trades": [], "orders": [], "trader": TREASURY}, True),
-        (positions(), True),
-        ({"trades": [{"trade": {"pairIndex": 0, "index": 0}}]}, False),
-    ],
-)
-def test_positions_that_name_no_trader_are_by_the_service_s_word(
-    ask: Ask, capsys: pytest.CaptureFixture[str], data: object, named: bool
-) -> None:
-    assert ask(told(data, "/v2/positions"), "positions", TREASURY) == 0
-    assert ("does not name trader: it is by the service's word alone" in capsys.readouterr().err) is not named
-
-
-def test_an_order_of_another_trader_is_refused(ask: Ask) -> None:
-    others = {"trades": [], "orders": [{"order": {"trader": DESK}}]}
-    assert ask(told(others, "/v2/positions"), "positions", TREASURY) == 8
+    hostile = {"status": "\x1b[2J\u202e", "hash": HASH, "decodedError": "\x07"}
+    assert ask(told(hostile, f"/v2/relay/{HASH}"), "relay", HASH) == 0
+    out = capsys.readouterr().out
+    assert not set("\x1b\u202e\r\x07") & set(out)
 
 
 @pytest.mark.parametrize("data", [{}, [], None, "none", {"trades": {}}])
 def test_positions_of_no_known_shape_are_refused(ask: Ask, capsys: pytest.CaptureFixture[str], data: object) -> None:
     assert ask(told(data, "/v2/positions"), "positions", TREASURY) == 8
     assert "unknown shape" in capsys.readouterr().err
-
-
-def test_a_reply_cannot_act_on_the_terminal(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    hostile = {"status": "\x1b[2J\u202e", "hash": HASH, "decodedError": "\x07"}
-    assert ask(told(hostile, f"/v2/relay/{HASH}"), "relay", HASH) == 0
-    out = capsys.readouterr().out
-    assert not set("\x1b\u202e\r\x07") & set(out)
 
 
 # ---- nonce, delegation, relay ----------------------------------------------------------------------------------------
@@ -198,9 +156,7 @@ def test_a_reply_cannot_act_on_the_terminal(ask: Ask, capsys: pytest.CaptureFixt
     ("data", "text"),
     [({"used": True}, "yes"), ({"used": False}, "no"), ({}, NOT_TOLD), ({"used": "true"}, NOT_TOLD), ([], NOT_TOLD)],
 )
-def test_a_nonce_is_used_or_not_or_nobody_tells(
-    ask: Ask, capsys: pytest.CaptureFixture[str], data: object, text: str
-) -> None:
+def test_a_nonce_is_used_or_not_told(ask: Ask, capsys: pytest.CaptureFixture[str], data: object, text: str) -> None:
     assert ask(told(data, "/v2/nonce"), "nonce", TREASURY, "7") == 0
     assert shown(capsys).splitlines()[1].split(None, 1) == ["used", text]
 
@@ -212,17 +168,12 @@ LIVE = {"isEnabled": True, "expiry": "4102444800", "canSignIntents": True, "canD
     ("changes", "signs", "sends"),
     [
         ({}, "yes", "yes"),
-        ({"expiry": 4102444800}, "yes", "yes"),
         ({"canSignIntents": False}, "NO: it may not", "yes"),
         ({"canDelegatedAction": None}, "yes", "not known: nobody told whether it may"),
-        ({"canDelegatedAction": "true"}, "yes", "not known: nobody told whether it may"),
         ({"isEnabled": False}, "NO: it is not enabled", "NO: it is not enabled"),
         ({"isEnabled": 1}, *["not known: nobody told whether it is enabled"] * 2),
         ({"expiry": None}, *["not known: nobody told when it expires"] * 2),
-        ({"expiry": "-1"}, *["not known: nobody told when it expires"] * 2),
-        ({"expiry": 1e9}, *["not known: nobody told when it expires"] * 2),
         ({"expiry": 0}, *["NO: it expired "] * 2),
-        ({"expiry": "1600000000"}, *["NO: it expired "] * 2),
         ({"expiry": "4102444800000"}, *["NO: its expiry, 4102444800000, is in milliseconds"] * 2),
     ],
 )
@@ -269,7 +220,6 @@ def test_the_operator_s_node_is_asked_of_a_delegate_too(
     ("words", "told"),
     [
         (("positions", "0x1"), "not an address"),
-        (("positions", TREASURY[:-1] + "0"), "case do not match"),
         (("nonce", TREASURY, "-1"), "whole number"),
         (("nonce", TREASURY, str(2**256)), "whole number"),
         (("nonce", TREASURY, "1", "--space", "twap"), "--space"),
@@ -288,30 +238,21 @@ def test_wrong_words_are_refused_before_anything_is_asked(
 
 @pytest.mark.parametrize(
     "answer",
-    [reply(200, {"ok": True}), reply(200, {"ok": False, "error": {"code": "X", "message": "m"}}), http(200, b"<html>"),
-     http(502, b"bad gateway", "text/html"), reply(404, {"statusCode": 404}), http(200, b'{"ok": true, "data": NaN}')],
-)  # fmt: skip
+    [reply(200, {"ok": True}), http(502, b"bad gateway", "text/html"), http(200, b'{"ok": true, "data": NaN}')],
+)
 @pytest.mark.parametrize(
     ("path", "words"),
     [("/v2/meta", ("meta",)), ("/v2/pairs", ("pairs",)), ("/v2/positions", ("positions", TREASURY)),
      ("/v2/nonce", ("nonce", TREASURY, "1")), ("/v2/reads/delegation", ("delegation", TREASURY, DESK)),
      (f"/v2/relay/{HASH}", ("relay", HASH))],
 )  # fmt: skip
-def test_nonsense_ends_every_read_with_the_services_exit_code(
-    ask: Ask, path: str, words: tuple[str, ...], answer: Answer
-) -> None:
+def test_nonsense_ends_every_read_with_exit_code_8(ask: Ask, path: str, words: tuple[str, ...], answer: Answer) -> None:
     assert ask({f"GET /b{path}": [answer]}, *words) == 8
 
 
-# ---- which deployment ------------------------------------------------------------------------------------------------
-
-
-def test_without_a_deployment_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_no_deployment_or_several_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(program, ["--home", str(tmp_path), "pairs"]) == 2
     assert "no deployment was fetched" in capsys.readouterr().err
-
-
-def test_of_several_deployments_one_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Wire(told([], "/v2/pairs")) as wire:
         for name in ("venue", "testnet"):
             steps.fetched(tmp_path, wire.url + "/b", name)
@@ -319,14 +260,6 @@ def test_of_several_deployments_one_must_be_named(tmp_path: Path, capsys: pytest
         assert "testnet, venue" in capsys.readouterr().err
         assert run(program, ["--home", str(tmp_path), "pairs", "--deployment", "testnet"]) == 0
 
-
-def test_ready_takes_the_fetched_deployments_builder(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    answer = reply(503, {"ok": False, "data": {"ready": False, "components": {"rpc": "down"}}})
-    assert ask({"GET /b/ready": [answer]}, "ready") == 8
-    assert "down" in capsys.readouterr().out
-
-
-# ---- the reader ------------------------------------------------------------------------------------------------------
 
 ODD: tuple[object, ...] = (None, 1.5, "1.5", "", "0x1", "01", "-", "1e3", "+1", [], {}, True, "9" * 79, "٣")
 
@@ -353,20 +286,13 @@ def test_a_reply_without_the_members_tells_nothing(columns: Sequence[Column], so
     assert {row.text for row in values_read(source, columns)} == {NOT_TOLD}
 
 
-# ---- A referral code read from two sources: what each tells, what is not told, where they differ, what is in the way
-
-
 CODE = code_bytes("DESK")
 PATH = "/v2/reads/referral"
-NOWHERE = "0x" + "00" * 20
 OWNED = {"owner": TREASURY, "pendingOwner": DESK, "isPrivate": False}
 
 
 def word(value: str) -> str:
     return "0x" + value.removeprefix("0x").lower().rjust(64, "0")
-
-
-# ---- the builder -----------------------------------------------------------------------------------------------------
 
 
 def by_builder(client: Http, data: object, trader: str = "") -> ReferralFacts:
@@ -375,21 +301,15 @@ def by_builder(client: Http, data: object, trader: str = "") -> ReferralFacts:
         return from_builder(BuilderClient(wire.url, client), CODE, trader)
 
 
-def test_the_builder_s_read_tells_owner_pending_owner_and_privacy(client: Http) -> None:
-    assert by_builder(client, OWNED) == ReferralFacts("the builder", TREASURY, DESK, False)
-
-
 @pytest.mark.parametrize("name", ["owner", "pendingOwner"])
 @pytest.mark.parametrize(
     ("value", "told"),
     [
         (TREASURY.lower(), TREASURY),
         ("", NOBODY),
+        ("0x" + "00" * 20, NOBODY),
         (None, NOBODY),
-        (NOWHERE, NOBODY),
         (TREASURY + "0", None),
-        (TREASURY + "\n", None),
-        (7, None),
         (False, None),
     ],
 )
@@ -401,11 +321,16 @@ def test_an_owner_is_told_or_nobody_or_not_told(client: Http, name: str, value: 
 def test_a_member_that_is_missing_is_not_told_and_is_not_nobody(client: Http) -> None:
     seen = by_builder(client, {"code": "DESK"})
     assert (seen.owner, seen.pending, seen.private) == (None, None, None)
+    with Wire({f"GET {PATH}": [reply(200, {"ok": True, "data": {"code": "0x" + CODE.hex()}})]}) as wire:
+        seen = from_builder(BuilderClient(wire.url, client), code_bytes("Desk"), TREASURY)
+        assert [one.target.partition("?")[2] for one in wire.seen] == ["code=Desk", f"trader={TREASURY}"]
+    assert seen.adopted == CODE
 
 
 @pytest.mark.parametrize(("value", "told"), [(True, True), (False, False), (1, None), ("true", None), (None, None)])
 def test_privacy_is_a_flag_or_not_told(client: Http, value: object, told: bool | None) -> None:
-    assert by_builder(client, OWNED | {"isPrivate": value}).private is told
+    seen = by_builder(client, OWNED | {"isPrivate": value})
+    assert (seen.source, seen.owner, seen.pending, seen.private) == ("the builder", TREASURY, DESK, told)
 
 
 @pytest.mark.parametrize(
@@ -418,22 +343,12 @@ def test_a_read_that_fails_tells_nothing_and_why(client: Http, answer: object) -
     assert seen.trouble
 
 
-def test_the_code_is_asked_in_its_own_spelling_and_the_trader_beside_it(client: Http) -> None:
-    with Wire({f"GET {PATH}": [reply(200, {"ok": True, "data": {"code": "0x" + CODE.hex()}})]}) as wire:
-        seen = from_builder(BuilderClient(wire.url, client), code_bytes("Desk"), TREASURY)
-        assert [one.target.partition("?")[2] for one in wire.seen] == ["code=Desk", f"trader={TREASURY}"]
-    assert seen.adopted == CODE
-
-
-# ---- the chain -------------------------------------------------------------------------------------------------------
-
-
 def by_chain(client: Http, **answers: object) -> ReferralFacts:
     with Node(answers) as node:
         return from_chain(RpcClient(node.url, client), deployment(), ReferralViews(), CODE)
 
 
-def test_the_pinned_contract_is_asked_by_the_configured_views(client: Http) -> None:
+def test_the_pinned_contract_is_asked_by_the_configured_views_on_its_own_chain(client: Http) -> None:
     views = ReferralViews(owner="ownerOf(bytes32)")
     with Node({"eth_call": word(TREASURY)}) as node:
         seen = from_chain(RpcClient(node.url, client), deployment(), views, CODE, DESK)
@@ -444,6 +359,8 @@ def test_the_pinned_contract_is_asked_by_the_configured_views(client: Http) -> N
     names = ["ownerOf(bytes32)", "pendingCodeOwners(bytes32)", "isPrivate(bytes32)", "traderReferralCodes(address)"]
     assert [call["data"][:10] for call in calls] == ["0x" + keccak256(name.encode())[:4].hex() for name in names]
     assert [call["data"][10:] for call in calls] == [CODE.hex()] * 3 + [word(DESK)[2:]]
+    seen = by_chain(client, eth_chainId=hex(1), eth_call=word(TREASURY))
+    assert (seen.owner, seen.trouble) == (None, f"it serves chain 1, but chain {CHAIN_ID} is pinned")
 
 
 @pytest.mark.parametrize(
@@ -451,7 +368,6 @@ def test_the_pinned_contract_is_asked_by_the_configured_views(client: Http) -> N
     [
         (word("0"), NOBODY, False),
         (word("1"), "0x0000000000000000000000000000000000000001", True),
-        (word("2"), "0x0000000000000000000000000000000000000002", None),
         ("0x" + "ff" * 32, None, None),  # no address, and no flag
     ],
 )
@@ -469,34 +385,19 @@ def test_a_view_that_the_contract_does_not_have_is_named(client: Http, answer: o
     assert "the contract has no view codeOwners(bytes32)" in seen.trouble
 
 
-def test_a_node_of_another_chain_is_not_asked(client: Http) -> None:
-    seen = by_chain(client, eth_chainId=hex(1), eth_call=word(TREASURY))
-    assert (seen.owner, seen.trouble) == (None, f"it serves chain 1, but chain {CHAIN_ID} is pinned")
-
-
-# ---- both ------------------------------------------------------------------------------------------------------------
-
 BUILDER, CHAIN = (
     ReferralFacts("the builder", TREASURY, NOBODY, False, CODE),
     ReferralFacts("the chain", TREASURY, NOBODY, False, CODE),
 )
 
 
-def test_two_sources_that_agree_or_do_not_tell_do_not_disagree() -> None:
-    assert disagreements([BUILDER, CHAIN]) == []
-    assert disagreements([BUILDER, ReferralFacts("the chain")]) == []
-    assert disagreements([BUILDER]) == []
-
-
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
         ({"owner": DESK}, "owner"),
-        ({"owner": NOBODY}, "owner"),
         ({"pending": DESK}, "pending owner"),
         ({"private": True}, "private"),
         ({"adopted": bytes(32)}, "adopted"),
-        ({"adopted": code_bytes("desk")}, "adopted"),
     ],
 )
 def test_a_difference_is_named_with_both_words(changed: dict[str, Any], named: str) -> None:
@@ -509,8 +410,6 @@ def test_the_chain_s_word_settles_what_it_tells() -> None:
     told = settled_facts([BUILDER, ReferralFacts("the chain", owner=DESK)])
     assert (told.owner, told.pending, told.private) == (DESK, NOBODY, False)
 
-
-# ---- what is in the way ------------------------------------------------------------------------------------------
 
 PLAN = f"""\
 format = "airlock/plan@1"
@@ -529,6 +428,11 @@ id = "adopt"
 action = "referral-set-code-tx"
 signer = "owner"
 fields = {{ caller = "{TREASURY}", code = "OTHER" }}
+[[steps]]
+id = "register"
+action = "referral-register"
+signer = "owner"
+fields = {{ referrer = "{TREASURY}", code = "NEW" }}
 [[steps]]
 id = "offer"
 action = "referral-transfer"
@@ -560,33 +464,21 @@ STRANGER = "0x0000000000000000000000000000000000000009"
         ("offer", MINE._replace(pending=STRANGER), [f"{STRANGER} is nominated now"]),
         ("offer", MINE._replace(owner=DESK), ["is not the owner", "owns the code already"]),
         ("accept", OFFERED, []),
-        ("accept", MINE, ["is not nominated: the pending owner is nobody", "step 2 (offer, signed by owner)"]),
-        ("accept", MINE._replace(owner=DESK), ["owns the code already", "is not nominated", "step 2 (offer"]),
+        ("accept", MINE, ["is not nominated: the pending owner is nobody", "step 3 (offer, signed by owner)"]),
+        ("accept", MINE._replace(owner=DESK), ["owns the code already", "is not nominated", "step 3 (offer"]),
         ("offer", ReferralFacts("all"), []),
+        ("register", FREE, []),
+        ("register", FREE._replace(owner=TREASURY), ["already"]),
+        ("register", FREE._replace(owner=DESK), ["is taken"]),
     ],
 )
-def test_what_is_in_the_way_of_a_step_is_said_and_what_is_not_told_is_not_guessed(
-    step: str, seen: ReferralFacts, said: list[str]
-) -> None:
+def test_what_is_in_a_step_s_way_is_said_and_not_guessed(step: str, seen: ReferralFacts, said: list[str]) -> None:
     plan = parse_plan(PLAN.encode())
     wish = wish_of(plan.steps[step])
     assert wish is not None
     found = in_the_way(wish, seen, plan)
     assert len(found) == len(said), found
     assert [part in text for part, text in zip(said, found, strict=True)] == [True] * len(said)
-
-
-@pytest.mark.parametrize(("owner", "said"), [(NOBODY, []), (None, []), (TREASURY, ["already"]), (DESK, ["is taken"])])
-def test_a_code_that_is_taken_is_in_the_way_of_its_registration(owner: str | None, said: list[str]) -> None:
-    text = PLAN.replace("referral-set-code-tx", "referral-register").replace("{ caller", "{ referrer", 1)
-    plan = parse_plan(text.encode())
-    wish = wish_of(plan.steps["adopt"])
-    assert wish is not None
-    found = in_the_way(wish, FREE._replace(owner=owner), plan)
-    assert [part in text for part, text in zip(said, found, strict=True)] == [True] * len(said)
-
-
-# ---- the command -----------------------------------------------------------------------------------------------------
 
 
 def command(tmp_path: Path, data: object, *words: str) -> int:
@@ -601,6 +493,8 @@ def test_a_code_is_shown_for_comparing_with_its_owner(tmp_path: Path, capsys: py
     for part in ("hex 4465 736b", "U+0044 U+0065 U+0073 U+006B", "1 capital letter, 3 small", TREASURY, DESK):
         assert part in out
     assert max(map(len, out.splitlines())) <= 80
+    assert command(tmp_path, [], "DESK") == 8
+    assert "no source gives the owner of the code" in capsys.readouterr().err
 
 
 def test_a_disagreement_is_shown_and_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -623,19 +517,12 @@ def test_both_say_the_same_only_where_both_told_the_owner(
     assert ("both say the same" in capsys.readouterr().out) is same
 
 
-def test_when_nobody_tells_the_owner_it_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(tmp_path, [], "DESK") == 8
-    assert "no source gives the owner of the code" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("words", [("TRE\u0410SURY",), ("0x12",), ("",), ("DESK", "--trader", "0x12")])
 def test_what_is_no_code_and_no_account_is_not_asked(tmp_path: Path, words: tuple[str, ...]) -> None:
     assert command(tmp_path, OWNED, *words) == 2
 
 
-def test_a_code_is_read_before_a_step_that_is_called_for_and_that_is_recorded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_code_is_read_before_its_step_and_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     step = "referral-transfer"
     read = {f"GET {PATH}": [reply(200, {"ok": True, "data": {"owner": STRANGER, "pendingOwner": ""}})]}
     with Wire(steps.answers(**{step: steps.payload(step)}) | read) as wire:

@@ -17,7 +17,6 @@ WAYS = {
     "rpc": (APPROVAL, "rpc", ("--by-rpc",)),
 }
 TAKEN = ["drop-before-accepted", "http-500-after"]
-NOT_TAKEN = ["http-500", "http-503", "not-json", "huge-body"]
 
 
 def sent(machine: OnlineCommand, place: str) -> int:
@@ -37,9 +36,7 @@ def submit(machine: OnlineCommand, way: str, *faults: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("fault", TAKEN)
-def test_what_was_taken_and_not_answered_is_found_by_reads_and_sent_once(
-    machine: OnlineCommand, way: str, fault: str
-) -> None:
+def test_what_was_taken_unanswered_is_found_and_sent_once(machine: OnlineCommand, way: str, fault: str) -> None:
     submit(machine, way, fault)
     for _ in range(2 if way == "core" else 100):
         machine("follow", "--patience", 0)
@@ -48,62 +45,6 @@ def test_what_was_taken_and_not_answered_is_found_by_reads_and_sent_once(
     # a stored trigger spends its nonce only when it is executed: nothing tells that it is there
     assert machine.states() == {"step": "UNKNOWN" if way == "core" else "CONFIRMED"}
     assert sent(machine, WAYS[way][1]) == 1
-
-
-@pytest.mark.parametrize("way", ["relayer", "twap", "core", "relay"])
-@pytest.mark.parametrize("fault", NOT_TAKEN)
-def test_an_answer_that_says_nothing_is_unknown_and_nothing_is_sent_again(
-    machine: OnlineCommand, way: str, fault: str
-) -> None:
-    assert submit(machine, way, fault) == (9, "UNKNOWN")
-    assert machine("follow", "--patience", 0).code == 9
-    assert machine.states() == {"step": "UNKNOWN"}
-    assert sent(machine, WAYS[way][1]) == 1
-
-
-@pytest.mark.parametrize("way", ["relayer", "twap", "core", "relay"])
-def test_a_429_may_be_sent_again(machine: OnlineCommand, way: str) -> None:
-    assert submit(machine, way, "http-429") == (8, "REJECTED")
-    signatures = machine.folder / "signatures.json.json"
-    assert machine("submit", signatures, *WAYS[way][2]).code == 0
-    assert machine.states() == {"step": "CONFIRMED"}
-
-
-@pytest.mark.parametrize("way", ["relay", "rpc"])
-def test_another_hash_in_the_answer_is_an_anomaly_and_the_signed_one_is_followed(
-    machine: OnlineCommand, way: str
-) -> None:
-    step, place, words = WAYS[way]
-    signatures = machine.signatures(step=step)
-    machine.services.faults = Faults.of(f"wrong-hash@{place}")
-    ended = machine("submit", signatures, *words)
-    assert (ended.code, machine.states()) == (0, {"step": "CONFIRMED"})
-    assert "ANOMALY: other-transaction-hash" in ended.err
-
-
-@pytest.mark.parametrize("way", ["relay", "rpc"])
-def test_a_transaction_that_reverts_has_failed(machine: OnlineCommand, way: str) -> None:
-    assert submit(machine, way, "fail-terminal")[1] in ("FAILED", "ACCEPTED")
-    assert machine("follow").code in (0, 11)
-    assert machine.states() == {"step": "FAILED"}
-
-
-@pytest.mark.parametrize("way", ["relay", "rpc"])
-def test_a_stuck_transaction_is_followed_and_never_sent_again(machine: OnlineCommand, way: str) -> None:
-    code, state = submit(machine, way, "tx-stuck")
-    assert (code, state) == (9, "ACCEPTED")
-    ended = machine("resolve")
-    assert (ended.code, "a block with the transaction" in " ".join(ended.out.split())) == (9, True)
-    assert sent(machine, WAYS[way][1]) == 1
-
-
-def test_a_failed_simulation_is_shown_with_the_contracts_error(machine: OnlineCommand) -> None:
-    signatures = machine.signatures(step=APPROVAL)
-    machine.services.faults = Faults.of("simulation-fails@relay")
-    ended = machine("submit", signatures)
-    assert (ended.code, machine.states()) == (8, {"step": "REJECTED"})
-    assert "decodedError" in ended.out
-    assert "ToldToFail" in ended.out
 
 
 def test_a_trigger_replaces_another_and_both_ids_are_kept(machine: OnlineCommand) -> None:

@@ -57,15 +57,11 @@ def base64_forms(data: bytes) -> Iterator[str]:
 
 FORMS: dict[str, Callable[[str], str]] = {
     "as it came": lambda body: body,
-    "in capitals": str.upper,
     "cut": lambda body: body[:-30],
     "inside a text": lambda body: json.dumps({"error": {"code": "BAD", "message": f"cannot take <{body}>!"}}),
     "as the code": lambda body: json.dumps({"error": {"code": json.loads(body).get("signature", body)[-64:]}}),
-    "inside words": lambda body: f"xx{body}yy",
-    "in base64": lambda body: json.dumps({"error": {"message": base64.b64encode(bytes_of(body)).decode()}}),
     "in url-safe base64": lambda body: json.dumps({"got": base64.urlsafe_b64encode(b"?" + bytes_of(body)).decode()}),
     "in base64 from within": lambda body: json.dumps({"sig=": base64.b64encode(b"??" + bytes_of(body)[5:]).decode()}),
-    "the body in base64": lambda body: base64.b64encode(body.encode()).decode(),
     "the body in base64, later": lambda body: base64.urlsafe_b64encode(b"x" + body.encode()).decode(),
 }
 
@@ -93,7 +89,7 @@ def longest_shown(secret: str, text: str) -> int:
     ("way", "status", "as_json"),
     [("twap", 400, False), ("relay", 400, True), ("batched-market", 400, True), ("relayer", 500, False)],
 )
-def test_what_a_service_echoes_is_nowhere(
+def test_an_echo_is_nowhere(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], way: str, status: int, form: str, as_json: bool
 ) -> None:
     def echo(connection: socket.socket) -> None:
@@ -130,10 +126,7 @@ def test_a_node_that_echoes_its_path_shows_no_access_key(tmp_path: Path, capsys:
 
 
 @pytest.mark.parametrize("command", ["submit", "export"])
-@pytest.mark.parametrize(
-    "change",
-    [lambda s: s[:-1], lambda s: s + "0", lambda s: s.upper(), lambda s: s[:60] + "g" + s[61:], lambda s: s[2:]],
-)
+@pytest.mark.parametrize("change", [lambda s: s[:-1], lambda s: s + "0", str.upper, lambda s: s[:60] + "g" + s[61:]])
 def test_a_malformed_signature_is_not_shown(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -152,16 +145,25 @@ def test_a_malformed_signature_is_not_shown(
     assert longest_shown(signature[1][2:].lower(), told.out + told.err) <= MOST_SEEN
 
 
-@pytest.mark.parametrize("text", ["", "0x" + "0" * 64, "short", "MarketOrderAccepted", "0x" + "ab" * 32])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "0x" + "0" * 64, "short", "MarketOrderAccepted_IncreasePositionRequested", "0x" + "ab" * 32, "=" * 16),
+        *("https://market.example/tracking-id/0b5f6f0e-7d7c-4b0e-9f57-2f4d1c4a2a11/status", "----------/////+++++"),
+    ],
+)
 def test_what_is_no_secret_is_left_as_it_is(text: str) -> None:
-    keep_secret("0x" + "0" * 64)  # zeros are everybody's
-    keep_secret("0123456789abcdef0123456789abcdef")
+    for secret in ("0x" + "0" * 64, "0123456789abcdef0123456789abcdef", SECRET):  # zeros are everybody's
+        keep_secret(secret)
     assert redact(text) == text
 
 
-def test_a_document_that_is_none_is_read_for_its_signatures_all_the_same() -> None:
+def test_a_document_that_is_none_is_read_for_its_signatures_and_rows_leave_them_out() -> None:
     keep_signatures_secret(b'{"signature":"0x0123456789abcdef0123456789abcdef", \xff nonsense')
     assert redact("got 0X0123456789ABCDEF0123") == f"got {LEFT_OUT}"
+    keep_secret(SECRET)
+    for form in (SECRET, *IN_BASE64):
+        assert shown_at_most("".join(console.rows("", f"it says {form}"))) <= MOST_SEEN
 
 
 SECRET = "0x" + "0123456789abcdef" * 8 + "1b"
@@ -169,7 +171,6 @@ SINKS: dict[str, Callable[[str], None]] = {
     "say": console.say,
     "show": console.show,
     "a document": lambda text: console.show_json({"x": text}),
-    "rows": lambda text: console.show("\n".join(console.rows("label: ", text))),
     "an error": lambda text: console.say(
         console.explain_error(Refusal("SIG-FORM", text, got=text, expected=text, do=text))
     ),
@@ -194,24 +195,11 @@ def test_every_way_to_the_screen_leaves_it_out(capsys: pytest.CaptureFixture[str
         assert LEFT_OUT in " ".join((told.out + told.err).split())
 
 
-def test_rows_leave_it_out_before_they_break_it_into_lines() -> None:
-    keep_secret(SECRET)
-    for form in (SECRET, *IN_BASE64):
-        assert shown_at_most("".join(console.rows("", f"it says {form}"))) <= MOST_SEEN
-
-
 @pytest.mark.parametrize("form", [SECRET, *IN_BASE64])
-def test_the_transcript_leaves_it_out(tmp_path: Path, form: str) -> None:
+def test_the_journal_the_transcript_and_the_report_s_timeline_leave_it_out(tmp_path: Path, form: str) -> None:
     keep_secret(SECRET)
     OnlineHome(tmp_path).transcript.record("outcome", {"error": f"no\n{form}"}, 1)
-    kept = (tmp_path / "transcript.jsonl").read_text()
-    assert shown_at_most(kept) <= MOST_SEEN
-    assert LEFT_OUT in kept
-
-
-@pytest.mark.parametrize("form", [SECRET, *IN_BASE64])
-def test_the_journal_leaves_it_out_and_with_it_the_report_s_timeline(tmp_path: Path, form: str) -> None:
-    keep_secret(SECRET)
+    assert LEFT_OUT in (tmp_path / "transcript.jsonl").read_text()
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: NOW) as journal:
         put(journal, OrderState.SENDING)
         journal.keep_unusable(DIGEST, f"entityId: {form}")
@@ -222,7 +210,7 @@ def test_the_journal_leaves_it_out_and_with_it_the_report_s_timeline(tmp_path: P
         journal.note(DIGEST, f"it says {form}", by=form)
         journal.reject(DIGEST, 400, f"no {form}")
         timeline, _ = timeline_of(journal, journal.get(DIGEST).record.ceremony, {DIGEST}, NOW)
-    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()).decode("latin-1")
+    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.is_file()).decode("latin-1")
     assert shown_at_most(kept) <= MOST_SEEN
     assert shown_at_most(timeline.decode()) <= MOST_SEEN
     assert timeline.decode().count(LEFT_OUT) == 9  # the refusal's reason is also the submission's note
@@ -241,9 +229,7 @@ def test_what_a_service_tells_without_end_is_cut_and_the_report_can_be_made(tmp_
     assert len(told["payload"]["value"]) <= 64 << 10
 
 
-def test_what_a_service_does_wrong_without_end_does_not_fill_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_endless_wrongs_of_a_service_do_not_fill_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "_ANOMALIES_AT_MOST", 3)
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: NOW) as journal:
         put(journal, OrderState.SENDING)
@@ -252,24 +238,9 @@ def test_what_a_service_does_wrong_without_end_does_not_fill_the_disk(
 
 
 @pytest.mark.parametrize("at", range(4))
-@pytest.mark.parametrize("wrap", ["{}", "sig={}==", "https://x/{}/y", "a-b_{}", '"{}"', "eyJh.{}.x"])
+@pytest.mark.parametrize("wrap", ["sig={}==", "https://x/{}/y", "a-b_{}"])
 def test_base64_is_found_within_whatever_surrounds_it(wrap: str, at: int) -> None:
     keep_secret(SECRET)
     for form in IN_BASE64:
         assert longest_shown(form.lower(), redact(wrap.format("Zz9"[:at] + form[at:]))) <= MOST_SEEN
         assert LEFT_OUT in redact(wrap.format("Zz9"[:at] + form[at : at + 24]))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        base64.b64encode(b"nothing of what is secret is in here, and it is long enough").decode(),
-        "https://market.example/tracking-id/0b5f6f0e-7d7c-4b0e-9f57-2f4d1c4a2a11/status",
-        "MarketOrderAccepted_IncreasePositionRequested",
-        "================",
-        "----------------/////+++++",
-    ],
-)
-def test_other_base64_is_left_as_it_is(text: str) -> None:
-    keep_secret(SECRET)
-    assert redact(text) == text

@@ -1,13 +1,30 @@
-"""The event-stream decoder: the WHATWG examples and rules, any split, and caps."""
+"""The event-stream decoder: the standard, case by case and at any split, beside two independent decoders, and its caps."""
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import httpx
+import httpx_sse
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_online.clients.sse import Caps, Item, SseDecoder, SseEvent
+from airlock_online.clients.sse import Caps, Comment, Item, SseDecoder, SseEvent
 from airlock_shared.errors import ServiceError
+
+VECTORS = Path(__file__).parents[1] / "vectors" / "sse"
+PEER = Path(__file__).with_name("eventsource_peer.mjs")
+PARSER = Path(__file__).parents[2] / ".tools" / "node" / "node_modules" / "eventsource-parser" / "dist" / "index.js"
+
+CASES: list[dict[str, Any]] = [
+    case for file in sorted(VECTORS.glob("*.json")) for case in json.loads(file.read_text())["cases"]
+]
+each_case = pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 
 
 def decode(*chunks: bytes, caps: Caps | None = None) -> list[Item]:
@@ -15,34 +32,60 @@ def decode(*chunks: bytes, caps: Caps | None = None) -> list[Item]:
     return [item for chunk in chunks for item in decoder.feed(chunk)]
 
 
-def events(*chunks: bytes) -> list[SseEvent]:
-    return [item for item in decode(*chunks) if isinstance(item, SseEvent)]
+def differing(peer: str) -> set[str]:
+    return {case["name"] for case in CASES if peer in case.get("differs", {})}
 
 
-# ---- the rules -----------------------------------------------------------------------------------------------------
+@each_case
+def test_a_case_of_the_standard_is_decoded_as_it_says(case: dict[str, Any]) -> None:
+    items, told = decode(bytes.fromhex(case["hex"])), case["events"]
+    assert [item for item in items if isinstance(item, SseEvent)] == [
+        SseEvent(event["type"], event["data"], event["id"]) for event in told
+    ]
+    assert [item.text for item in items if isinstance(item, Comment)] == case["comments"]
 
 
-def test_a_carriage_return_dispatches_without_waiting_for_what_follows() -> None:
-    decoder = SseDecoder()
-    assert decoder.feed(b"data: a\r\r") == [SseEvent("message", "a", None)]
-    assert decoder.feed(b"\ndata: b\n\n") == [SseEvent("message", "b", None)]
+@each_case
+def test_a_case_is_decoded_alike_at_every_split_and_comes_out_with_its_last_byte(case: dict[str, Any]) -> None:
+    stream = bytes.fromhex(case["hex"])
+    whole = decode(stream)
+    assert decode(*(bytes([byte]) for byte in stream)) == whole
+    for one in range(len(stream) + 1):
+        assert decode(stream[:one], stream[one:]) == whole
+        two = min(one + 3, len(stream))
+        assert decode(stream[:one], stream[one:two], b"", stream[two:]) == whole
+    decoder, came = SseDecoder(), 0
+    for at, byte in enumerate(stream, 1):
+        came += len(decoder.feed(bytes([byte])))
+        assert came == len(decode(stream[:at]))
 
 
-# ---- any split -----------------------------------------------------------------------------------------------------
+def test_httpx_sse_agrees_except_where_the_cases_name_its_difference() -> None:
+    found = set()
+    for case in CASES:
+        response = httpx.Response(
+            200, headers={"content-type": "text/event-stream"}, content=bytes.fromhex(case["hex"])
+        )
+        theirs = [(event.event, event.data, event.id) for event in httpx_sse.EventSource(response).iter_sse()]
+        if theirs != [(event["type"], event["data"], event["last_id"]) for event in case["events"]]:
+            found.add(case["name"])
+    assert found == differing("httpx-sse")
 
-STREAM = (
-    b"\xef\xbb\xbf:open\r\nretry: 1\r\nid: 0\r\nevent: MarketOrderAccepted\r\n"
-    b'data: {"trackingId":"\xc3\xa9\xf0\x9f\x94\x92"}\r\n\r\n'
-    b": keep\revent: X\rdata: a\rdata: \xe2\x82\xac\r\r\n\nid: 1\ndata\n\nid: 2\0\ndata: last\n\n\ndata: never"
-)
 
-
-def test_every_single_split_gives_the_same() -> None:
-    whole = decode(STREAM)
-    assert len([item for item in whole if isinstance(item, SseEvent)]) == 4
-    for at in range(len(STREAM) + 1):
-        assert decode(STREAM[:at], STREAM[at:]) == whole
-    assert decode(*[STREAM[i : i + 1] for i in range(len(STREAM))]) == whole
+@pytest.mark.parametrize("byte_by_byte", [False, True])
+def test_eventsource_parser_agrees_except_where_the_cases_name_its_difference(byte_by_byte: bool) -> None:
+    if not shutil.which("node") or not PARSER.exists():
+        pytest.skip("needs Node and eventsource-parser in .tools/node")
+    chunks = [[f"{byte:02x}" for byte in bytes.fromhex(c["hex"])] if byte_by_byte else [c["hex"]] for c in CASES]
+    asked = "".join(json.dumps(pieces) + "\n" for pieces in chunks)
+    told = subprocess.run(["node", PEER, PARSER], input=asked.encode(), capture_output=True, check=True).stdout
+    answers = [json.loads(line) for line in told.decode().strip("\n").split("\n")]
+    found = set()
+    for case, answer in zip(CASES, answers, strict=True):
+        ours = [{"type": e["type"], "data": e["data"], "id": e["id"]} for e in case["events"]]
+        if answer["events"] != ours:
+            found.add(case["name"])
+    assert found == differing("eventsource-parser")
 
 
 PIECES = [
@@ -88,15 +131,15 @@ def by_the_standard(stream: bytes) -> list[tuple[str, str, str | None]]:
 @given(st.lists(st.sampled_from(PIECES), max_size=60), st.integers(0, 200))
 def test_any_stream_decodes_as_the_standard_says(pieces: list[bytes], at: int) -> None:
     stream = b"".join(pieces)
-    assert [(e.type, e.data, e.id) for e in events(stream[:at], stream[at:])] == by_the_standard(stream)
+    items = decode(stream[:at], stream[at:])
+    found = [(item.type, item.data, item.id) for item in items if isinstance(item, SseEvent)]
+    assert found == by_the_standard(stream)
 
 
 @given(st.binary(max_size=300), st.integers(0, 300))
 def test_noise_never_crashes(noise: bytes, at: int) -> None:
     assert decode(noise[:at], noise[at:]) == decode(noise)
 
-
-# ---- caps ----------------------------------------------------------------------------------------------------------
 
 SMALL = Caps(line=20, event=30, total=100)
 
@@ -119,10 +162,7 @@ def test_a_cap_passed_is_a_service_error(chunks: list[bytes], what: str) -> None
         decode(*chunks, caps=SMALL)
 
 
-def test_caps_are_not_passed_by_what_fits_exactly() -> None:
+def test_caps_are_not_passed_by_what_fits_exactly_and_count_anew_for_each_event() -> None:
     assert decode(b"data: " + b"x" * 14 + b"\n\n", caps=SMALL) == [SseEvent("message", "x" * 14, None)]
     assert len(decode(*[b":\n"] * 50, caps=SMALL)) == 50
-
-
-def test_an_event_s_cap_is_counted_anew_for_each_event() -> None:
     assert len(decode(*[b"data: 12345678\n\n"] * 6, caps=SMALL)) == 6

@@ -36,6 +36,17 @@ def deliver(step: str = "approve", *, payload: Any = None, **signed: Any) -> Any
     return delivery_of(request, answer._replace(**signed), header, deployment())
 
 
+def test_without_a_builder_there_is_nowhere_to_send_it_and_another_sender_needs_no_address() -> None:
+    assert deliver(payload={"value": "0x"}).raw_transaction == KNOWN["approve"]["raw"]
+    delivery = deliver("position-increase-desk")
+    assert (delivery.trader == delivery.signer, delivery.primary_type) == (False, "increasePositionSize")
+    request, signed, header = parts("approve")
+    nowhere = deployment(relayer="https://venue.example")
+    with pytest.raises(UsageError, match="export"):
+        delivery_of(request, signed, header, nowhere)
+    assert delivery_of(request, signed, header, nowhere, to_send=False).raw_transaction == KNOWN["approve"]["raw"]
+
+
 @pytest.mark.parametrize("step", KNOWN)
 def test_every_signed_transaction_becomes_the_bytes_and_the_hash_that_another_library_gave_it(step: str) -> None:
     delivery = deliver(step)
@@ -43,17 +54,10 @@ def test_every_signed_transaction_becomes_the_bytes_and_the_hash_that_another_li
     assert (delivery.route, delivery.deadline_ms, delivery.order_type) == ("relay", None, None)
 
 
-def test_a_delegated_call_speaks_for_the_trader_and_is_sent_by_the_delegate() -> None:
-    delivery = deliver("position-increase-desk")
-    assert delivery.trader != delivery.signer
-    assert delivery.primary_type == "increasePositionSize"
-
-
 @pytest.mark.parametrize(
     ("signed", "check"),
     [
         ({"digest": "0x" + "00" * 32}, "SIG-DIGEST"),
-        ({"digest": KNOWN["limit-update"]["digest"]}, "SIG-DIGEST"),
         ({"signature": KNOWN["limit-update"]["signature"]}, "SIG-SIGNER"),
         ({"signature": KNOWN["approve"]["signature"][:-2] + "00"}, "SIG-V"),
         ({"signature": KNOWN["approve"]["signature"][:-2]}, "SIG-LENGTH"),
@@ -70,19 +74,13 @@ def test_a_signature_that_is_not_the_signers_over_these_bytes_is_not_sent(signed
     [
         ({"chainId": 1}, "TX-CHAIN"),
         ({"value": "0x1"}, "TX-VALUE"),
-        ({"value": "0x"}, None),
-        ({"value": "zero"}, "TX-VALUE"),
-        ({"data": "0x"}, "TX-HEX"),
         ({"data": "095ea7b3"}, "TX-HEX"),
         ({"data": "0xdeadbeef"}, "TX-SELECTOR"),
         ({"to": STRANGER}, "SIG-DIGEST"),
         ({"from": STRANGER}, "TX-FROM"),
     ],
 )
-def test_a_payload_that_is_not_the_one_signed_is_not_sent(payload: dict[str, object], check: str | None) -> None:
-    if check is None:
-        assert deliver(payload=payload).raw_transaction == KNOWN["approve"]["raw"]
-        return
+def test_a_payload_that_is_not_the_one_signed_is_not_sent(payload: dict[str, object], check: str) -> None:
     with pytest.raises(Refusal, match=check):
         deliver(payload=payload)
 
@@ -94,15 +92,3 @@ def test_another_filling_than_the_one_signed_is_not_sent(member: str) -> None:
     filled = request.transaction._replace(**{member: getattr(request.transaction, member) + 1})
     with pytest.raises(Refusal, match="SIG-DIGEST"):
         delivery_of(request._replace(transaction=filled), signed, header, deployment())
-
-
-def test_without_a_builder_there_is_nowhere_to_send_it() -> None:
-    request, signed, header = parts("approve")
-    with pytest.raises(UsageError, match="export"):
-        delivery_of(request, signed, header, deployment(relayer="https://venue.example"))
-
-
-def test_what_another_sender_gets_needs_no_address() -> None:
-    request, signed, header = parts("approve")
-    nowhere = deployment(relayer="https://venue.example")
-    assert delivery_of(request, signed, header, nowhere, to_send=False).raw_transaction == KNOWN["approve"]["raw"]

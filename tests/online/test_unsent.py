@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from airlock_shared.errors import ServiceError, UsageError
 from online.crash.orders import WAYS, order
 from online.delivering_machine import DeliveringMachine, delivering_machine
 from online.loopback import Answer, Wire, closed_port, reply
+from online.test_http import server
 
 SENDINGS = {
     "batched-market": "POST /market/execute-batched",
@@ -29,17 +28,7 @@ SENDINGS = {
     "relay": "POST /v2/relay",
     "rpc": "POST /rpc",
 }
-ELSEWHERE = [
-    "//xn--/",
-    "mailto:x",
-    "data:,x",
-    "http://",
-    "http://[",
-    "x:" + "y" * 70_000,
-    "\x01",
-    "http://a:99999/",
-    "/again",
-]
+ELSEWHERE = ["//xn--/", "mailto:x", "http://", "http://[", "x:" + "y" * 70_000, "\x01", "http://a:99999/", "/again"]
 
 
 @pytest.fixture
@@ -52,9 +41,6 @@ def aim(desk: DeliveringMachine, way: str, base_url: str) -> Any:
     if way == "rpc":
         desk.world = desk.world._replace(node=RpcClient(base_url + "/rpc", desk.world.http))
     return order(way, base_url)
-
-
-# ---- what was written stays written --------------------------------------------------------------------------------
 
 
 REDIRECTS = [(307, location) for location in ELSEWHERE] + [(status, ELSEWHERE[0]) for status in (301, 302, 303, 308)]
@@ -77,15 +63,15 @@ def test_a_redirect_cannot_unsend(desk: DeliveringMachine, way: str, status: int
 @pytest.mark.parametrize(
     ("step", "failure"),
     [
-        *(("_receive_response_headers", failure) for failure in (
-            httpcore.ConnectError, httpcore.UnsupportedProtocol, UnicodeError, OSError, ValueError,
-        )),
+        ("_receive_response_headers", httpcore.ConnectError),
+        ("_receive_response_headers", UnicodeError),
+        ("_receive_response_headers", httpcore.UnsupportedProtocol),
+        ("_receive_response_headers", OSError),
+        ("_receive_response_headers", ValueError),
         ("_send_request_headers", httpcore.ConnectError),  # half way it may have arrived
     ],
-)  # fmt: skip
-def test_no_name_of_an_exception_unsends_what_was_written(
-    monkeypatch: pytest.MonkeyPatch, step: str, failure: type[Exception]
-) -> None:
+)
+def test_no_exception_unsends_a_request(monkeypatch: pytest.MonkeyPatch, step: str, failure: type[Exception]) -> None:
     def fail(*_: object, **__: object) -> None:
         raise failure("made up")
 
@@ -95,71 +81,38 @@ def test_no_name_of_an_exception_unsends_what_was_written(
     assert not isinstance(caught.value, NotSent)
 
 
-# ---- what was not written ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_where_nobody_listens_nothing_was_sent_and_it_may_be_sent(desk: DeliveringMachine, way: str) -> None:
     delivery = aim(desk, way, f"http://127.0.0.1:{closed_port()}")
     assert submit_delivery(delivery, desk.world).state is OrderState.PREPARED
 
 
-class _Peer(threading.Thread):
-    """A socket that answers the first bytes that come with its own, and closes; what came is kept."""
-
-    def __init__(self, answer: bytes, then: Callable[[socket.socket], None] = lambda _: None) -> None:
-        super().__init__()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._answer, self._then = answer, then
-        self.came = b""
-        self.port: int = self._listener.getsockname()[1]
-
-    def run(self) -> None:
-        connection, _ = self._listener.accept()
-        with self._listener, connection:
-            connection.settimeout(5)
-            self.came = connection.recv(65536)
-            connection.sendall(self._answer)
-
-
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28"])
 def test_a_failed_tls_handshake_wrote_no_request(desk: DeliveringMachine, answer: bytes) -> None:
-    peer = _Peer(answer)
-    peer.start()
-    delivery = order("batched-market", f"https://127.0.0.1:{peer.port}")
-    outcome = submit_delivery(delivery, desk.world)
-    peer.join()
+    came = []
+
+    def say(connection: socket.socket) -> None:
+        came.append(connection.recv(65536))
+        connection.sendall(answer)
+
+    with server(say) as port:
+        outcome = submit_delivery(order("batched-market", f"https://127.0.0.1:{port}"), desk.world)
     assert outcome.state is OrderState.PREPARED
-    assert peer.came[:1] == b"\x16"  # a handshake, and no request
-    assert b"POST" not in peer.came
+    assert [data[:1] for data in came] == [b"\x16"]  # a handshake, and no request
+    assert b"POST" not in came[0]
 
 
-UNBUILT = ["https://xn--", "https://\u0661.example"]
-
-
-@pytest.mark.parametrize(
-    "address", ["https://xn--", "https://a..b", "https://" + "a" * 64 + ".example", "https://\u0661.example"]
-)
+@pytest.mark.parametrize("address", ["https://a..b", "https://" + "a" * 64 + ".example"])
 def test_a_name_that_cannot_be_looked_up_sent_nothing(desk: DeliveringMachine, address: str) -> None:
     delivery = order("twap", "https://a.example")._replace(base_url=address)
-    if address in UNBUILT:
-        with pytest.raises(UsageError):
-            submit_delivery(delivery, desk.world)
-        assert desk.world.journal.submissions() == []
-    else:
-        assert submit_delivery(delivery, desk.world).state is OrderState.PREPARED
-
-
-# ---- our own request -----------------------------------------------------------------------------------------------
+    assert submit_delivery(delivery, desk.world).state is OrderState.PREPARED
 
 
 @pytest.mark.parametrize(
-    "address", ["http://market.example:99999", "ftp://market.example", "http://", "http://a b", "http:///x"]
+    "address", ["http://market.example:99999", "ftp://market.example", "http://", "http://a b", "https://xn--"]
 )
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "rpc"])
-def test_a_request_that_cannot_be_built_is_found_before_the_claim(
-    desk: DeliveringMachine, way: str, address: str
-) -> None:
+def test_what_cannot_be_built_is_found_before_the_claim(desk: DeliveringMachine, way: str, address: str) -> None:
     with pytest.raises(UsageError):
         submit_delivery(order(way, "https://market.example")._replace(base_url=address), desk.world)
     assert desk.world.journal.submissions() == []

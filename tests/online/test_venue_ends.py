@@ -30,7 +30,7 @@ from airlock_shared.venue.profile_words import profile_words, resolve_profile, t
 from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine
 from online.loopback import Answer, Wire, reply
-from online.node import CHAIN_ID, Failure, Node
+from online.node import Failure, Node
 from online.test_readback import KEY, NOW, TRADER, judged, request
 from online.test_routes import APPROVAL, CANCEL, RELAY, RELAYED, REPLACE, STORE, TX, relay_status, taken
 from online.test_third_venue import DONE, RECEIPT, TAKEN, relayed
@@ -43,9 +43,6 @@ def speech(**tables: Any) -> Speech:
     return resolve_services({"format": SERVICES_FORMAT, **tables})
 
 
-# ---- confirmed without a block ---------------------------------------------------------------------------------------
-
-
 def relayed_here(desk: DeliveringMachine, *told: Answer, node: Node | None = None) -> tuple[Any, list[Any]]:
     with Wire({RELAY: [taken()], RELAYED: list(told)}) as wire:
         asked = RpcClient(node.url, desk.world.http) if node else None
@@ -53,27 +50,31 @@ def relayed_here(desk: DeliveringMachine, *told: Answer, node: Node | None = Non
         return submit_delivery(order("relay", wire.url), desk.world), wire.seen
 
 
-def test_a_relay_that_tells_no_block_ends_nothing_and_is_not_waited_for(desk: DeliveringMachine) -> None:
+def test_a_service_without_a_block_ends_nothing_and_is_not_waited_for(desk: DeliveringMachine, tmp_path: Path) -> None:
     outcome, seen = relayed_here(desk, relay_status("confirmed"))
     assert (outcome.state, len(seen), desk.naps) == (OrderState.ACCEPTED, 2, [])
     assert "by the service's word" in outcome.reason
     assert APPROVAL in outcome.reason
     assert "[rpc] url" in outcome.reason
     assert desk.types == ["TransactionSent"]
+    outcome, seen = relayed(tmp_path / "j", TAKEN, DONE | {"receipt": RECEIPT})
+    assert (outcome.state, [each.method for each in seen]) == (OrderState.ACCEPTED, ["POST", "GET"])
+    assert "by the service's word" in outcome.reason
+    assert "without a block beside it, that is no proof" in outcome.reason
+    assert TX in outcome.reason
+    assert "[rpc] url" in outcome.reason
 
 
-@pytest.mark.parametrize("block", ["7", -1, 7.5, True, {}])
-def test_a_block_that_cannot_be_read_is_asked_for_again(desk: DeliveringMachine, block: object) -> None:
-    wrong = relay_status("confirmed", blockNumber=block)
-    outcome, seen = relayed_here(desk, wrong, wrong, relay_status("confirmed", blockNumber=7))
-    assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 4)
-
-
-@pytest.mark.parametrize("sign", [{"error": "no"}, {"success": False}, {"failed": True}])
-def test_what_speaks_of_a_failure_is_asked_again(desk: DeliveringMachine, sign: dict[str, object]) -> None:
-    wrong = reply(200, {"ok": True, "data": {"hash": APPROVAL, "status": "confirmed"} | sign})
-    outcome, seen = relayed_here(desk, wrong, relay_status("pending"), relay_status("confirmed", blockNumber=7))
-    assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 4)
+def node_that_tells(tx_hash: str, status: str | None, block: int = 8, newest: int = 7) -> Node:
+    """Return a node with this receipt, whose newest confirmed block is this."""
+    receipt: dict[str, object] = {"transactionHash": tx_hash, "blockNumber": hex(block), "status": status, "logs": []}
+    answers: dict[str, object] = {
+        "eth_getTransactionReceipt": receipt if status else None,
+        "eth_getBlockByNumber": {"number": hex(newest), "timestamp": "0x1", "transactions": []},
+        "eth_getTransactionCount": "0x0",
+        "eth_call": "0x" + "00" * 32,
+    }
+    return Node(answers)
 
 
 @pytest.mark.parametrize(
@@ -83,38 +84,14 @@ def test_what_speaks_of_a_failure_is_asked_again(desk: DeliveringMachine, sign: 
         (None, 8, OrderState.ACCEPTED),
     ],
 )  # fmt: skip
-def test_the_operator_s_node_ends_what_a_relay_says_without_a_block(
+def test_a_node_ends_it_without_block(
     desk: DeliveringMachine, status: str | None, block: int, state: OrderState
 ) -> None:
-    receipt: dict[str, object] = {"transactionHash": APPROVAL, "blockNumber": hex(block), "status": status, "logs": []}
-    answers: dict[str, object] = {
-        "eth_getTransactionReceipt": receipt if status else None,
-        "eth_getBlockByNumber": {"number": "0x9", "timestamp": "0x1", "transactions": []},
-    }
     desk.world = desk.world._replace(patience_s=3)
-    with Node(answers) as node:
+    with node_that_tells(APPROVAL, status, block, newest=9) as node:
         outcome, _ = relayed_here(desk, relay_status("confirmed"), node=node)
     assert outcome.state is state, outcome.reason
 
-
-def test_a_node_of_another_chain_ends_nothing(desk: DeliveringMachine) -> None:
-    receipt = {"transactionHash": APPROVAL, "blockNumber": "0x8", "status": "0x1", "logs": []}
-    desk.world = desk.world._replace(patience_s=3)
-    with Node({"eth_chainId": hex(CHAIN_ID + 1), "eth_getTransactionReceipt": receipt}) as node:
-        outcome, _ = relayed_here(desk, relay_status("confirmed"), node=node)
-    assert outcome.state is OrderState.ACCEPTED
-
-
-def test_a_relayer_that_tells_no_block_is_not_waited_for_either(tmp_path: Path) -> None:
-    outcome, seen = relayed(tmp_path / "j", TAKEN, DONE | {"receipt": RECEIPT})
-    assert (outcome.state, [each.method for each in seen]) == (OrderState.ACCEPTED, ["POST", "GET"])
-    assert "by the service's word" in outcome.reason
-    assert "without a block beside it, that is no proof" in outcome.reason
-    assert TX in outcome.reason
-    assert "[rpc] url" in outcome.reason
-
-
-# ---- a word that Airlock knows ---------------------------------------------------------------------------------------
 
 RELAYER = {"id": "r-1", "status": "confirmed", "hash": TX, "blockNumber": 8}
 CONFIRMING: dict[str, tuple[str, dict[str, object]]] = {
@@ -136,23 +113,9 @@ def confirming(desk: DeliveringMachine, way: str, said: dict[str, object], node:
         return submit_delivery(order(way, wire.url), desk.world)
 
 
-def node_that_tells(tx_hash: str, status: str | None) -> Node:
-    """Return a node with this receipt, in a block that it does not call confirmed."""
-    receipt: dict[str, object] = {"transactionHash": tx_hash, "blockNumber": "0x8", "status": status, "logs": []}
-    answers: dict[str, object] = {
-        "eth_getTransactionReceipt": receipt if status else None,
-        "eth_getBlockByNumber": {"number": "0x7", "timestamp": "0x1", "transactions": []},
-        "eth_getTransactionCount": "0x0",
-        "eth_call": "0x" + "00" * 32,
-    }
-    return Node(answers)
-
-
 @pytest.mark.parametrize("way", CONFIRMING)
 @pytest.mark.parametrize("sign", [{"success": False}, {"reverted": True}, {"decodedError": "WrongSl"}])
-def test_a_service_that_says_confirmed_beside_a_failure_is_not_believed(
-    desk: DeliveringMachine, way: str, sign: dict[str, object]
-) -> None:
+def test_confirmed_beside_a_failure_is_not_believed(desk: DeliveringMachine, way: str, sign: dict[str, object]) -> None:
     outcome = confirming(desk, way, sign)
     assert outcome.state is (OrderState.ACCEPTED if way.startswith("relay") else OrderState.UNKNOWN)
     assert f"member {next(iter(sign))} speaks of a failure" in outcome.reason
@@ -173,7 +136,7 @@ def test_a_twap_s_cancellation_that_failed_is_not_done(desk: DeliveringMachine) 
     ],
 )
 @pytest.mark.parametrize("status", ["0x1", "0x0", None, "odd"])
-def test_no_service_ends_anything_against_the_operator_s_node(
+def test_no_service_ends_anything_against_the_node(
     desk: DeliveringMachine, way: str, said: dict[str, object], status: str | None
 ) -> None:
     with node_that_tells(APPROVAL if way == "relay" else TX, status) as node:
@@ -191,18 +154,13 @@ def test_a_log_of_the_token_is_none_of_the_venue_s() -> None:
     assert token not in deployed_contracts(deployment())
 
 
-# ---- an endpoint that is not there -----------------------------------------------------------------------------------
-
 READS = ("nonce", "delegation", "positions", "referral")
 
 
-@pytest.mark.parametrize("name", [*READS, "delegate", "token-approve", "close"])
-def test_a_venue_may_have_no_such_endpoint(name: str) -> None:
-    assert speech(paths={name: ""}).paths[name] == ""
-
-
 @pytest.mark.parametrize("name", ["meta", "pairs", "relayer", "relayer-status", "relay", "twap", "market", "core-api"])
-def test_without_some_endpoints_there_is_no_venue(name: str) -> None:
+def test_without_some_endpoints_there_is_no_venue_and_others_it_may_lack(name: str) -> None:
+    for other in (*READS, "delegate", "token-approve", "close"):
+        assert speech(paths={other: ""}).paths[other] == ""
     with pytest.raises(UsageError, match=f"paths. {name}: '' is not a path"):
         speech(paths={name: ""})
 
@@ -225,9 +183,6 @@ def test_a_build_that_a_venue_does_not_have_is_said_before_anything_is_asked() -
         planned_ask(step, situation(), said)
 
 
-# ---- a nonce's space -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("said", "sent"),
     [
@@ -235,15 +190,11 @@ def test_a_build_that_a_venue_does_not_have_is_said_before_anything_is_asked() -
         ({"nonce": {"space": "$space"}}, {"space": "referral"}), ({"all": {"of": "$space"}}, {"space": "referral"}),
     ],
 )  # fmt: skip
-def test_no_member_that_the_specification_does_not_name_is_sent_unless_the_file_has_it(
-    said: dict[str, Any], sent: dict[str, str]
-) -> None:
+def test_no_member_is_sent_that_neither_specification_nor_file_name(said: dict[str, Any], sent: dict[str, str]) -> None:
     known = speech(requests=said) if said else SHIPPED
     assert question_of(TRADER, "7", "referral", known) == {"trader": TRADER, "check": "7"} | sent
     assert question_of(TRADER, "7", "trading", known) == {"trader": TRADER, "check": "7"}
 
-
-# ---- read back -------------------------------------------------------------------------------------------------------
 
 APPROVED = {"trader": TRADER, "spender": KEY, "amountUsdc": "2500"}
 
@@ -327,16 +278,9 @@ def cancelled(told: object, event: bool = True, places: dict[str, Any] | None = 
 )
 def test_a_twap_is_read_back_where_the_venue_has_such_a_read(told: object, kept: bool | None, words: str) -> None:
     expectation = cancelled(told)
-    assert expectation.kept is kept
+    assert (expectation.kept, cancelled(told, event=False).kept) == (kept, None)
     assert words in expectation.found
     assert "\x1b" not in expectation.found
-
-
-def test_without_an_event_a_twap_s_read_proves_nothing() -> None:
-    assert cancelled({"twapId": 7, "hash": TX}, event=False).kept is None
-
-
-# ---- a fee on a call that ships --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["claimTokens", "updateOpenLimitOrder"])

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import copy
-import json
-import random
 import tomllib
-from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +18,7 @@ from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
-from airlock_online.journal.order_states import KNOWN_TYPES, OrderState
+from airlock_online.journal.order_states import KNOWN_TYPES, OrderEvent, OrderState
 from airlock_online.speech.forms import read_services, resolve_services
 from airlock_online.speech.sections import (
     BODIES,
@@ -37,11 +34,10 @@ from airlock_online.speech.sections import (
     may_mean,
 )
 from airlock_shared.errors import UsageError
-from draws import draws
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
 from online.loopback import Answer, Seen, Wire, reply
-from online.node import CHAIN_ID, Node
+from online.node import Node
 from second_venue.other_speech import SERVICES
 
 TX = "0x" + "ee" * 32
@@ -58,29 +54,17 @@ def with_words(**words: str) -> Speech:
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
-def test_every_member_is_told_in_the_reference_and_no_other() -> None:
+def test_what_ships_is_a_good_file_and_its_members_are_those_of_the_reference() -> None:
+    whole = {"paths": {name: path for name, path in PATHS.items() if path}, "bodies": BODIES, "replies": REPLIES}
+    assert resolve_services({"format": SERVICES_FORMAT, **whole}) == SHIPPED == OnlineConfig().speech
+    assert resolve_services({"format": SERVICES_FORMAT}) == SHIPPED
+    assert (SHIPPED.differences, OF_EVENTS) == (set(), KNOWN_TYPES)
     said = {(section, "NAME") for section in ("paths", "bodies", "requests")} | {
         ("words", "WORD"),
         ("limits", "builder"),
     }
     assert MEMBERS.keys() == said | {("replies", member) for reply in REPLIES.values() for member in reply}
     assert len(MEMBERS) <= 30
-
-
-def test_what_ships_is_itself_a_good_file() -> None:
-    paths = {name: path for name, path in PATHS.items() if path}
-    assert (
-        resolve_services({"format": SERVICES_FORMAT, "paths": paths, "bodies": BODIES, "replies": REPLIES}) == SHIPPED
-    )
-
-
-def test_the_market_s_events_are_those_of_the_specification() -> None:
-    assert OF_EVENTS == KNOWN_TYPES
-
-
-def test_without_a_difference_the_whole_is_what_ships() -> None:
-    assert resolve_services({"format": SERVICES_FORMAT}) == SHIPPED == OnlineConfig().speech
-    assert SHIPPED.differences == set()
 
 
 DIFFERENT: dict[str, dict[str, Any]] = {
@@ -145,32 +129,28 @@ BAD: dict[str, dict[str, Any]] = {
     "a section that there is not": {"checks": {"skip": True}},
     "a section that is none": {"words": "confirmed"},
     "a word that fails means confirmed": {"words": {"tx_failed": "confirmed"}},
-    "a word that reverts means confirmed": {"words": {"REVERTED ": "confirmed"}},
     "a known word means another": {"words": {"pending": "reverted"}},
     "a known word in other letters": {"words": {"Pen-ding": "confirmed"}},
     "confirmed means pending": {"words": {"confirmed": "pending"}},
     "the specification's failed means reverted": {"words": {"failed": "reverted"}},
-    "what waits means failed": {"words": {"in progress": "failed"}},
-    "what is in flight means confirmed": {"words": {"Inflight": "confirmed"}},
     "what is not confirmed means confirmed": {"words": {"not_confirmed": "confirmed"}},
     "an unconfirmed one means confirmed": {"words": {"unconfirmed": "confirmed"}},
+    "what is in flight means confirmed": {"words": {"Inflight": "confirmed"}},
     "success means reverted": {"words": {"Success": "reverted"}},
     "one word with two meanings": {"words": {"Settled": "confirmed", "settled": "pending"}},
     "a meaning that there is not": {"words": {"settled": "filled"}},
-    "a meaning that is a state": {"words": {"settled": "FILLED"}},
     "an event of the market": {"words": {"MarketOrderExecuted": "confirmed"}},
     "a word of other letters": {"words": {"ѕuccess": "confirmed"}},
     "an empty word": {"words": {"": "pending"}},
-    "a word that is no text": {"words": {"settled": 1}},
     "used where it says available": {"replies": {"nonce": {"used": "available"}}},
     "used where it says unused": {"replies": {"nonce": {"used": "isUnused"}}},
     "available where it says used": {"replies": {"nonce": {"used": "not used"}}},
     "available where it says unavailable": {"replies": {"nonce": {"used": "not unavailable"}}},
     "enabled where it says disabled": {"replies": {"delegation": {"enabled": "isDisabled"}}},
     "a block that is a time": {"replies": {"relay": {"block": "blockTime"}}},
+    "a block that is a place of a list": {"replies": {"relay": {"block": "statuses.0"}}},
     "a block that is a status": {"replies": {"relay": {"block": "status_"}}},
     "a block that is a number of confirmations": {"replies": {"relay": {"block": "confirmations"}}},
-    "a block that is a place of a list": {"replies": {"relay": {"block": "statuses.0"}}},
     "a hash that is an id": {"replies": {"relayer": {"transaction": "requestId"}}},
     "the new id where the old one is": {"replies": {"core-api-replace": {"id": "oldEntityId", "replaced": "oldId"}}},
     "two members at one place": {"replies": {"relayer": {"id": "status", "status": "status"}}},
@@ -183,31 +163,30 @@ BAD: dict[str, dict[str, Any]] = {
     "a reply that there is not": {"replies": {"market": {"id": "id"}}},
     "a reply of a struct by the relayer": {"replies": {"relayer-DelegateReq": {"id": "id"}}},
     "a busy word that any proxy says": {"replies": {"relayer": {"busy": "Service Unavailable"}}},
-    "a busy word that is a status": {"replies": {"relayer": {"busy": "503"}}},
     "a busy word that is a flag": {"replies": {"relayer": {"busy": True}}},
+    "a busy word that is a status": {"replies": {"relayer": {"busy": "503"}}},
     "a busy word of another service": {"replies": {"twap": {"busy": "RELAYER_BUSY"}}},
-    "a path with a query": {"paths": {"nonce": "/v2/nonce?used=false"}},
-    "a path of another host": {"paths": {"nonce": "//other.example/nonce"}},
     "a whole address": {"paths": {"relayer": "https://other.example/relays"}},
+    "a path of another host": {"paths": {"nonce": "//other.example/nonce"}},
+    "a path with a query": {"paths": {"nonce": "/v2/nonce?used=false"}},
     "a path that goes up": {"paths": {"nonce": "/v2/../nonce"}},
     "a status path without an id": {"paths": {"relayer-status": "/intents"}},
     "a status path with two": {"paths": {"relayer-status": "/{id}/{id}"}},
+    "a TWAP's read without an id": {"paths": {"twap-status": "/twaps"}},
+    "a TWAP's read that is no text": {"paths": {"twap-status": 5}},
+    "a method that sends nothing": {"paths": {"relayer": "GET /submit"}},
     "a name that is nearly one": {"paths": {"relayer-state": "/intents/{id}"}},
-    "an action that there is not": {"paths": {"withdraw": "/v2/withdraw"}},
     "a method of a read": {"paths": {"nonce": "POST /v2/nonce"}},
     "a path to what is not sent there": {"paths": {"relay-DelegateReq": "/v2/x"}},
-    "a build where transactions are sent": {"paths": {"close-coin": "/v2/Relay"}},
     "a documented build where transactions are sent": {"paths": {"delegate": "/v2/relay"}},
     "a body with an unknown part": {"bodies": {"relayer": {"to": "$raw_transaction", "sig": "$signature"}}},
     "a body without the signature": {"bodies": {"relayer": {"abi": "$encoded_intent"}}},
     "a body with the signature twice": {"bodies": {"twap": {"a": "$signature", "b": "$signature"}}},
-    "a body with the signature in two parts": {
-        "bodies": {"relayer": {"a": "$signature", "b": {"c": "$executing.data"}}}
-    },
+    "the signature in two parts": {"bodies": {"relayer": {"a": "$signature", "b": {"c": "$executing.data"}}}},
     "a body of which the mark was forgotten": {"bodies": {"relayer": {"abi": "encoded_intent", "sig": "$signature"}}},
     "a mark forgotten below": {"bodies": {"relayer": {"a": {"b": "message.nonce"}, "sig": "$signature"}}},
-    "a body with a list": {"bodies": {"relayer": {"a": ["$signature"], "sig": "$signature"}}},
     "a body with a fraction": {"bodies": {"relayer": {"a": 1.5, "sig": "$signature"}}},
+    "a body with a list": {"bodies": {"relayer": {"a": ["$signature"], "sig": "$signature"}}},
     "a body with a number that is too large": {"bodies": {"relayer": {"a": 1 << 60, "sig": "$signature"}}},
     "a body too deep": {"bodies": {"relayer": {"a": {"b": {"c": {"d": {"e": "$signature"}}}}}}},
     "a member that is none": {"bodies": {"relayer": {"a b": "$signature"}}},
@@ -215,23 +194,17 @@ BAD: dict[str, dict[str, Any]] = {
     "a transaction with a signature": {"bodies": {"relay": {"raw": "$raw_transaction", "s": "$signature"}}},
     "no transaction": {"bodies": {"relay": {"digest": "$digest"}}},
     "an order's type to the relayer": {"bodies": {"relayer": {"t": "$order_type", "s": "$signature"}}},
-    "a body of nothing": {"bodies": {"builder": {"s": "$signature"}}},
     "own of what ships": {"paths": {"DelegateReq": "/v2/other"}, "requests": {"DelegateReq": {}}},
     "own of a call that ships": {"paths": {"approve": "/v2/other"}, "requests": {"approve": {}}},
     "own built where transactions are sent": {"paths": {"AReq": "/v2/RELAY"}, "requests": {"AReq": {}}},
-    "own without a request": {"paths": {"AReq": "/v2/other"}},
     "own without a path": {"requests": {"AReq": {}}},
+    "own without a request": {"paths": {"AReq": "/v2/other"}},
     "own by a leaf that is none": {"paths": {"AReq": "/v2/other"}, "requests": {"AReq": {"a": "$b..c"}}},
-    "own by decimals that are none": {
-        "paths": {"AReq": "/v2/other"},
-        "requests": {"AReq": {"a": "$b with 99 decimals"}},
-    },
+    "own by no decimals": {"paths": {"AReq": "/v2/x"}, "requests": {"AReq": {"a": "$b with 99 decimals"}}},
     "own that leaves out": {"paths": {"AReq": "/v2/other"}, "requests": {"AReq": {"a": "$nothing"}}},
-    "a build by another path's query": {"paths": {"close-coin": "/v2/x?y"}},
     "a member that is sent nowhere": {"requests": {"delegate": {"x": "$delegat"}}},
     "a member of another action": {"requests": {"delegate": {"x": "$tradeIndex"}}},
     "a request of nothing": {"requests": {"withdraw": {"x": "y"}}},
-    "a read with more than a table": {"requests": {"nonce": "check"}},
     "two members of one name": {"requests": {"delegate": {"delegate": "$trader"}}},
     "one member by two names": {"requests": {"delegate": {"a": "$trader", "b": "$trader"}}},
     "a constant in the place of a value": {"requests": {"delegate": {"expirySeconds": 99}}},
@@ -240,7 +213,6 @@ BAD: dict[str, dict[str, Any]] = {
     "beside that is no list": {"replies": {"builder": {"extra_members": "quoteId"}}},
     "no limit below zero": {"limits": {"builder": -1}},
     "a limit that is a flag": {"limits": {"builder": True}},
-    "a limit that is no whole number": {"limits": {"builder": 1.5}},
     "a limit of another service": {"limits": {"relayer": 60}},
     "a time in another form": {"replies": {"delegation": {"time": "unix-us"}}},
 }
@@ -268,18 +240,14 @@ def test_a_word_may_mean_at_least_one_thing_of_the_closed_list(word: str) -> Non
     [
         ({"state": "ready"}, "confirmed", False),
         ({"state": "ready", "status": "confirmed"}, "confirmed", False),
-        ({"state": "ready", "status": "pending"}, "", True),
         ({"state": "ready", "status": "reverted"}, "", True),
         ({"state": "ready", "status": "a word of theirs"}, "confirmed", False),
         ({"state": "Ready"}, "", True),
-        ({"state": True}, "", True),
         ({"state": None, "status": "confirmed"}, "", True),
         ({}, "", True),
     ],
 )
-def test_two_places_that_contradict_each_other_decide_nothing(
-    data: dict[str, Any], meaning: str, unknown: bool
-) -> None:
+def test_two_places_that_contradict_decide_nothing(data: dict[str, Any], meaning: str, unknown: bool) -> None:
     found = status_word(data, {"ready": "confirmed"}, "state")
     assert (found.meaning, found.unknown) == (meaning, unknown)
     assert found.unknown or found.word == "ready"
@@ -294,8 +262,6 @@ def test_two_places_that_contradict_each_other_decide_nothing(
         ({"available": True, "used": True}, None),
         ({"available": False, "used": False}, None),
         ({"available": "false"}, None),
-        ({"available": 0}, None),
-        ({"available": {"used": True}}, None),
         ({}, None),
     ],
 )
@@ -312,12 +278,9 @@ def test_available_is_the_opposite_of_used_and_a_contradiction_tells_nothing(
     ("form", "told", "unix_s"),
     [
         ("iso", "2026-01-01T00:00:00Z", 1_767_225_600),
-        ("iso", "2026-01-01T01:00:00+01:00", 1_767_225_600),
         ("iso", "2026-01-01T00:00:00", None),
         ("iso", "2026-01-01T00:00:00.5Z", None),
-        ("iso", 1_767_225_600, None),
         ("unix-ms", 1_767_225_600_000, 1_767_225_600),
-        ("unix-ms", "1767225600000", 1_767_225_600),
         ("unix-ms", 1_767_225_600_001, None),
         ("unix-ms", True, None),
         ("unix-s", "1767225600", "1767225600"),
@@ -337,15 +300,18 @@ def test_a_delegate_of_whom_two_things_are_told_is_told_nothing() -> None:
 # ---- words end nothing ----------------------------------------------------------------------------------------------
 
 
-def relayed(speech: Speech, tmp_path: Path, *told: dict[str, Any]) -> tuple[OrderOutcome, list[Seen]]:
+def relayed(
+    speech: Speech, tmp_path: Path, *told: dict[str, Any], node: Node | None = None
+) -> tuple[OrderOutcome, list[Seen], list[OrderEvent]]:
     """Relay a transaction at a venue that tells these things of it, one a question, the last for ever."""
     script = {
         "POST /v2/relay": [reply(200, {"ok": True, "data": {"txHash": APPROVAL}})],
         f"GET /v2/relay/{APPROVAL}": [reply(200, {"ok": True, "data": {"txHash": APPROVAL, **each}}) for each in told],
     }
-    with delivering_machine(tmp_path) as desk, Wire(script) as wire:
-        desk.world = desk.world._replace(speech=speech, patience_s=3)
-        return submit_delivery(order("relay", wire.url), desk.world), wire.seen
+    with delivering_machine(tmp_path) as desk, Wire(script) as wire, node or nullcontext():
+        asked = RpcClient(node.url, desk.world.http) if node else None
+        desk.world = desk.world._replace(speech=speech, patience_s=3, node=asked)
+        return submit_delivery(order("relay", wire.url), desk.world), wire.seen, desk.events
 
 
 def said(word: str, **more: Any) -> dict[str, Any]:
@@ -354,10 +320,8 @@ def said(word: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("beside", [{}, {"minedBlock": 7}])
 @pytest.mark.parametrize(("word", "meaning"), [("rolled back", "reverted"), ("failed", "failed"), ("gone", "failed")])
-def test_a_word_for_failure_stops_the_asking_and_ends_nothing(
-    tmp_path: Path, word: str, meaning: str, beside: dict[str, Any]
-) -> None:
-    outcome, seen = relayed(with_words(**{word: meaning}), tmp_path / "j", said(word, **beside))
+def test_a_word_for_failure_ends_the_asking(tmp_path: Path, word: str, meaning: str, beside: dict[str, Any]) -> None:
+    outcome, seen, _ = relayed(with_words(**{word: meaning}), tmp_path / "j", said(word, **beside))
     error = outcome_error(outcome)
     assert (outcome.state, len(seen)) == (OrderState.ACCEPTED, 2)
     assert f"'{word}' at data.outcome.state, which the services file calls {meaning}" in outcome.reason
@@ -372,13 +336,9 @@ def test_a_word_for_failure_stops_the_asking_and_ends_nothing(
         (said("settled", minedBlock="0x7"), OrderState.CONFIRMED),
         (said("settled"), OrderState.ACCEPTED),
         (said("settled", minedBlock="7"), OrderState.ACCEPTED),
-        (said("settled", minedBlock=-1), OrderState.ACCEPTED),
         (said("settled", minedBlock=7) | {"decodedError": "Paused()"}, OrderState.ACCEPTED),
-        (said("settled", minedBlock=7) | {"revertReason": "no"}, OrderState.ACCEPTED),
         (said("settled", minedBlock=7) | {"success": False}, OrderState.ACCEPTED),
-        (said("settled", minedBlock=7) | {"reverted": True}, OrderState.ACCEPTED),
         (said("settled", minedBlock=7) | {"status": "reverted"}, OrderState.ACCEPTED),
-        (said("settled", minedBlock=7) | {"status": "pending"}, OrderState.ACCEPTED),
         (said("settled", minedBlock=7) | {"hash": TX}, OrderState.ACCEPTED),
         (said("settled", minedBlock=7) | {"error": None, "success": True}, OrderState.CONFIRMED),
     ],
@@ -386,55 +346,40 @@ def test_a_word_for_failure_stops_the_asking_and_ends_nothing(
 def test_a_word_for_confirmed_counts_with_its_block_and_without_a_sign_of_failure(
     tmp_path: Path, told: dict[str, Any], state: OrderState
 ) -> None:
-    outcome, _ = relayed(with_words(settled="confirmed"), tmp_path / "j", told)
+    outcome, _, _ = relayed(with_words(settled="confirmed"), tmp_path / "j", told)
     assert outcome.state is state, outcome.reason
 
 
-def test_the_word_that_was_said_is_in_the_journal(tmp_path: Path) -> None:
+def test_the_word_that_was_said_is_in_the_journal_and_a_known_one_at_the_file_s_place_is_no_more(
+    tmp_path: Path,
+) -> None:
     speech = with_words(settled="confirmed", queued="pending")
-    script = {
-        "POST /v2/relay": [reply(200, {"ok": True, "data": {"txHash": APPROVAL}})],
-        f"GET /v2/relay/{APPROVAL}": [
-            reply(200, {"ok": True, "data": {"txHash": APPROVAL} | each})
-            for each in (said("queued"), said("settled", minedBlock=7))
-        ],
-    }
-    with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
-        desk.world = desk.world._replace(speech=speech)
-        submit_delivery(order("relay", wire.url), desk.world)
-        assert desk.events[-1].payload == {"transactionHash": APPROVAL, "blockNumber": 7, "said": "settled"}
+    _, _, events = relayed(speech, tmp_path / "j", said("queued"), said("settled", minedBlock=7))
+    assert events[-1].payload == {"transactionHash": APPROVAL, "blockNumber": 7, "said": "settled"}
+    told = [said("reverted", minedBlock=7), said("confirmed"), said("confirmed", minedBlock=7)]
+    states = [relayed(with_words(), tmp_path / str(number), each)[0].state for number, each in enumerate(told)]
+    assert states == [OrderState.ACCEPTED, OrderState.ACCEPTED, OrderState.CONFIRMED]
 
 
-def receipt(ok: bool) -> dict[str, Any]:
-    return {"transactionHash": APPROVAL, "blockNumber": "0x7", "status": "0x1" if ok else "0x0", "logs": []}
-
-
-@pytest.mark.parametrize(("found", "confirmed"), [(receipt(ok=True), True), (receipt(ok=False), False), (None, False)])
-def test_the_operator_s_node_outweighs_a_word_for_confirmed(tmp_path: Path, found: Any, confirmed: bool) -> None:
+@pytest.mark.parametrize(
+    ("word", "status", "newest", "state"),
+    [
+        ("settled", "0x1", None, OrderState.CONFIRMED),
+        ("settled", "0x0", None, OrderState.ACCEPTED),
+        ("settled", None, None, OrderState.ACCEPTED),
+        ("failed", "0x0", "0x9", OrderState.FAILED),
+        ("failed", "0x1", "0x9", OrderState.CONFIRMED),
+    ],
+)
+def test_the_node_has_the_last_word(
+    tmp_path: Path, word: str, status: str | None, newest: str | None, state: OrderState
+) -> None:
+    receipt: dict[str, object] = {"transactionHash": APPROVAL, "blockNumber": "0x7", "status": status, "logs": []}
+    block = newest and {"number": newest, "timestamp": "0x1", "transactions": []}
+    answers = {"eth_getTransactionReceipt": receipt if status else None, "eth_getBlockByNumber": block}
+    node = Node({**answers, "eth_blockNumber": newest or "0x1", "eth_getTransactionCount": "0x1" if newest else "0x0"})
     speech = with_words(settled="confirmed")
-    script = {
-        "POST /v2/relay": [reply(200, {"ok": True, "data": {"txHash": APPROVAL}})],
-        f"GET /v2/relay/{APPROVAL}": [
-            reply(200, {"ok": True, "data": {"txHash": APPROVAL} | said("settled", minedBlock=7)})
-        ],
-    }
-    with (
-        delivering_machine(tmp_path / "j") as desk,
-        Wire(script) as wire,
-        Node(
-            {
-                "eth_chainId": hex(CHAIN_ID),
-                "eth_getTransactionReceipt": found,
-                "eth_getTransactionCount": "0x0",
-                "eth_blockNumber": "0x1",
-                "eth_getBlockByNumber": None,
-            }
-        ) as node,
-    ):
-        desk.world = desk.world._replace(speech=speech, patience_s=2, node=RpcClient(node.url, desk.world.http))
-        outcome = submit_delivery(order("relay", wire.url), desk.world)
-    assert (outcome.state is OrderState.CONFIRMED) is confirmed, outcome.reason
-    assert outcome.state in (OrderState.CONFIRMED, OrderState.ACCEPTED)
+    assert relayed(speech, tmp_path / "j", said(word, minedBlock=7), node=node)[0].state is state
 
 
 def relayer(speech: Speech, path: Path, taken: Answer, told: object) -> OrderOutcome:
@@ -454,8 +399,8 @@ RECEIPT = {"txHash": TX, "block": "0x20"}
         ({"requestId": "r-1", "state": "success", "receipt": RECEIPT}, OrderState.CONFIRMED),
         ({"requestId": "r-1", "state": "success", "receipt": {"txHash": TX}}, OrderState.ACCEPTED),
         ({"requestId": "r-1", "state": "success", "receipt": {"block": 3}}, OrderState.ACCEPTED),
-        ({"requestId": "r-1", "state": "success", "receipt": RECEIPT, "success": False}, OrderState.ACCEPTED),
         ({"requestId": "r-1", "state": "success", "receipt": RECEIPT, "ok": False}, OrderState.ACCEPTED),
+        ({"requestId": "r-1", "state": "success", "receipt": RECEIPT, "success": False}, OrderState.ACCEPTED),
         ({"requestId": "r-1", "state": "success", "receipt": RECEIPT, "error": "x"}, OrderState.ACCEPTED),
         ({"requestId": "r-2", "state": "success", "receipt": RECEIPT}, OrderState.ACCEPTED),
         ({"id": "r-1", "state": "success", "receipt": RECEIPT}, OrderState.ACCEPTED),
@@ -463,7 +408,6 @@ RECEIPT = {"txHash": TX, "block": "0x20"}
         ({"ok": True, "data": {"requestId": "r-1", "state": "success"}, "receipt": RECEIPT}, OrderState.ACCEPTED),
         ({"ok": False, "data": {"requestId": "r-1", "state": "success", "receipt": RECEIPT}}, OrderState.ACCEPTED),
         ({"requestId": "r-1", "state": "failed", "receipt": RECEIPT}, OrderState.ACCEPTED),
-        ({"requestId": "r-1", "state": "queued", "receipt": RECEIPT}, OrderState.ACCEPTED),
         ([], OrderState.ACCEPTED),
     ],
 )
@@ -485,36 +429,18 @@ def test_the_relayer_s_method_is_the_file_s_and_what_was_sent_by_it_is_sent_once
     assert states == [OrderState.ACCEPTED, OrderState.ACCEPTED]
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE", "post", "", 1, None, "POST "])
-def test_no_other_method_is_taken(method: object) -> None:
-    with pytest.raises(UsageError, match=r"relayer: .* is not a path"):
-        resolve_services({"format": SERVICES_FORMAT, "paths": {"relayer": f"{method} /submit"}})
-
-
-def test_a_relayer_that_takes_nothing_without_an_envelope_has_taken_nothing_that_we_know_of(tmp_path: Path) -> None:
-    for number, taken in enumerate(
-        [reply(200, {"ok": False, "requestId": "r-1"}), reply(200, {"error": "x", "requestId": "r-1"}), reply(200, {})]
-    ):
-        outcome = relayer(resolve_services(FILE), tmp_path / str(number), taken, {})
-        assert outcome.state is OrderState.UNKNOWN
-
-
 @pytest.mark.parametrize(
     ("status", "told", "state"),
     [
         (202, {"queued": True}, OrderState.ACCEPTED),
         (200, {"queued": True, "twapId": "41"}, OrderState.ACCEPTED),
-        (202, {"ok": True, "data": {"queued": True}}, OrderState.ACCEPTED),
         (202, {"queued": True, "twapId": 42}, OrderState.UNKNOWN),
         (202, {"queued": False}, OrderState.UNKNOWN),
         (202, {"queued": "true"}, OrderState.UNKNOWN),
-        (202, {}, OrderState.UNKNOWN),
         (201, {"twapId": 41, "transactionHash": TX, "blockNumber": "0x7"}, OrderState.CONFIRMED),
     ],
 )
-def test_a_cancellation_that_is_only_queued_stays_open(
-    tmp_path: Path, status: int, told: object, state: OrderState
-) -> None:
+def test_a_cancellation_that_is_queued_is_open(tmp_path: Path, status: int, told: object, state: OrderState) -> None:
     with delivering_machine(tmp_path / "j") as desk, Wire({"POST /twaps/cancel": [reply(status, told)]}) as wire:
         desk.world = desk.world._replace(speech=resolve_services(FILE))
         outcome = submit_delivery(order("twap", wire.url), desk.world)
@@ -538,9 +464,7 @@ DONE = {"twapId": "41", "transactionHash": TX, "blockNumber": "0x7"}
         (DONE | {"transactionHash": "0x1"}, True, OrderState.ACCEPTED),
         (DONE | {"error": "reverted"}, True, OrderState.ACCEPTED),
         (DONE | {"success": False}, True, OrderState.ACCEPTED),
-        ({"twapId": 41, "queued": True}, True, OrderState.ACCEPTED),
         ({"twapId": 41, "status": "cancelled"}, True, OrderState.ACCEPTED),
-        ([], True, OrderState.ACCEPTED),
     ],
 )
 def test_a_cancellation_that_was_taken_ends_by_a_transaction_a_block_and_a_used_nonce(
@@ -559,12 +483,6 @@ def test_a_cancellation_that_was_taken_ends_by_a_transaction_a_block_and_a_used_
         assert [seen.method for seen in wire.seen].count("POST") == 1
 
 
-@pytest.mark.parametrize("path", ["/twaps", "/twaps/{id}/{id}", "twaps/{id}", "/twaps/{id}?x=1", 5, None])
-def test_the_read_of_a_twap_is_a_path_with_one_id(path: object) -> None:
-    with pytest.raises(UsageError, match="twap-status"):
-        resolve_services({"format": SERVICES_FORMAT, "paths": {"twap-status": path}})
-
-
 @pytest.mark.parametrize(
     ("told", "entity"),
     [({"id": 5}, "5"), ({"id": "e-5"}, "e-5"), ({"id": True}, ""), ({"id": -5}, ""), ({"id": 5.0}, ""), ({}, "")],
@@ -576,9 +494,6 @@ def test_a_trigger_s_id_may_be_a_whole_number(tmp_path: Path, told: dict[str, An
         outcome = submit_delivery(order("core-api-post", wire.url), desk.world)
         assert desk.world.journal.get(outcome.digest).entity_id == entity
     assert outcome.state is (OrderState.CONFIRMED if entity else OrderState.UNKNOWN)
-
-
-# ---- the rest -------------------------------------------------------------------------------------------------------
 
 
 def test_questions_begin_evenly_apart_and_without_a_limit_at_once() -> None:
@@ -596,97 +511,3 @@ def test_questions_begin_evenly_apart_and_without_a_limit_at_once() -> None:
     assert slept == [2.0, 2.0]
     Spacing(0, lambda: now_s[0], sleep).wait()
     assert slept == [2.0, 2.0]
-
-
-# ---- mutations of a good file ---------------------------------------------------------------------------------------
-
-MUTATIONS = draws(80, 300)
-PENDING_WORDS = ("queued", "in-progress", "awaiting confirmation", "unconfirmed", "PENDING")
-FAILED_WORDS = ("failed", "tx_failed", "REVERTED", "execution error", "unsuccessful")
-PLACES = ("outcome.state", "txHash", "outcome.minedBlock", "state", "receipt.block", "receipt.txHash", "requestId", "used",
-          "state.isAvailable", "nonce", "available", "blockNumber", "status", "queued", "trader", "")  # fmt: skip
-
-
-def _mutations(seed: int) -> Iterator[dict[str, Any]]:
-    draw = random.Random(seed)
-    for _ in range(MUTATIONS):
-        made = copy.deepcopy(FILE)
-        for _ in range(draw.randint(1, 2)):
-            way = draw.randrange(5)
-            if way == 0:
-                word = draw.choice((*PENDING_WORDS, *FAILED_WORDS, "settled", "success"))
-                made["words"][word] = draw.choice([*MEANINGS, "FILLED"])
-                continue
-            reply_name = draw.choice([*REPLIES])
-            table = made["replies"].setdefault(reply_name, {})
-            name = draw.choice([*REPLIES[reply_name]])
-            if way == 1:
-                table.pop(name, None)
-            elif way == 2:
-                table[name] = draw.choice(PLACES)
-            elif way == 3 and type(value := table.get(name)) is str and value:
-                at = draw.randrange(len(value))
-                table[name] = value[:at] + draw.choice("a./{}_N\u202e") + value[at + 1 :]
-            else:
-                table[name] = draw.choice([True, False, 0, 1, -1, "", [], {}, None, "confirmed"])
-        yield made
-
-
-def test_a_hostile_file_is_refused_or_says_nothing_false(tmp_path: Path) -> None:
-    draw, refused, taken = random.Random(38), 0, 0
-    for number, made in enumerate(_mutations(16)):
-        try:
-            speech = resolve_services(made)
-        except UsageError:
-            refused += 1
-            continue
-        taken += 1
-        waiting, failing = draw.choice(PENDING_WORDS), draw.choice(FAILED_WORDS)
-        scenes = {
-            "relay waits": said(waiting), "relay failed": said(failing, minedBlock=7),
-            "relay waits, as it ships": {"status": "pending"},
-        }  # fmt: skip
-        for name, told in scenes.items():
-            outcome, _ = relayed(speech, tmp_path / f"{number} {name}", told)
-            _nothing_false(outcome, made, name)
-        for word, more in ((waiting, {}), (failing, {"receipt": RECEIPT})):
-            told = {"requestId": "r-1", "state": word, **more}
-            _nothing_false(relayer(speech, tmp_path / f"{number} {word} relayer", TAKEN, told), made, word)
-        for used in (True, False):
-            answer = {"nonce": "7", "trader": "0x1", "state": {"isAvailable": not used}}
-            assert used_in(answer, "0x1", "7", "trading", speech.replies["nonce"]) in (used, None), made
-    assert (min(refused, taken) > MUTATIONS // 5, refused + taken) == (True, MUTATIONS), (refused, taken)
-
-
-def _nothing_false(outcome: OrderOutcome, made: dict[str, Any], scene: str) -> None:
-    error = outcome_error(outcome)
-    assert outcome.state in OPEN, (scene, outcome, json.dumps(made))
-    assert error is None or "sign a new" not in error.do, (scene, made)
-
-
-def test_a_known_word_at_a_place_that_the_file_names_is_no_more_than_the_file_s_word(tmp_path: Path) -> None:
-    reverted, _ = relayed(with_words(), tmp_path / "reverted", said("reverted", minedBlock=7))
-    assert reverted.state is OrderState.ACCEPTED
-    bare, _ = relayed(with_words(), tmp_path / "bare", said("confirmed"))
-    assert bare.state is OrderState.ACCEPTED
-    whole, _ = relayed(with_words(), tmp_path / "whole", said("confirmed", minedBlock=7))
-    assert whole.state is OrderState.CONFIRMED
-
-
-@pytest.mark.parametrize(("ok", "state"), [(False, OrderState.FAILED), (True, OrderState.CONFIRMED)])
-def test_after_a_word_for_failure_the_chain_has_the_last_word(tmp_path: Path, ok: bool, state: OrderState) -> None:
-    told = {"txHash": APPROVAL} | said("failed", minedBlock=7)
-    script = {
-        "POST /v2/relay": [reply(200, {"ok": True, "data": {"txHash": APPROVAL}})],
-        f"GET /v2/relay/{APPROVAL}": [reply(200, {"ok": True, "data": told})],
-    }
-    block = {"number": "0x9", "timestamp": "0x1", "hash": TX, "transactions": []}
-    answers = {
-        "eth_chainId": hex(CHAIN_ID), "eth_getTransactionReceipt": receipt(ok), "eth_getTransactionCount": "0x1",
-        "eth_blockNumber": "0x9", "eth_getBlockByNumber": block,
-    }  # fmt: skip
-    with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire, Node(answers) as node:
-        desk.world = desk.world._replace(
-            speech=resolve_services(FILE), node=RpcClient(node.url, desk.world.http), patience_s=2
-        )
-        assert submit_delivery(order("relay", wire.url), desk.world).state is state

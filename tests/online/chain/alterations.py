@@ -5,19 +5,94 @@ Every alteration is made with eth-account, eth-abi and libsecp256k1, and from a 
 
 from __future__ import annotations
 
+import copy
 import random
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
+from airlock_rehearsal.chain.deploy import Sender
 from airlock_rehearsal.chain.evm import CHAIN_ID
 from airlock_rehearsal.chain.venue import ChainVenue
+from airlock_shared.documents.signatures import Answer
+from airlock_shared.ethereum.abi import encode_struct
+from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_shared.plan.model import Bounds
-from airlock_shared.venue.structs import CATALOGUE
-from online.chain.altered_bytes import encodings, signatures
-from online.chain.bench import Altered, Bench, Payload, signature_by
-from online.chain.ground import DESK_SENDER, NOW_S, STRANGER, TREASURY_SENDER
+from airlock_shared.venue.structs import CATALOGUE, types_of
+from airlock_software_ledger.keys import sign
+from online.chain.ground import DESK_SENDER, NOW_S, STRANGER, TREASURY_SENDER, Ground, document, signer_of
 from shared.make_payloads import NOW_MS, digest_of, seal
 from shared.world import plan
+
+SEED = 31337
+FLIPS_OF_A_SIGNATURE, FLIPS_OF_AN_ENCODING = 22, 12
+Payload = dict[str, Any]
+
+
+class Altered(NamedTuple):
+    """One alteration: the document and the signature that the gate is shown; the contract gets ``encodedIntent``."""
+
+    kind: str
+    what: str
+    document: dict[str, Any]
+    signature: bytes
+    signed: Answer
+
+    @property
+    def payload(self) -> Payload:
+        payload: Payload = self.document["requests"][0]["payload"]
+        return payload
+
+    @property
+    def intent(self) -> bytes:
+        return bytes.fromhex(self.payload["encodedIntent"][2:])
+
+
+class Bench:
+    """One step's good document, its digest and signature, from which the bad ones are made."""
+
+    def __init__(self, venue: ChainVenue, step: str) -> None:
+        self.step = step
+        self.venue = venue
+        self.good = document(venue, step)
+        self.payload: Payload = self.good["requests"][0]["payload"]
+        self.struct: str = self.payload["primaryType"]
+        self.signer = signer_of(step)
+        self.signature = signature_by(self.signer, self.payload)
+        self.pick = random.Random(f"{SEED} {step}")
+
+    def document(self) -> tuple[dict[str, Any], Payload]:
+        made = copy.deepcopy(self.good)
+        return made, made["requests"][0]["payload"]
+
+    def altered(self, kind: str, what: str, made: Payload | None = None, signature: bytes | None = None) -> Altered:
+        signature = self.signature if signature is None else signature
+        return self._answered(kind, what, made or self.good, signature, self.payload["digest"], self.signer)
+
+    def resigned(self, kind: str, what: str, made: Payload, signer: Sender | None = None) -> Altered:
+        """Return an alteration whose payload was sealed and signed after it was altered."""
+        payload, signer = made["requests"][0]["payload"], signer or self.signer
+        return self._answered(kind, what, made, signature_by(signer, payload), payload["digest"], signer)
+
+    def _answered(self, kind: str, what: str, made: Payload, signature: bytes, digest: str, signer: Sender) -> Altered:
+        text = "0x" + signature.hex()
+        signed = Answer(self.step, "signed", "", digest, text, signer.address, "fields", "1.22.0")
+        return Altered(kind, what, made, signature, signed)
+
+
+def signature_by(signer: Sender, payload: Payload, *, high_s: bool = False) -> bytes:
+    parity, rs = sign(signer.key, bytes.fromhex(payload["digest"][2:]), high_s=high_s)
+    return rs + bytes([27 + parity])
+
+
+def intent_of(ground: Ground, step: str, **message: object) -> tuple[str, bytes, bytes]:
+    """Return a step's struct, its encoding and signature, with other members of its message."""
+    made = document(ground.venue, step)
+    payload = made["requests"][0]["payload"]
+    payload["message"] |= {name: str(value) for name, value in message.items()}
+    seal(payload)
+    signature = signature_by(TREASURY_SENDER, payload)
+    return payload["primaryType"], bytes.fromhex(payload["encodedIntent"][2:]), signature
+
 
 GATE_IS_STRICTER = {
     "consistent lie": "a field differs from the plan, and digest, encoding and signature all belong to the lie: a contract "
@@ -39,17 +114,12 @@ CONTRACT_IS_STRICTER = {
 
 
 def alterations(venue: ChainVenue, step: str) -> Iterator[Altered]:
-    """Yield every alteration of a step."""
     bench = Bench(venue, step)
     for family in (_messages, _shown, _types, _domains, _signers, _times, encodings, signatures, _lies):
         yield from family(bench)
 
 
-# ---- the message ---------------------------------------------------------------------------------------------------
-
-
 def leaves(value: Payload, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield path and value of every leaf."""
     for name, member in value.items():
         if isinstance(member, dict):
             yield from leaves(member, (*path, name))
@@ -58,14 +128,12 @@ def leaves(value: Payload, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
 
 
 def put(message: Payload, path: tuple[str, ...], value: Any) -> None:
-    """Set a leaf."""
     for name in path[:-1]:
         message = message[name]
     message[path[-1]] = value
 
 
 def others(value: Any, pick: random.Random) -> Iterator[Any]:
-    """Yield other values that the same type can hold."""
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, str) and value.startswith("0x"):
@@ -116,9 +184,6 @@ def _lies(bench: Bench) -> Iterator[Altered]:
             yield bench.resigned("consistent lie", f"{path}: {other}", made)
 
 
-# ---- types, domain, signer, time -----------------------------------------------------------------------------------
-
-
 def _types(bench: Bench) -> Iterator[Altered]:
     """Another type, sealed and signed as such."""
     for place in range(len(bench.payload["types"][bench.struct])):
@@ -148,7 +213,6 @@ def _sealed_as(bench: Bench, made: dict[str, Any], what: str) -> Iterator[Altere
 
 
 def _numbers(types: Payload, struct: str, message: Payload) -> Payload:
-    """Return a message with its integers as such."""
     kinds = {member["name"]: member["type"] for member in types[struct]}
     return {
         name: _numbers(types, kinds[name], value)
@@ -211,3 +275,77 @@ def _times(bench: Bench) -> Iterator[Altered]:
         payload["message"][name] = str(value)
         seal(payload)
         yield bench.resigned(kind, f"{name}: {value}", made)
+
+
+def encodings(bench: Bench) -> Iterator[Altered]:
+    raw = bytes.fromhex(bench.payload["encodedIntent"][2:])
+    for other, what in _other_encodings(bench, raw):
+        made, payload = bench.document()
+        payload["encodedIntent"] = "0x" + other.hex()
+        kind = "not canonical" if _same_values(bench.struct, raw, other) else "encoding"
+        yield bench.altered(kind, what, made=made)
+
+
+def _other_encodings(bench: Bench, raw: bytes) -> Iterator[tuple[bytes, str]]:
+    for _ in range(FLIPS_OF_AN_ENCODING):
+        place = bench.pick.randrange(len(raw))
+        yield (
+            raw[:place] + bytes([raw[place] ^ 1 << bench.pick.randrange(8)]) + raw[place + 1 :],
+            f"byte {place} flipped",
+        )
+    for cut in (1, 32, 64, len(raw) - 32, len(raw) - 1):
+        yield raw[:-cut], f"{cut} bytes cut off"
+    yield raw[32:] + raw[:32], "the first word moved to the end"
+    yield (32).to_bytes(32, "big") + raw, "an offset word before it"
+    for more in (1, 32, 100):
+        yield raw + b"\x01" * more, f"{more} bytes after it"
+    if bench.struct == "DelegateReq":
+        yield encode_struct(_type_in_hashing_order(), _values_in_hashing_order(bench)), "in the order of its hash"
+        head, tail = raw[:224], raw[224:]
+        moved = head[:128] + (224).to_bytes(32, "big") + head[160:] + b"\x07" * 32 + tail
+        yield moved, "the text moved away from its place"
+
+
+def _type_in_hashing_order() -> str:
+    return f"({','.join(member['type'] for member in types_of(CATALOGUE['DelegateReq'])['DelegateReq'])})"
+
+
+def _values_in_hashing_order(bench: Bench) -> list[Any]:
+    message = bench.payload["message"]
+    kinds: dict[str, Callable[[str], Any]] = {"address": lambda v: bytes.fromhex(v[2:]), "uint256": int, "string": str}
+    return [kinds[m["type"]](message[m["name"]]) for m in types_of(CATALOGUE["DelegateReq"])["DelegateReq"]]
+
+
+def _same_values(struct: str, raw: bytes, other: bytes) -> bool:
+    """Tell whether an encoding holds the same values when nothing beyond them is looked at: padding, places, a rest."""
+    if struct != "DelegateReq":
+        return other[: len(raw)] == raw
+    return _loosely_read(other) == _loosely_read(raw)
+
+
+def _loosely_read(raw: bytes) -> list[bytes]:
+    """Return the six members of an encoded ``DelegateReq``, the text without its padding."""
+    start = int.from_bytes(raw[:32], "big")
+    words = [raw[start + at : start + at + 32] for at in range(0, 192, 32)]
+    text_at = start + int.from_bytes(words[3], "big")
+    length = int.from_bytes(raw[text_at : text_at + 32], "big")
+    text = raw[text_at + 32 : text_at + 32 + length]
+    whole = text_at + 32 + length <= len(raw)
+    return [*words[:3], text if whole else b"cut off" + raw, *words[4:]]
+
+
+def signatures(bench: Bench) -> Iterator[Altered]:
+    good = bench.signature
+    for place in bench.pick.sample(range(65), FLIPS_OF_A_SIGNATURE):
+        other = good[:place] + bytes([good[place] ^ 1 << bench.pick.randrange(8)]) + good[place + 1 :]
+        yield bench.altered("signature", f"byte {place} flipped", signature=other)
+    for v in (good[64] - 27, 55 - good[64], 29, 255, good[64] + 35):
+        yield bench.altered("signature", f"v is {v}", signature=good[:64] + bytes([v]))
+    zero, order = b"\0" * 32, CURVE_ORDER.to_bytes(32, "big")
+    for name, other in (
+        ("empty", b""), ("64 bytes", good[:64]), ("66 bytes", good + b"\0"), ("zeros", bytes(65)),
+        ("r is 0", zero + good[32:]), ("s is 0", good[:32] + zero + good[64:]), ("r is the order", order + good[32:]),
+        ("s is the order", good[:32] + order + good[64:]), ("r and s change places", good[32:64] + good[:32] + good[64:]),
+    ):  # fmt: skip
+        yield bench.altered("signature", name, signature=other)
+    yield bench.altered("high s", "high s", signature=signature_by(bench.signer, bench.payload, high_s=True))

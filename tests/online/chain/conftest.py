@@ -11,7 +11,6 @@ from online.chain.ground import NOW_S, Clock, EmbeddedEvm, Ground, set_up
 
 @pytest.fixture(scope="session")
 def venue_ground() -> Ground:
-    """A chain with the venue on it."""
     clock = Clock()
     return set_up(EmbeddedEvm(clock), clock)
 

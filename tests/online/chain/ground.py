@@ -53,11 +53,9 @@ class EmbeddedEvm(embedded.EmbeddedEvm):
     """The rehearsal's chain with marks: a test begins where another began."""
 
     def snapshot(self) -> _Mark:
-        """Return a mark to go back to."""
         return _Mark(self._chain.header, len(self._blocks), dict(self._mined))
 
     def go_back(self, mark: _Mark) -> None:
-        """Forget everything since the mark was made."""
         self._chain.header, self._mined = mark.header, mark.mined
         del self._blocks[mark.blocks :]
 
@@ -77,7 +75,6 @@ class Ground(NamedTuple):
         return transact(self.evm, sender, self.venue.address(contract), encode_call(contract, function, *arguments))
 
     def raw(self, sender: Sender, contract: str, data: bytes, gas: int = 1_500_000) -> bytes:
-        """Return a signed transaction of a person's."""
         return signed(self.evm, sender, EvmCall(self.venue.address(contract), data, gas))
 
 
@@ -135,11 +132,7 @@ def trade(
 
 
 def code(text: str) -> bytes:
-    """Return the bytes32 of a plain referral code."""
     return text.encode().ljust(32, b"\0")
-
-
-# ---- payloads for this venue ---------------------------------------------------------------------------------------
 
 
 def pinned(venue: ChainVenue) -> dict[str, Any]:
@@ -157,7 +150,6 @@ def pinned(venue: ChainVenue) -> dict[str, Any]:
 
 
 def situation(venue: ChainVenue) -> Situation:
-    """Return what the gate judges against: the plan with every struct, and this deployment."""
     return Situation(plan(), parse_deployment(to_bytes(pinned(venue))), NOW_MS)
 
 

@@ -12,8 +12,7 @@ from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.checks.model import Situation
 from airlock_shared.errors import Refusal
 from draws import every_nth
-from online.chain.alterations import CONTRACT_IS_STRICTER, GATE_IS_STRICTER, alterations
-from online.chain.bench import Altered, Bench
+from online.chain.alterations import CONTRACT_IS_STRICTER, GATE_IS_STRICTER, Altered, Bench, alterations
 from online.chain.ground import ROOT, Ground, situation
 from shared.world import STEPS, request_of
 
@@ -36,7 +35,6 @@ NAMED = {  # the custom error of a kind, where there is one alone
 
 
 def gate_refuses(altered: Altered, where: Situation) -> set[str]:
-    """Return the ids of the checks that stand in the way."""
     try:
         request = request_of(altered.document)
     except Refusal as refusal:

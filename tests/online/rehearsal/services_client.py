@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import httpx
 from eth_account import Account
 from eth_utils.crypto import keccak
 
-from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.venue.eip712_peer import digest_of, encode, types_of
@@ -30,11 +28,8 @@ class Clock:
 
     def __init__(self) -> None:
         self.ms = START_MS
-        self.surprises: list[Callable[[], object]] = []  # what happens at the next readings, one each
 
     def __call__(self) -> int:
-        if self.surprises:
-            self.surprises.pop(0)()
         return self.ms
 
 
@@ -47,16 +42,11 @@ class SseEvent(NamedTuple):
 
 
 class ServicesClient:
-    """A client of running services."""
-
     def __init__(self, services: RehearsalServices, clock: Clock) -> None:
         self.services = services
         self.state = services.state
         self.clock = clock
         self.http = httpx.Client(timeout=10)
-
-    def faults(self, *names: str) -> None:
-        self.services.faults = Faults.of(*names)
 
     def read(self, path: str, **fields: Any) -> Any:
         reply = self.http.get(self.services.builder_url + path, params=fields)
@@ -89,24 +79,12 @@ class ServicesClient:
         assert reply.status_code == 200, reply.text
         return events_in(reply.text)
 
-    def status(self, tracking_id: str, **query: Any) -> httpx.Response:
-        return self.http.get(f"{self.services.batched_url}/tracking-id/{tracking_id}/status", params=query)
-
-    def outcome(self, tracking_id: str) -> list[Json]:
-        """Poll until a terminal event is there."""
-        for _ in range(500):
-            events: list[Json] = self.status(tracking_id).json()["events"]
-            if events and events[-1]["type"] in ("MarketOrderExecuted", "MarketOrderCanceled", "Error"):
-                return events
-        raise AssertionError("no terminal event came")
-
     def relay(self, payload: Json, key: Any = TRADER, **other: Any) -> httpx.Response:
         body = {"primaryType": payload["primaryType"], "userIntent": payload["encodedIntent"]}
         body |= {"userSignature": signature(payload, key)} | other
         return self.http.post(self.services.relayer_url + "/intents", json=body)
 
     def relayed(self, intent_id: str) -> Json:
-        """Poll until a relayed intent is settled."""
         for _ in range(500):
             data: Json = self.http.get(f"{self.services.relayer_url}/intents/{intent_id}").json()["data"]
             if data["status"] != "pending":
@@ -117,11 +95,6 @@ class ServicesClient:
         payload = self.build("delegate", trader=TRADER.address, delegate=DELEGATE.address, expirySeconds=expiry_s)
         assert self.relayed(self.relay(payload).json()["data"]["id"])["status"] == "confirmed"
 
-    def position(self, pair_index: int, index: int = 0) -> Json | None:
-        trades = [t["trade"] for t in self.read("/v2/positions", trader=TRADER.address)["trades"]]
-        wanted = (str(pair_index), str(index))
-        return next((t for t in trades if (t["pairIndex"], t["index"]) == wanted), None)
-
     def nonce_used(self, payload: Json, space: str = "trading") -> bool:
         message = payload["message"]
         check = message.get("_nonce", message.get("nonce"))
@@ -129,14 +102,10 @@ class ServicesClient:
         return used
 
 
-def document(payload: Json) -> Json:
-    """Return a payload's EIP-712 document."""
-    return {name: payload[name] for name in ("types", "primaryType", "domain", "message")}
-
-
 def signature(payload: Json, key: Any = TRADER) -> str:
     """Sign a payload, whatever it says."""
-    return "0x" + bytes(Account.sign_typed_data(key.key, full_message=document(payload)).signature).hex()
+    document = {name: payload[name] for name in ("types", "primaryType", "domain", "message")}
+    return "0x" + bytes(Account.sign_typed_data(key.key, full_message=document).signature).hex()
 
 
 def handmade(desk: ServicesClient, primary: str, message: Json, space: str = "trading") -> Json:
@@ -150,7 +119,6 @@ def handmade(desk: ServicesClient, primary: str, message: Json, space: str = "tr
 
 
 def events_in(text: str) -> list[SseEvent]:
-    """Return the complete events of a stream, comments left out."""
     events = []
     for block in text.split("\n\n")[:-1]:
         lines = dict(line.split(": ", 1) for line in block.split("\n") if not line.startswith(":"))

@@ -1,4 +1,4 @@
-"""The TWAP service and the core API."""
+"""The builder, the TWAP service and the core API: what they build and take, and what they refuse."""
 
 from __future__ import annotations
 
@@ -7,20 +7,54 @@ from typing import Any
 import httpx
 import pytest
 
-from online.rehearsal.services_client import START_MS, STRANGER, TRADER, Json, ServicesClient, signature
+from online.rehearsal.services_client import DELEGATE, START_MS, STRANGER, TRADER, Json, ServicesClient, signature
 
-T = TRADER.address
+NOW_S = START_MS // 1000
+T, D = TRADER.address, DELEGATE.address
+SLOT = {"trader": T, "tradeIndex": 0, "pairIndex": 0}
+
+GOOD: dict[str, Json] = {
+    "open": {"trader": T, "side": "long", "collateralUsdc": "100", "leverage": "10", "pairIndex": 0},
+    "tpsl-partial": SLOT | {"kind": "take_profit", "coinExposure": "0.05", "side": "long", "price": "70000"},
+    "twap-cancel": {"trader": T, "twapId": 41},
+    "delegate": {"trader": T, "delegate": D, "expirySeconds": NOW_S + 3600},
+}
+
+
+def asked(name: str, **fields: Any) -> Json:
+    base = GOOD[name] | {"nonce": "7"} | ({} if name == "tpsl-partial" else {"deadlineMs": str(START_MS + 60_000)})
+    return {k: v for k, v in (base | fields).items() if v is not None}
+
+
+def test_unknown_fields_are_ignored_but_by_tpsl_partial(shared_desk: ServicesClient) -> None:
+    assert shared_desk.ask("twap-cancel", asked("twap-cancel", colour="red")).status_code == 200
+    refused = shared_desk.ask("tpsl-partial", asked("tpsl-partial", colour="red"))
+    assert refused.json()["error"]["details"]["issues"] == [{"path": "colour", "message": "unknown field"}]
+
+
+BAD: list[tuple[str, Json, str]] = [
+    ("open", {"collateralUsdc": "100.0000001"}, "collateralUsdc"),
+    ("open", {"leverage": "101"}, "leverage"),
+    ("open", {"pairIndex": None}, "pair"),
+    ("open", {"pairIndex": 3, "orderType": "market", "leverage": "100"}, "orderType"),
+    ("open", {"deadlineMs": str(NOW_S + 60)}, "deadlineMs"),
+    ("tpsl-partial", {"triggerType": "percentage", "percentage": "15"}, "price"),
+    ("delegate", {"delegate": T}, "delegate"),
+]
+
+
+@pytest.mark.parametrize(("name", "fields", "path"), BAD, ids=[f"{n}-{f}" for n, f, _ in BAD])
+def test_a_bad_request_names_the_field(shared_desk: ServicesClient, name: str, fields: Json, path: str) -> None:
+    reply = shared_desk.ask(name, asked(name, **fields))
+    assert reply.status_code == 400
+    body = reply.json()
+    assert (body["ok"], body["error"]["code"]) == (False, "BAD_REQUEST")
+    assert path in [issue["path"] for issue in body["error"]["details"]["issues"]]
 
 
 def cancel_body(payload: Json, key: Any = TRADER) -> Json:
-    message = payload["message"]
-    return {
-        "trader": message["trader"],
-        "twapId": int(message["twapId"]),
-        "nonce": message["nonce"],
-        "deadline": message["deadline"],
-        "signature": signature(payload, key),
-    }
+    message: Json = payload["message"]
+    return message | {"twapId": int(message["twapId"]), "signature": signature(payload, key)}
 
 
 def trigger_body(payload: Json, key: Any = TRADER) -> Json:
@@ -34,16 +68,9 @@ def cancel_payload(desk: ServicesClient, **fields: Any) -> Json:
     return desk.build("twap-cancel", **({"trader": T, "twapId": 41} | fields))
 
 
-def trigger_payload(desk: ServicesClient, **fields: Any) -> Json:
-    asked = {
-        "trader": T,
-        "tradeIndex": 0,
-        "pairIndex": 0,
-        "kind": "take_profit",
-        "coinExposure": "0.05",
-        "side": "long",
-    }
-    return desk.build("tpsl-partial", **(asked | ({"price": "70000"} if "percentage" not in fields else {}) | fields))
+def trigger_payload(desk: ServicesClient, price: str = "70000") -> Json:
+    slot = {"trader": T, "tradeIndex": 0, "pairIndex": 0, "coinExposure": "0.05", "side": "long"}
+    return desk.build("tpsl-partial", kind="take_profit", price=price, **slot)
 
 
 def cancel(desk: ServicesClient, body: Json) -> httpx.Response:
@@ -52,9 +79,6 @@ def cancel(desk: ServicesClient, body: Json) -> httpx.Response:
 
 def arm(desk: ServicesClient, body: Json) -> httpx.Response:
     return desk.http.post(desk.services.core_url + "/price-triggers", json=body)
-
-
-# ---- TWAP ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_twap_is_cancelled_once(desk: ServicesClient) -> None:
@@ -69,11 +93,18 @@ def test_a_twap_is_cancelled_once(desk: ServicesClient) -> None:
     assert cancel(desk, cancel_body(cancel_payload(desk, twapId=42))).status_code == 201
 
 
-@pytest.mark.parametrize("change", [
-    {"trader": T.lower()}, {"trader": STRANGER.address}, {"trader": None}, {"twapId": 42}, {"twapId": "x"}, {"twapId": -1},
-    {"nonce": "1"}, {"nonce": None}, {"deadline": str(START_MS + 1)}, {"deadline": 1.5}, {"signature": "0x"},
-    {"signature": "0x" + "00" * 65}, {"colour": "red"},
-])  # fmt: skip
+CHANGES: list[Json] = [
+    {"trader": T.lower()},
+    {"trader": STRANGER.address},
+    {"twapId": 42},
+    {"nonce": None},
+    {"deadline": str(START_MS + 1)},
+    {"signature": "0x" + "00" * 65},
+    {"colour": "red"},
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_a_cancel_that_was_not_signed_is_refused(shared_desk: ServicesClient, change: Json) -> None:
     reply = cancel(shared_desk, cancel_body(cancel_payload(shared_desk)) | change)
     assert (reply.status_code, reply.json()["statusCode"]) == (400, 400)
@@ -84,9 +115,6 @@ def test_a_late_cancel_and_a_strangers_cancel_are_refused(desk: ServicesClient) 
     assert cancel(desk, cancel_body(payload, STRANGER)).status_code == 400
     desk.clock.ms += 600_000
     assert "deadline" in cancel(desk, cancel_body(payload)).json()["message"]
-
-
-# ---- price triggers ----------------------------------------------------------------------------------------------------
 
 
 def test_a_trigger_is_replaced_under_a_new_id(desk: ServicesClient) -> None:
@@ -108,10 +136,14 @@ def test_the_nonce_of_a_trigger_is_held_and_not_spent(desk: ServicesClient) -> N
 
 
 BAD_TRIGGERS: list[Json] = [
-    {"pairIndex": 9}, {"index": 4}, {"triggerType": 1}, {"orderType": 5}, {"coinSize": 500}, {"price": "0"},
-    {"percentage": "1"}, {"nonce": "5"}, {"buy": False}, {"timestamp": 5}, {"signTimestamp": START_MS + 1},
-    {"signTimestamp": START_MS - 600_001}, {"trader": STRANGER.address}, {"colour": "red"},
-]  # fmt: skip
+    {"pairIndex": 9},
+    {"nonce": "5"},
+    {"buy": False},
+    {"timestamp": 5},
+    {"signTimestamp": START_MS + 1},
+    {"trader": STRANGER.address},
+    {"colour": "red"},
+]
 
 
 @pytest.mark.parametrize("change", BAD_TRIGGERS, ids=str)
