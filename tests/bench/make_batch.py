@@ -23,7 +23,7 @@ from airlock_shared.plan.decisions import wanted_value
 from airlock_shared.plan.model import Bounds, Exact, Step
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.structs import CATALOGUE
-from shared.make_payloads import TREASURY, TYPES, VECTORS, item_of, signed_item
+from shared.make_payloads import TREASURY, TYPES, VECTORS, seal, signed_item
 
 Json = dict[str, Any]
 TERMS = "Terms of the rehearsal venue. A delegate may trade and may never withdraw. " * 8
@@ -115,14 +115,28 @@ def _item(step: Step, situation: Situation, rng: random.Random) -> Json:
     for member in TYPES[intent.name][intent.name]:
         nested = {path.split(".")[1]: value for path, value in leaves.items() if path.startswith(member["name"] + ".")}
         message[member["name"]] = nested or leaves[member["name"]]
-    entry: Json = {
-        "step": step.id, "action": step.action.name, "endpoint": step.action.path, "struct": intent.name, "message": message,
-        "fields": _sent(step, situation.deployment) | ({"deadlineMs": str(chosen["deadline"])} if intent.deadline else {}),
-        "meta": {"pair": "COIN/USD", "source": "feed"},
-    }  # fmt: skip
+    payload: Json = {
+        "intent": intent.name,
+        "signerRule": intent.signer_rule,
+        "domain": situation.deployment.document["domains"][intent.domain],
+        "primaryType": intent.name,
+        "types": TYPES[intent.name],
+        "message": message,
+    }
+    seal(payload)
+    route: Json = {"to": intent.route}
     if intent.order_types:
-        entry["order_type"] = intent.order_types[0]
-    return item_of(entry, situation.deployment.document, list_domain_type=False)
+        route |= {"order_type": intent.order_types[0], "reason": "the struct and the pair's PnL flag"}
+    return {
+        "step": step.id,
+        "action": step.action.name,
+        "endpoint": step.action.path,
+        "fields": _sent(step, situation.deployment)
+        | ({"deadlineMs": str(chosen["deadline"])} if intent.deadline else {}),
+        "payload": payload | {"meta": {"pair": "COIN/USD", "source": "feed"}},
+        "route": route,
+        "signer": {"address": TREASURY, "path": "m/44'/60'/0'/0/0"},
+    }
 
 
 def _chosen(now_ms: int, rng: random.Random) -> dict[str, Any]:

@@ -13,10 +13,9 @@ import pytest
 
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
-from airlock_rehearsal.scenarios import DELEGATE
 from airlock_shared.checks.times import STATED
 from commands import FinishedCommand
-from e2e.conftest import BothMachines, Ledger, key_at, start_ledger, stop_ledger
+from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.test_report import PEOPLE, Day
 from shared.make_payloads import seal
 
@@ -213,22 +212,6 @@ def _change(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
     changed = path.with_name(f"changed-{path.name}")
     changed.write_text(json.dumps(document))
     return changed
-
-
-def _two_steps(desk: BothMachines) -> tuple[Path, Path]:
-    """Prepare a plan with two steps, which the builder gives different nonces."""
-    plan = desk.write_plan("delegate-key")
-    text = plan.read_text()
-    step = text[text.index("[[steps]]") :]
-    second = step.replace('id = "delegate-key"', 'id = "second-key"')
-    other = "m/44'/60'/2'/0/0"
-    plan.write_text(f"{text}\n{second.replace(DELEGATE, key_at(other).address)}")
-    desk.prove(plan, "delegate-key")
-    desk.prove(plan, "second-key", other)
-    requests = desk.path("two.json")
-    ended = desk.online("prepare", plan, "-o", requests)
-    assert ended.code == 0, ended.err
-    return plan, requests
 
 
 def require_no_time(desk: BothMachines, ended: FinishedCommand) -> None:
