@@ -23,10 +23,6 @@ from airlock_shared.plan.reader import parse_plan
 from shared import test_own_structs as own
 from shared.world import PLAN_TEXT, PLAN_TEXTS, deployment, situation
 
-# ---- ``plan check``: every mistake of a plan by its line, none hidden by another, and none where there
-# ---- is none
-
-
 WRONG = """format = "airlock/plan@1"
 [ceremony]
 id = "Bad Id"
@@ -69,11 +65,8 @@ def test_a_fault_of_the_reader_is_no_mistake_of_the_plan() -> None:
     ("text", "line", "what"),
     [
         ("a = 1\nb = 0x1 x\n", 2, "Expected newline"),
-        ('a = "x\n', 1, "Illegal character"),
         ("a = [1,\n2", 2, "Unclosed array"),
-        ("[a\n", 1, "Expected ']'"),
         ("a = 1\na = 2\n", 2, "Cannot overwrite"),
-        ("a = 1\n[b]\n[b]\n", 3, "Cannot declare"),
         ("a = 1\nb = \xff\n", 2, "not UTF-8"),
         ("", 1, "the table is missing"),
     ],
@@ -167,25 +160,6 @@ def test_the_advice_for_a_time_leads_to_one_that_is_taken(written: str) -> None:
     assert not find_mistakes(wrong.replace(f"expiry = {written}", TIME).encode())
 
 
-def test_fields_that_contradict_each_other_are_told_beside_other_mistakes() -> None:
-    own = """[[steps]]
-id = "trigger"
-action = "tpsl-partial"
-signer = "treasury"
-[steps.fields]
-trader = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
-pairIndex = 0
-tradeIndex = 0
-kind = "take_profit"
-coinExposure = "1"
-side = "long"
-triggerType = "percentage"
-price = "64000"
-"""
-    told = find_mistakes((PLAN_TEXT.replace("[limits]", "[limits]\nmore = 1") + own).encode())
-    assert [m.error.what for m in told] == ["unknown name", "this triggerType needs percentage, and not price"]
-
-
 # ---- what ``plan check`` foresees: what the gate refuses whatever payload comes, and nothing that it takes ----------
 
 
@@ -219,7 +193,6 @@ def test_nothing_is_foreseen_of_a_plan_that_can_be_signed(folder: str) -> None:
 FORESEEN = [
     # times
     (REQUESTS, "desk-key", (("expiry = 2027-03-31T00:00:00Z", "expiry = 2026-03-31T00:00:00Z"),), "TIME-EXPIRY", "expiry"),
-    (REQUESTS, "desk-key", (("expiry = 2027-03-31T00:00:00Z", "expiry = 1"),), "TIME-EXPIRY", "expiry"),
     (REQUESTS, "close-coin", (("openTimestamp = 2026-09-01", "openTimestamp = 2030-09-01"),), "TIME-OPENED",
      "openTimestamp"),
     (REQUESTS, "close", ((TRADER, f"{TRADER}\ndeadlineMs = 2026-09-01T00:00:00Z"),), "TIME-REMAINING", "deadlineMs"),
@@ -228,12 +201,10 @@ FORESEEN = [
     (REQUESTS, "open", (('pair = "btc-usd"', 'pair = "doge-usd"'),), "PLAN-FIELD", "pair"),
     (REQUESTS, "open", (('pair = "btc-usd"', "pairIndex = 99"),), "ORDER-TYPE", "pairIndex"),
     (REQUESTS, "open", (('pair = "btc-usd"', "pairIndex = 7"),), "ORDER-OPEN", "orderType"),
-    (REQUESTS, "open-pnl", (("pairIndex = 7", "pairIndex = 0"),), "ORDER-OPEN", "orderType"),
     (REQUESTS, "open-pnl", (('orderType = "market_pnl"', 'orderType = "limit"'),), "ORDER-OPEN", "orderType"),
     (REQUESTS, "increase", (("pairIndex = 0", "pairIndex = 7"),), "ORDER-TYPE", "pairIndex"),
     (REQUESTS, "close", (('"250.000001"', '{ at_least = "1", at_most = "250" }'),), "PLAN-FIELD", "collateralToCloseUsdc"),
     (REQUESTS, "close", ((TRADER, f"trader = {OTHER}"),), "SIGNER-ALLOWED", "trader"),
-    (REQUESTS, "increase", ((TRADER, f"trader = {OTHER}"),), "SIGNER-ALLOWED", "trader"),
     (REQUESTS, "open", (('slippage_percent_at_most = "1"\n', ""),), "PLAN-LIMIT", ""),
     (REQUESTS, "close", (('deadline_at_most = "30m"\n', ""),), "PLAN-LIMIT", ""),
     (REQUESTS, "open", (("openPrice = { at_least", "#"),), "PLAN-UNDECIDED", ""),
@@ -243,7 +214,6 @@ FORESEEN = [
     (TRANSACTIONS, "position-increase", (('pair = "btc-usd"', "pairIndex = 7"),), "TX-PAIR", "pairIndex"),
     (TRANSACTIONS, "position-increase", ((TRADER, f"trader = {OTHER}"),), "TX-TRADER", "trader"),
     (TRANSACTIONS, "position-increase", (("openPrice = { at_least", "#"),), "PLAN-UNDECIDED", ""),
-    (TRANSACTIONS, "position-increase", (('slippage_percent_at_most = "1"\n', ""),), "PLAN-LIMIT", ""),
     (TRANSACTIONS, "approve", (('"25000.5"', '"1000000000000000"'),), "TX-UNLIMITED", "amountUsdc"),
 ]  # fmt: skip
 
@@ -282,6 +252,7 @@ def _step(step: str, *changes: tuple[str, str]) -> object:
 
 
 SHORT, STOP = ('side = "long"', 'side = "short"'), ('kind = "take_profit"', 'kind = "stop_loss"')
+INSIDE = ('stopLoss = "58000"', 'stopLoss = "62001"')  # between the ends of a bounded price
 BY_PERCENT = ('price = "70000"', 'triggerType = "percentage"\npercentage = "10"')
 LOSS = ('percentage = "10"', 'percentage = "-10"')
 
@@ -314,6 +285,7 @@ def test_a_trigger_says_which_way_it_looks(changes: tuple[tuple[str, str], ...],
             ["the take profit of this long lies below its open price: it would be hit at once"],
         ),
         ((SHORT,), ["the stop loss of this short lies below its open price: it would be hit at once"]),
+        ((INSIDE,), ["the stop loss of this long lies above its open price: it would be hit at once"]),
         ((SHORT, ("stopLoss", "takeProfit")), []),
     ],
 )
@@ -324,13 +296,6 @@ def test_a_trigger_that_would_be_hit_at_once_is_told(
     opened = ('openPrice = { at_least = "60000", at_most = "64000" }', f"openPrice = {price}")
     step: Any = _step("open", opened, *changes)
     assert list(odd_directions(step)) == odd
-
-
-def test_a_trigger_within_the_bounds_of_its_price_is_told() -> None:
-    step: Any = _step("open", ('stopLoss = "58000"', 'stopLoss = "60001"'))
-    assert list(odd_directions(step)) == [
-        "the stop loss of this long lies above its open price: it would be hit at once"
-    ]
 
 
 def test_nothing_is_said_of_the_direction_of_a_venue_s_own_leaves() -> None:
@@ -353,11 +318,8 @@ def test_a_deadline_of_the_venue_s_own_struct_needs_the_plan_s_limit_and_that_is
     ("old", "new", "check", "place"),
     [
         ('tag = "0xAABBCCDD"', 'tag = "0xAABBCC"', "MSG-BYTES", "tag"),
-        ('delta = "-5"', 'delta = "+5"', "MSG-INT", "delta"),
         ('delta = "-5"', f'delta = "{2**255}"', "MSG-RANGE", "delta"),
-        ('"to.slot" = "7"', '"to.slot" = "-7"', "MSG-RANGE", "to.slot"),
         ("urgent = true", 'urgent = "yes"', "MSG-BOOL", "urgent"),
-        (f'"to.account" = "{own.OTHER}"', '"to.account" = "0x12"', "MSG-ADDRESS", "to.account"),
         ('note = "by hand"', 'more = "1"', "PLAN-FIELD", "more"),
         ('note = "by hand"', "", "PLAN-UNDECIDED", ""),
         (f'trader = "{own.TRADER}"', f'trader = "{own.OTHER}"', "SIGNER-ALLOWED", "trader"),

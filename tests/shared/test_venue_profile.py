@@ -20,10 +20,9 @@ from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, DocumentError
 from airlock_shared.plan.model import Exact
 from airlock_shared.venue import profile as profiles
-from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.calldata import decode_call
 from airlock_shared.venue.calls import CALLS, argument_leaves, selector_of
-from airlock_shared.venue.kinds import LEAF_KINDS, PLAN_MEMBERS
+from airlock_shared.venue.kinds import LEAF_KINDS
 from airlock_shared.venue.profile import NEVER, VENUE_FORMAT, venue_of
 from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
 from airlock_shared.venue.structs import CATALOGUE, leaves_of, types_of
@@ -133,11 +132,6 @@ def test_every_leaf_that_ships_is_one_of_the_closed_list_and_its_type_can_hold_i
     assert all(field.rule == LEAF_KINDS[field.kind].rule for field in fields)
 
 
-def test_a_leaf_is_a_member_of_the_plan_or_one_of_a_few_kinds() -> None:
-    assert PLAN_MEMBERS.keys() <= {member.name for action in ACTIONS.values() for member in action.parameters}
-    assert len({(unit, rule.decider, rule.limit, solidity) for unit, rule, _, solidity in LEAF_KINDS.values()}) <= 25
-
-
 def test_what_is_resolved_is_pinned_whole_so_that_a_later_release_changes_nothing_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -240,20 +234,13 @@ BAD: dict[str, dict[str, Any]] = {
     "a member that is no part of it": {**PROFILE, "checks": {"TIME-HORIZON": "off"}},
     "a check switched off in a struct": with_struct("DelegateReq", unchecked=["TIME-REMAINING"]),
     "who may sign, changed": with_struct("DelegateReq", signer_rule="trader-or-delegate"),
-    "where it goes, changed": with_struct("CloseTradeReq", route="relayer"),
     "a kind that there is not": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "anything"}),
     "a kind that is no word": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": 7}),
-    "a leaf left out": with_struct(
-        "DelegateReq",
-        encode_type="DelegateReq(address trader,address delegate,uint64 until,uint64 deadline,uint256 nonce)",
-        leaves={k: v for k, v in _LEAVES.items() if k != "expiry"},
-    ),
+
     "a leaf of its own left out": with_struct("CancelReq", **CANCEL | {"leaves": {"trader": "trader", "nonce": "nonce"}}),
     "nothing at all": {"format": VENUE_FORMAT},
     "a leaf too many": with_struct("DelegateReq", leaves={**_LEAVES, "fee": "raw"}),
     "an expiry shown raw": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "raw"}),
-    "an expiry that must be zero": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "zero"}),
-    "an expiry that the builder chooses": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "openTimestamp"}),
     "a deadline taken for an expiry": with_struct("DelegateReq", leaves={**_LEAVES, "deadline": "expiry"}),
     "two members that ship, exchanged": with_struct("OpenTradeReq", leaves={"_t.tp": "stopLoss", "_t.sl": "takeProfit"}),
     "no deadline": with_struct(
@@ -263,9 +250,7 @@ BAD: dict[str, dict[str, Any]] = {
     "a text that nobody decides": _delegate("uint256 nonce", "uint256 nonce,bytes32 extra", extra="raw"),
     "a price that the builder chooses by slippage": with_struct(
         "CloseTradeReq", leaves={**_CLOSE["leaves"], "worst": "slippagePercent"}),
-    "an amount in another unit": with_struct("CloseTradeReq", leaves={**_CLOSE["leaves"], "amount": "coinExposure"}),
     "an address as a number": _delegate("address delegate", "uint256 delegate"),
-    "a signed amount": _close("uint128 amount", "int128 amount"),
     "an array": _delegate("address delegate", "address[] delegate"),
     "another name in the text": _delegate("DelegateReq", "DelegateReq2"),
     "blanks in the text": _delegate(",", ", "),
@@ -273,19 +258,15 @@ BAD: dict[str, dict[str, Any]] = {
     "a struct within, named as another intent": _close("Position", "TpSlReq"),
     "the domain within": _close("Position", "EIP712Domain"),
     "an executing call of one argument": with_struct("DelegateReq", executing="setDelegateWithSig(bytes signature)"),
-    "an executing call of three arguments": with_struct("DelegateReq", executing="go(bytes signature,bytes intent,bytes a)"),
     "an executing call with a part twice": with_struct("DelegateReq", executing="go(bytes signature,bytes signature)"),
     "an executing call of other names": with_struct("DelegateReq", executing="go(bytes sig,bytes intent)"),
     "an executing call of other types": with_struct("DelegateReq", executing="go(bytes32 signature,bytes intent)"),
-    "an executing call without names": with_struct("DelegateReq", executing="go(bytes,bytes)"),
     "an executing call with blanks": with_struct("DelegateReq", executing="go(bytes signature, bytes intent)"),
-    "an executing call without a function": with_struct("DelegateReq", executing="(bytes signature,bytes intent)"),
     "two executing calls": with_struct("DelegateReq", executing="a(bytes signature,bytes intent)" * 2),
     "an executing call and a line": with_struct("DelegateReq", executing="go(bytes signature,bytes intent)\n"),
     "an executing call that is no text": with_struct("DelegateReq", executing={"function": "go", "order": []}),
     "an executing call of a call": changed(lambda p: p["calls"]["claimTokens"].update(executing="")),
     "an order that lacks a member": with_struct("TpSlReq", abi_order=PROFILE["structs"]["TpSlReq"]["abi_order"][1:]),
-    "an order with a member twice": with_struct("TpSlReq", abi_order=["salt"] * 12),
     "an order of what reads like a name": _cancel(encode_type="CancelReq(address trader,uint256 nonce,bool None)",
         leaves={"trader": "trader", "nonce": "nonce", "None": "raw"}, abi_order=[None, "nonce", "trader"]),
     "a text that is longer than people read": _delegate(")", f",{_ZEROS})", **{f"z{n}": "zero" for n in range(400)}),
@@ -294,7 +275,6 @@ BAD: dict[str, dict[str, Any]] = {
         encode_type=CANCEL["encode_type"].replace("(", "(Aa a,") + "Aa(Bb b)Bb(Aa a)"),
     "a struct of a million million leaves": _cancel(
         encode_type=CANCEL["encode_type"].replace("(", "(Aa a,") + _MANY),
-    "a shipped struct within itself": _close("CloseTradeReq(", "CloseTradeReq(CloseTradeReq again,"),
     "a struct of its own without an account": _cancel(leaves=dict(_CANCEL_LEAVES, trader="raw")),
     "a struct of its own without a nonce": _cancel(leaves=dict(_CANCEL_LEAVES, nonce="raw")),
     "a struct of its own under another domain": _cancel(domain="usdc"),
@@ -302,32 +282,23 @@ BAD: dict[str, dict[str, Any]] = {
     "a struct of its own without its route": with_struct("CancelReq", **{k: v for k, v in CANCEL.items() if k != "route"}),
     "a call that no action makes": with_call("withdrawAll", "withdrawAll()"),
     "the token's approval": with_call("approve", "approve(address spender,uint128 amount)", **_APPROVE),
-    "an approval under another name": with_call("approve", "allow(address spender,uint256 amount)", **_APPROVE),
     "a call without its deciding argument": with_call("setDelegate", "setDelegate(address delegate)", delegate="delegate"),
     "a call with an argument that nothing decides": with_call(
         "claimTokens", "claimRewards(address to)", to="raw"),
     "a call with an array": with_call("removeDelegate", "removeDelegates(address[] delegate)", delegate="delegate"),
     "another call's function": with_call("claimTokens", "cancelRequest()"),
-    "another call's function, other arguments": with_call(
-        "removeDelegate", "setDelegate(address delegate)", delegate="delegate"),
-    "an empty label": labelled(""),
     "a label that is no text": labelled(7),
     "a label longer than a line": labelled("x" * 61),
-    "a label of blanks": labelled("  "),
     "a blank before a label": labelled(" until"),
     "a blank after a label": labelled("until "),
     "a line of its own in a label": labelled("until\nplan 5 USDC: equal"),
     "a line of its own at a label's end": labelled("until\n"),
-    "colours in a label": labelled("\x1b[32muntil"),
-    "a mark of the review in a label": labelled("\u2713 until"),
-    "a turn of direction in a label": labelled("until \u202e2027"),
     "another alphabet's letter in a label": labelled("unt\u0456l"),
     "the end of a quotation in a label": labelled('until", as the plan says'),
     "a backslash in a label": labelled("until\\n"),
     "a unit beside a label": labelled("until", unit="USDC"),
     "who decides it, beside a label": labelled("until", by="builder"),
     "a label without a kind": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": {"label": "until"}}),
-    "a kind within a kind": labelled("b", kind={"kind": "expiry", "label": "a"}),
     "one function for two calls": changed(lambda p: p["calls"].update(
         claimTokens={"signature": "go()", "leaves": {}}, cancelRequest={"signature": "go()", "leaves": {}})),
 }  # fmt: skip
@@ -355,34 +326,6 @@ def test_what_is_refused_of_a_profile_is_refused_in_a_document_that_was_made_by_
         venue_of(text_of(whole))
 
 
-_MARGIN = "updateMargin(uint256 pairIndex,uint256 index,uint256 amount,{} prices)"
-_LEAVES_OF_MARGIN = dict.fromkeys(("pairIndex", "index", "amount", "prices"), "raw")
-PUBLIC_AND_UNBOUNDED: dict[str, tuple[dict[str, Any], str]] = {
-    "a stored trigger's cancellation": (
-        _cancel(encode_type="CancelReq(string entityId)", leaves={"entityId": "raw"}),
-        "whom it speaks for, and its nonce",
-    ),
-    "an oracle's bytes": (
-        changed(lambda p: p["calls"].update(updateMargin={
-            "signature": _MARGIN.format("bytes"), "contract": "tradingRouter", "leaves": _LEAVES_OF_MARGIN})),
-        "bytes can hide another call",
-    ),
-    "an oracle's list of bytes": (
-        changed(lambda p: p["calls"].update(updateMargin={
-            "signature": _MARGIN.format("bytes[]"), "contract": "tradingRouter", "leaves": _LEAVES_OF_MARGIN})),
-        "without arrays, whose entries nobody could be shown",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", PUBLIC_AND_UNBOUNDED)
-def test_what_is_public_and_no_check_can_bound_is_refused_with_its_reason(case: str) -> None:
-    profile, why = PUBLIC_AND_UNBOUNDED[case]
-    with pytest.raises(DocumentError) as caught:
-        resolve_profile(profile)
-    assert why in " ".join([caught.value.what, *(each.what for each in caught.value.more)])
-
-
 @pytest.mark.parametrize("inner", [7, 100])
 def test_a_struct_of_more_leaves_than_people_read_is_refused(inner: int) -> None:
     """A struct within a struct: 28 times 7 leaves and four are 200, and 28 times 100 are not."""
@@ -398,12 +341,11 @@ def test_a_struct_of_more_leaves_than_people_read_is_refused(inner: int) -> None
 
 
 @pytest.mark.parametrize("never", NEVER)
-@pytest.mark.parametrize("name", ["setDelegate", "removeDelegate", "claimTokens"])
-def test_a_function_that_moves_money_or_power_is_never_a_venue_s_form_of_a_call(never: str, name: str) -> None:
+def test_a_function_that_moves_money_or_power_is_never_a_venue_s_form_of_a_call(never: str) -> None:
     function = never.partition("(")[0]
-    for signature in (never, f"{function}()", f"{function}(address delegate,uint256 expiry)"):
+    for signature in (never, f"{function}(address delegate,uint256 expiry)"):
         with pytest.raises(DocumentError):
-            resolve_profile(with_call(name, signature, delegate="delegate", expiry="expiry"))
+            resolve_profile(with_call("setDelegate", signature, delegate="delegate", expiry="expiry"))
 
 
 @pytest.mark.parametrize("other", [*NEVER, *(call.signature for call in CALLS.values())])
