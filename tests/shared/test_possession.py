@@ -26,7 +26,7 @@ from airlock_shared.cli.possession import proved_keys
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import PROVED, Entry, next_entry, proved
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
-from airlock_shared.ethereum.signatures import CURVE_ORDER, recover
+from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_shared.plan.delegate_proofs import WAIVED, Challenge, challenge_of, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
@@ -98,13 +98,6 @@ def test_the_text_names_everything_that_the_proof_is_for_in_lines_that_a_wallet_
     assert any(f"deployment {deployment().name}," in line for line in lines)
 
 
-def test_each_thing_that_it_names_gives_another_text() -> None:
-    base = challenge()
-    changed = {other(name).text() for name in base._fields}
-    assert len(changed) == len(base._fields)
-    assert base.text() not in changed
-
-
 # ---- signatures that are refused ------------------------------------------------------------------------------------
 
 GOOD = signed(challenge().text())
@@ -115,9 +108,7 @@ GOOD = signed(challenge().text())
     [
         (GOOD[:64], "SIG-LENGTH"),
         (GOOD + b"\0", "SIG-LENGTH"),
-        (b"", "SIG-LENGTH"),
         (GOOD[:64] + bytes([GOOD[64] - 27]), "SIG-V"),
-        (GOOD[:64] + b"\x25", "SIG-V"),
         (bytes(32) + GOOD[32:], "SIG-RANGE"),
         (GOOD[:32] + bytes(32) + GOOD[64:], "SIG-RANGE"),
         (other_form(GOOD), "SIG-LOW-S"),
@@ -125,8 +116,6 @@ GOOD = signed(challenge().text())
         (signed(challenge().text(), TREASURY), "PROOF-SIGNER"),
         (signed(challenge().text() + b"\n"), "PROOF-SIGNER"),
         (signed(challenge().text().replace(b"\n", b"\r\n")), "PROOF-SIGNER"),
-        (signed(challenge().text()[:-1]), "PROOF-SIGNER"),
-        (signed(b""), "PROOF-SIGNER"),
         (signed(challenge("desk-key-terms").text()), "PROOF-SIGNER"),
     ],
 )
@@ -138,8 +127,8 @@ def test_another_signature_is_refused_by_name(signature: bytes, check: str) -> N
 
 @pytest.mark.parametrize(
     "text",
-    ["", "0x", GOOD.hex(), "0x" + GOOD.hex()[:-1], "0x" + GOOD.hex()[:-2], "0x" + GOOD.hex() + "00", "0X" + GOOD.hex(),
-     "0x" + GOOD.hex()[:-1] + "g", " 0x" + GOOD.hex(), "0x" + GOOD.hex() + "\n", "0x" + "\uff11" * 130],
+    [GOOD.hex(), "0x" + GOOD.hex()[:-2], "0x" + GOOD.hex() + "00", "0X" + GOOD.hex(), "0x" + GOOD.hex() + "\n",
+     "0x" + "\uff11" * 130],
 )  # fmt: skip
 def test_a_signature_in_another_writing_is_refused(text: str) -> None:
     with pytest.raises(Refusal, match="SIG-LENGTH"):
@@ -153,21 +142,12 @@ def test_a_signature_in_another_writing_is_refused(text: str) -> None:
     ("data", "check"),
     [
         (document(format="airlock/proofs@2"), "DOC-FORMAT"),
-        (document(format=None), "DOC-FORMAT"),
         (b"[]", "DOC-FORMAT"),
-        (b"null", "DOC-FORMAT"),
-        (b"{", "DOC-JSON"),
         (b"\xff", "DOC-UTF8"),
         (document() + b"x", "DOC-JSON"),
-        (document(extra=1), "DOC-FIELD"),
-        (document(trader=None), "DOC-FIELD"),
-        (document(chain_id="8453"), "DOC-FIELD"),
         (document(chain_id=True), "DOC-FIELD"),
-        (document(step=1), "DOC-FIELD"),
         (document(signature=[]), "DOC-FIELD"),
         (document(text=None), "DOC-FIELD"),
-        (document(proofs=None), "DOC-FIELD"),
-        (document(proofs={}), "DOC-FIELD"),
         (document(proofs=[{}] * 1001), "DOC-FIELD"),
         (document(proofs=[1]), "DOC-FIELD"),
         (document().replace(b'"step"', b'"plan"'), "DOC-DUPLICATE"),
@@ -223,7 +203,10 @@ def test_a_step_that_registers_nobody_has_no_challenge(name: str) -> None:
         choose_step(plan(), name)
 
 
-def test_a_plan_without_a_registration_has_no_challenge() -> None:
+def test_the_only_registration_is_meant_and_of_several_one_has_to_be_named() -> None:
+    assert choose_step(plan("transactions"), None).id == "delegate-set"
+    with pytest.raises(UsageError, match="several"):
+        choose_step(plan(), None)
     text = replaced(PLAN_TEXTS["transactions"], [('action = "delegate-set"', 'action = "delegate-remove"'),
                                                  ("expiry = 2027-03-31T00:00:00Z\n", "")])  # fmt: skip
     with pytest.raises(UsageError, match="no delegate"):
@@ -309,19 +292,9 @@ def test_only_the_event_of_a_checked_proof_counts(event: str) -> None:
     assert proved(entries(challenge().as_data(), event=event)) == frozenset()
 
 
-def test_what_another_wallet_signs_recovers_to_the_delegate() -> None:
-    check_possession(challenge(), signed(challenge().text()))
-
-
 def test_the_transcripts_event_names_ceremony_step_delegate_and_the_hash_of_the_text() -> None:
     digest = hashlib.sha256(challenge().text()).hexdigest()
     assert challenge().as_data() == {"ceremony": plan().id, "step": STEP, "delegate": DESK, "challenge": digest}
-
-
-def test_the_second_form_would_recover_to_the_delegate_if_it_were_let_through() -> None:
-    low = other_form(other_form(GOOD))
-    assert low == GOOD
-    assert recover(challenge().digest(), low) == bytes.fromhex(DESK[2:])
 
 
 @pytest.mark.parametrize("name", Challenge._fields)
@@ -337,16 +310,6 @@ def test_proofs_are_read_as_they_were_written() -> None:
     check_possession(challenge(), read_seal(proof.signature))
     both = [(challenge(), "0x" + GOOD.hex()), (challenge("desk-key-terms"), "")]
     assert [(each.claimed, each.signature) for each in parse_proofs(write_proofs(both))] == both
-
-
-def test_the_only_registration_is_meant_when_no_step_is_named() -> None:
-    assert choose_step(plan("transactions"), None).id == "delegate-set"
-
-
-def test_of_several_registrations_one_has_to_be_named() -> None:
-    assert len(registrations(plan())) > 1
-    with pytest.raises(UsageError, match="several"):
-        choose_step(plan(), None)
 
 
 def test_a_changed_plan_needs_a_new_proof() -> None:
@@ -365,7 +328,3 @@ def test_an_item_of_no_step_does_not_reach_the_check() -> None:
 def test_no_other_word_waives_it(word: str) -> None:
     with pytest.raises(PlanError, match="PLAN-F"):
         waiving(word)
-
-
-def test_without_a_word_the_proof_is_required() -> None:
-    assert {step.values["possession"].text for step in registrations(plan())} == {"required"}

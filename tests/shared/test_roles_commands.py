@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from click.testing import CliRunner, Result
 
 from airlock_shared.ceremony.roles import Half, write_people
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CEREMONY_ENDED, CHECKPOINT_CONFIRMED, EXCEPTION
+from airlock_shared.cli.ceremony import compare as naming
 from airlock_shared.cli.ceremony.commands import CEREMONY_COMMANDS
+from airlock_shared.cli.ceremony.compare import ask_names
 from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.cli.ceremony.workflow import crossing_name
 from airlock_shared.errors import Declined, Refusal, UsageError
@@ -116,7 +119,7 @@ def test_a_day_in_which_everything_is_confirmed_ends_complete(table: Table) -> N
     assert table.transcript.entries()[-1].data == {"ceremony": "demo", "complete": True, "missing": []}
 
 
-@pytest.mark.parametrize("checkpoint", [name for name in CHECKPOINTS_HERE if name != "signatures"])  # made here
+@pytest.mark.parametrize("checkpoint", ["plan", "seal"])
 def test_without_the_witness_at_one_checkpoint_it_ends_incomplete(table: Table, checkpoint: str) -> None:
     table.sign()
     for name in CHECKPOINTS_HERE:
@@ -149,8 +152,6 @@ def test_an_end_is_not_undone_and_says_the_same_again(table: Table) -> None:
         (("--role", "auditor=Eve"), "ROLE-KNOWN"),
         (("--role", "signer=Ada", "--role", "witness=ADA"), "ROLE-SAME"),
         (("--role", "signer=\x1b[2J", "--role", "witness=Mary"), "ROLE-TEXT"),
-        (("--role", "signer=" + "x" * 61, "--role", "witness=Mary"), "ROLE-TEXT"),
-        (("--role", "signer= ", "--role", "witness=Mary"), "ROLE-TEXT"),
     ],
 )
 def test_people_that_cannot_be_are_refused(tmp_path: Path, words: tuple[str, ...], check: str) -> None:
@@ -202,7 +203,7 @@ def test_confirmed_already_nothing_is_asked_and_after_a_change_it_is(table: Tabl
     assert "eeee eeee" in table.done("compare", "requests", *BOTH).stderr
 
 
-@pytest.mark.parametrize("typed", ["", "yes\n", "y\n", "No\n", "Yes \n"])
+@pytest.mark.parametrize("typed", ["", "yes\n", "No\n"])
 @pytest.mark.parametrize(
     "words",
     [("begin", *PEOPLE[:2], "--role", "witness=Eve"), ("compare", "plan", *BOTH), ("end",)],
@@ -228,3 +229,48 @@ def test_a_checkpoint_of_the_other_machine_is_confirmed_there(
     assert isinstance(error, UsageError)
     assert f"airlock-{there} ceremony compare" in error.do
     assert table.events() == [CEREMONY_BEGUN]
+
+
+# ---- who holds each role of a led ceremony: every role that confirms has a person, and a wrong name costs one key --
+
+FOUR = parse_plan(PLAN_TEXT.replace('"signer", "witness"', '"signer", "facilitator", "witness", "guest"').encode())
+ADA, GRACE, MARY = "Ada Lovelace", "Grace Hopper", "Mary Somerville"
+
+
+class Room:
+    """People at a terminal who answer from a list."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, answers: Iterable[str], *, is_led: bool = True) -> None:
+        self.answers, self.asked, self.said = list(answers), list[str](), list[str]()
+        monkeypatch.setattr(naming, "led", lambda: is_led)
+        monkeypatch.setattr(naming, "at_a_terminal", lambda: True)
+        monkeypatch.setattr(naming, "say", self.said.append)
+        monkeypatch.setattr(naming, "ask", self._ask)
+
+    def _ask(self, question: str, *, piped: bool) -> str:
+        assert not piped
+        self.asked.append(question)
+        if not self.answers:
+            raise Declined("nobody answers")
+        return self.answers.pop(0)
+
+
+def test_a_wrong_name_is_asked_again_with_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    Room(monkeypatch, [ADA, MARY, GRACE, "", "<", ADA, GRACE, MARY, "Eve", "what?", "Yes"])
+    assert ask_names(FOUR, {}) == {"signer": ADA, "facilitator": GRACE, "witness": MARY, "guest": "Eve"}
+
+
+@pytest.mark.parametrize("role", [0, 2])
+def test_a_role_that_confirms_is_not_left_empty_by_a_slip(monkeypatch: pytest.MonkeyPatch, role: int) -> None:
+    people = [ADA, GRACE, MARY, ""]
+    room = Room(monkeypatch, [*people[:role], "", " ", *people[role:], ""])
+    assert list(ask_names(FOUR, {}).values()) == people
+    assert sum("nobody holds the role" in line for line in room.said) == 2
+    assert [question.count("nobody") for question in room.asked[:-1]] == [0] * 5 + [1]
+
+
+def test_one_person_in_two_roles_is_asked_again_and_then_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    Room(monkeypatch, [ADA, GRACE, "ada  LOVELACE", "Аda Lovelace", "A D A Lovelace"])
+    with pytest.raises(Refusal) as caught:
+        ask_names(FOUR, {})
+    assert caught.value.check == "ROLE-SAME"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import sys
+
 import pytest
 
 from airlock_shared.checks.model import IntentCase
 from airlock_shared.errors import Refusal
 from airlock_shared.venue.structs import CATALOGUE
+from commands import run_command
 from shared.world import STEPS, case_of, confirm, good
 
 
@@ -52,3 +56,28 @@ def test_an_encoding_in_the_order_of_the_type_hash_is_a_disagreement(step: str) 
     case = _examined(step)
     altered = case._replace(intent=CATALOGUE["DelegateReq"]._replace(abi_order=()))
     assert _check_of(altered) == "ENC-DISAGREE"
+
+
+DOCUMENT = {
+    "domain": {"name": "A", "version": "1", "chainId": "1", "verifyingContract": "0x" + "11" * 20},
+    "types": {"B": [{"name": "c", "type": "uint256"}]},
+    "primaryType": "B",
+    "message": {"c": "7"},
+    "order": ["c"],
+}
+OPINION = """
+import json, sys
+from airlock_shared.ethereum.library_opinion import opinion_on
+print(json.dumps([opinion_on(json.loads(sys.argv[1])).hex(), sorted({name.partition(".")[0] for name in sys.modules})]))
+"""
+WHOLE = "import eth_keyfile.keyfile\n"  # there before, so that nothing is left out
+
+
+def test_the_second_opinion_is_the_same_and_loads_no_key_files() -> None:
+    words = (sys.executable, "-c")
+    (digest, loaded), (whole, all_loaded) = (
+        run_command(*words, text + OPINION, json.dumps(DOCUMENT)).json() for text in ("", WHOLE)
+    )
+    assert digest == whole
+    assert "py_ecc" in all_loaded
+    assert "py_ecc" not in loaded

@@ -142,11 +142,6 @@ def test_a_transcript_that_was_taken_away_begins_anew(tmp_path: Path) -> None:
     assert transcript.record("started", {}, 2).seq == 0
 
 
-def test_what_another_process_appended_is_followed(tmp_path: Path) -> None:
-    one, other = (TranscriptFile(tmp_path / "transcript.jsonl") for _ in range(2))
-    assert [writer.record("step", {}, 1).seq for writer in (one, other, other, one)] == [0, 1, 2, 3]
-
-
 FULL = """
 import resource, sys
 from pathlib import Path
