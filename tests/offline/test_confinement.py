@@ -33,11 +33,6 @@ def words(tmp_path: Path) -> tuple[str, ...]:
     return ("--home", str(tmp_path / "home"), "digest", str(tmp_path / FILE))
 
 
-def on_x86() -> None:
-    if platform.machine() != "x86_64":
-        pytest.skip("about x86_64")
-
-
 # ---- sockets and other calls --------------------------------------------------------------------------------------
 
 
@@ -45,8 +40,6 @@ def on_x86() -> None:
     ("attempt", "expected"),
     [
         ("libc.socket(2, 1, 0)", "EPERM"),
-        ("libc.socket(2, 2, 0)", "EPERM"),
-        ("libc.socket(10, 1, 0)", "EPERM"),
         ("libc.socket(1, 1, 0)", "EPERM"),
         ("libc.socket(16, 3, 0)", "EPERM"),
         ("libc.socket(17, 3, 0)", "EPERM"),
@@ -73,25 +66,16 @@ def test_without_the_filter_the_same_native_code_works() -> None:
     assert subprocess.run(["python3", "-c", script], check=False).returncode == 0
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached; true",
-        'python3 -c \'import socket; socket.create_connection(("127.0.0.1", {port})); print("reached")\' 2>/dev/null; true',
-        "command -v curl >/dev/null && curl -s telnet://127.0.0.1:{port} -m 1 && echo reached; true",
-    ],
-)
-def test_a_child_reaches_no_listening_port(words: tuple[str, ...], line: str) -> None:
+def test_a_child_reaches_no_listening_port(words: tuple[str, ...]) -> None:
     require_seccomp()
+    reach = (
+        'python3 -c \'import socket; socket.create_connection(("127.0.0.1", {})); print("reached")\' 2>/dev/null; true'
+    )
     with socket.create_server(("127.0.0.1", 0)) as server:
-        shell = line.format(port=server.getsockname()[1])
-        script = SH.format(line=f"bash -c {shell!r}" if "/dev/tcp" in line else shell)
-        ended = confined(script + "\nprint('ran')", *words)
-    assert ended.stdout == "ran\n", ended.stderr
-    if "python3" in line:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            free = line.format(port=server.getsockname()[1])
-            assert subprocess.run(["sh", "-c", free], capture_output=True, check=True).stdout == b"reached\n"
+        line = reach.format(server.getsockname()[1])
+        ended = confined(SH.format(line=line) + "\nprint('ran')", *words)
+        assert ended.stdout == "ran\n", ended.stderr
+        assert subprocess.run(["sh", "-c", line], capture_output=True, check=True).stdout == b"reached\n"
 
 
 def test_a_thread_that_ran_before_is_refused_too(words: tuple[str, ...]) -> None:
@@ -119,17 +103,13 @@ def test_a_thread_that_ran_before_makes_landlock_a_thing_that_is_not_claimed(wor
     assert "seccomp=True" in ended.stdout
 
 
-def test_a_call_of_the_i386_abi_ends_the_process(words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("call", [INT80, "libc.syscall(0x40000000 | 39)"], ids=["i386", "x32"])
+def test_a_call_of_a_foreign_abi_ends_the_process(words: tuple[str, ...], call: str) -> None:
     require_seccomp()
-    on_x86()
-    ended = confined(INT80, *words)
+    if platform.machine() != "x86_64":
+        pytest.skip("about x86_64")
+    ended = confined(call, *words)
     assert (ended.returncode, ended.stdout) == (-signal.SIGSYS, "")
-
-
-def test_a_call_of_the_x32_abi_ends_the_process(words: tuple[str, ...]) -> None:
-    require_seccomp()
-    on_x86()
-    assert confined("libc.syscall(0x40000000 | 39)", *words).returncode == -signal.SIGSYS
 
 
 def test_a_rehearsal_reaches_its_port_and_with_landlock_no_other(tmp_path: Path) -> None:

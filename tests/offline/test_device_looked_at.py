@@ -173,12 +173,14 @@ def test_a_pipe_signs_nothing_with_a_real_ledger(
 # ---- what a case needs ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("step", "folder"), [("open", "requests"), ("close", "requests"), ("approve", "transactions")])
+@pytest.mark.parametrize(("step", "folder"), [("open", "requests"), ("approve", "transactions")])
 def test_a_step_needs_the_settings_that_it_needs_and_no_other(step: str, folder: str) -> None:
     case = case_of(good(step, folder), situation(folder))
     need = need_of(case)
     assert (need.path, need.account) == (case.step.signer.path, case.step.signer.address)
     assert (need.blind_signing, need.raw_messages) == (folder == "transactions", folder == "requests")
+    by_hashes = need_of(case._replace(step=case.step._replace(signer=case.step.signer._replace(show="hashes"))))
+    assert (by_hashes.blind_signing, by_hashes.raw_messages) == (True, False)
 
 
 @pytest.mark.parametrize(("told_of_this_one", "blind"), [(True, False), (False, True)])
@@ -214,18 +216,6 @@ def test_where_nothing_is_left_to_sign_no_ledger_is_looked_for(
     assert "THE LEDGER WILL SHOW" not in said
     assert room.run_to_end("two") == 3  # another nonce for a step that is signed
     assert not [event for event in events if not event.startswith("?")]
-
-
-def test_by_its_hashes_an_intent_needs_blind_signing_and_not_raw_messages() -> None:
-    case = case_of(good("open"))
-    step = case.step._replace(signer=case.step.signer._replace(show="hashes"))
-    need = need_of(case._replace(step=step))
-    assert (need.blind_signing, need.raw_messages) == (True, False)
-
-
-def test_with_blind_signing_on_intents_are_signed_all_the_same(room: Room, plug: Callable[..., None]) -> None:
-    plug(settings=AppSettings(blind_signing=True))
-    assert room.run_to_end("one") == 0
 
 
 def test_raw_messages_that_are_off_are_told_by_the_device_and_nothing_is_signed(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from airlock_offline.device_connection import Device
-from airlock_offline.ledger.apdu import Apdu, chunks, encode_integer, encode_path, parse_path
+from airlock_offline.ledger.apdu import parse_path
 from airlock_offline.ledger.device_errors import AppClosed, NoSuchWidth, TooLargeForDevice, WrongAnswer, WrongApp
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.status_words import AppFault, AppTooOld, NotReleased
@@ -41,8 +41,8 @@ def typed(members: dict[str, str], message: dict[str, Any], **structs: Any) -> T
 @pytest.mark.parametrize(
     "text",
     [
-        "", "m", "m/", "44'/60'", "/44'", "m/44h/60h", "m/44''", "m/-1", "m/+1", "m/01", "m/ 1", "m/1 ", "m/1\n", "M/1",
-        "m//1", "m/1/", "m/x", "m/2147483648", "m/2147483648'", "m/99999999999", "m/1_0", "m/٣", "m/" + "/".join("0" * 11),
+        "", "m", "m/", "44'/60'", "m/44h/60h", "m/44''", "m/-1", "m/01", "m/1\n", "M/1", "m//1", "m/1/", "m/2147483648",
+        "m/1_0", "m/٣", "m/" + "/".join("0" * 11),
     ],
 )  # fmt: skip
 def test_nonsense_is_not_a_path(text: str) -> None:
@@ -75,10 +75,12 @@ def test_over_loopback_a_development_build_is_taken_and_over_usb_it_is_not(monke
         Device(None, None).app()
 
 
-@pytest.mark.parametrize("version", [b"1.21.9", b"1.10.4", b"0.99.99", b"", b"1.22", b"latest", b"v1.22.0", b"1.22.0 "])
+@pytest.mark.parametrize("version", [b"1.21.9", b"0.99.99", b"", b"1.22", b"v1.22.0", b"1.22.0 "])
 def test_an_older_or_unreadable_version_is_refused(version: bytes) -> None:
     with pytest.raises(AppTooOld, match=r"1\.22\.0 or newer"):
         open_app(Scripted(app_named(b"Ethereum", version)))
+    for newer in (b"1.22.0", b"1.23.0", b"2.0.0"):
+        assert isinstance(open_app(Scripted(app_named(b"Ethereum", newer))), EthereumApp)
 
 
 @pytest.mark.parametrize("name", [b"Bitcoin", b"ethereum", b"Ethereum Classic", b"", b"Ethereum\n"])
@@ -109,7 +111,7 @@ def test_a_success_without_a_whole_signature_is_an_error(length: int) -> None:
         answering(b"\x00" * length).sign_transaction(PATH, TRANSACTION)
 
 
-@pytest.mark.parametrize("v", [0, 1, 26, 29, 37, 255])
+@pytest.mark.parametrize("v", [0, 26, 29])
 def test_a_message_signature_with_another_v_is_an_error(v: int) -> None:
     with pytest.raises(WrongAnswer, match=f"v = {v}"):
         answering(bytes((v,)) + bytes(64)).sign_hashes(PATH, HASH, HASH)
@@ -182,6 +184,7 @@ def test_what_the_device_cannot_be_asked_to_show_is_refused() -> None:
 
 def test_every_width_that_the_app_refuses_is_named_before_anything_is_sent() -> None:
     for bits in range(8, 257, 8):
+        fields_flow(PATH, typed({"price": f"uint{bits}"}, {"price": str(2**bits - 1)}))  # as the real app takes them
         typed_data, transport = typed({"price": f"int{bits}"}, {"price": 1}), Scripted(b"")
         if bits in SIGNED_BITS:
             fields_flow(PATH, typed_data)
@@ -196,37 +199,11 @@ def test_a_refused_width_is_found_below_the_message_and_not_in_a_struct_that_is_
     inner = [{"name": "b", "type": "int96"}]
     with pytest.raises(NoSuchWidth, match=r"Inner\.b"):
         sent(typed({"a": "Inner"}, {"a": {"b": 1}}, Inner=inner))
-    sent(typed({"a": "bool"}, {"a": True}, Unused=inner))
-
-
-def test_a_path_is_its_length_and_its_numbers() -> None:
-    assert encode_path(PATH).hex() == "058000002c8000003c800000000000000000000000"
-    assert parse_path("m/0/2147483647'") == (0, 0xFFFFFFFF)
-
-
-@pytest.mark.parametrize(
-    ("length", "pieces"), [(0, [0]), (1, [1]), (255, [255]), (256, [255, 1]), (600, [255, 255, 90])]
-)
-def test_data_is_cut_every_255_bytes(length: int, pieces: list[int]) -> None:
-    assert [len(piece) for piece in chunks(bytes(length))] == pieces
-
-
-def test_an_apdu_without_data_has_a_length_byte() -> None:
-    assert Apdu(0xE0, 6, 0, 0).encode().hex() == "e006000000"
-
-
-@pytest.mark.parametrize(("number", "wire"), [(0, "00"), (255, "ff"), (256, "0100"), (2**256 - 1, "ff" * 32)])
-def test_an_integer_takes_as_few_bytes_as_it_needs(number: int, wire: str) -> None:
-    assert encode_integer(number).hex() == wire
-
-
-@pytest.mark.parametrize("version", [b"1.22.0", b"1.22.1", b"1.23.0", b"2.0.0"])
-def test_a_new_enough_app_is_accepted(version: bytes) -> None:
-    assert isinstance(open_app(Scripted(app_named(b"Ethereum", version))), EthereumApp)
+    assert sent(typed({"a": "bool"}, {"a": True}, Unused=inner)) == sent(typed({"a": "bool"}, {"a": True}))
 
 
 @pytest.mark.parametrize("name", [b"BOLOS", b"OLOS", b"OLOS\0"])
-@pytest.mark.parametrize("version", [b"1.1.0", b"1.22.0", b"2.2.3-rc1"])
+@pytest.mark.parametrize("version", [b"1.1.0", b"2.2.3-rc1"])
 def test_the_home_screen_is_named(name: bytes, version: bytes) -> None:
     with pytest.raises(AppClosed, match="home screen"):
         open_app(Scripted(app_named(name, version)))
@@ -244,28 +221,6 @@ def test_a_domain_that_is_not_among_the_types_is_defined_by_what_it_has() -> Non
         "e01a00ff0605046e616d65",
         "e01a00ff0a422007636861696e4964",
     ]
-
-
-def test_a_struct_that_the_message_does_not_use_is_not_streamed() -> None:
-    used = typed({"a": "bool"}, {"a": True})
-    unused = typed({"a": "bool"}, {"a": True}, Unused=[{"name": "b", "type": "bool"}])
-    assert sent(used) == sent(unused)
-
-
-def test_an_empty_value_has_a_length_and_no_data() -> None:
-    assert "e01c00ff020000" in sent(typed({"a": "string"}, {"a": ""}))
-
-
-def test_a_negative_integer_is_sent_at_full_width_and_a_positive_one_is_not() -> None:
-    apdus = sent(typed({"a": "int64", "b": "int64"}, {"a": -2, "b": 128}))
-    assert "e01c00ff0a0008" + "ff" * 7 + "fe" in apdus
-    assert "e01c00ff03000180" in apdus
-
-
-@pytest.mark.parametrize("bits", range(8, 257, 8))
-def test_an_unsigned_integer_is_sent_whatever_its_width(bits: int) -> None:
-    """The real app takes and shows all of them (tests/speculos/test_every_kind.py)."""
-    fields_flow(PATH, typed({"price": f"uint{bits}"}, {"price": str(2**bits - 1)}))
 
 
 def test_no_struct_of_the_catalogue_has_such_a_width() -> None:

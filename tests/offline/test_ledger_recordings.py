@@ -80,12 +80,6 @@ def test_a_signature_is_asked_for_and_read_as_recorded(recording: Recording) -> 
     signature = ask(recording, EthereumApp(transport))
     transport.assert_finished()
     assert_signed(recording, signature)
-
-
-@ids(SIGNED)
-def test_a_signature_is_waited_for_as_long_as_a_person_reads(recording: Recording) -> None:
-    transport = Played(tail(recording))
-    ask(recording, EthereumApp(transport))
     assert transport.waited_for_a_person[-1]
 
 

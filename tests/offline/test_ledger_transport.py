@@ -20,8 +20,6 @@ from airlock_offline.ledger.usb import (
     HeldByAnother,
     HidTransport,
     PluggedLedger,
-    Replugged,
-    Unplugged,
     choose_ledger,
     plugged_ledgers,
 )
@@ -190,29 +188,6 @@ def test_a_ledger_that_another_airlock_uses_is_held() -> None:
     opened_on(FakeHid([])).close()
 
 
-class Failing(FakeHid):
-    """A device that is lost while it is read."""
-
-    def read(self, size: int, timeout_ms: int) -> list[int]:
-        raise OSError("read error")
-
-
-@pytest.mark.parametrize(
-    ("plugged_then", "error"),
-    [([], Unplugged), ([OTHER], Replugged), ([ONE], DeviceLost)],
-    ids=["gone", "other", "same"],
-)
-def test_unplugged_plugged_in_again_and_broken_are_told_apart(
-    plugged_then: list[PluggedLedger], error: type[Exception]
-) -> None:
-    seen = [[ONE], plugged_then]
-    opened = HidTransport(device=lambda: Failing([]), plugged=lambda: seen.pop(0))
-    with pytest.raises(error) as caught:
-        opened.exchange(APDU, person=True)
-    assert type(caught.value) is error
-    opened_on(FakeHid([])).close()  # and the lock is free again
-
-
 # ---- loopback -----------------------------------------------------------------------------------------------------
 
 Behaviour = Callable[[socket.socket], None]
@@ -306,14 +281,6 @@ def test_an_answer_is_data_and_status_word(data: bytes) -> None:
     assert opened_on(device).exchange(APDU, person=False) == (data, 0x6985)
 
 
-def test_a_person_is_waited_for_longer_than_a_machine() -> None:
-    device = FakeHid(packets(bytes(65) + b"\x90\x00") + packets(b"\x90\x00"))
-    opened = opened_on(device)
-    opened.exchange(APDU, person=True)
-    opened.exchange(APDU, person=False)
-    assert set(device.waited_ms) == {1000}
-
-
 def test_two_people_have_half_an_hour_unless_the_settings_say_otherwise() -> None:
     silent = FakeHid([])
     with pytest.raises(DeviceSilent, match="within 1800 s"):
@@ -335,16 +302,18 @@ def test_the_only_ledger_is_chosen_and_of_several_the_one_named() -> None:
     assert choose_ledger([ONE, OTHER], "/dev/hidraw95") == OTHER
 
 
+class Closed(FakeHid):
+    """A device that cannot be opened: hidapi says no more than that."""
+
+    def open_path(self, path: bytes) -> None:
+        raise OSError("open failed")
+
+
 def test_a_ledger_that_cannot_be_opened_is_named_with_what_to_look_at() -> None:
     with pytest.raises(DeviceLost, match="cannot be opened") as caught:
         opened_on(Closed([]))
     assert "other programs" in caught.value.do
-
-
-def test_a_ledger_that_could_not_be_opened_is_not_left_locked() -> None:
-    with pytest.raises(DeviceLost):
-        opened_on(Closed([]))
-    opened_on(FakeHid([])).close()
+    opened_on(FakeHid([])).close()  # it is not left locked
 
 
 def test_ledgerblues_environment_variables_have_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,32 +330,13 @@ def test_an_answer_that_comes_in_pieces_is_whole(connected: LoopbackTransport) -
     assert connected.exchange(APDU, person=False) == (b"\x03\x01\x16\x00", 0x9000)
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "airlock_offline.ledger.ethereum_app",
-        "airlock_offline.ledger.typed_data_screens",
-        "airlock_offline.ledger.transport",
-        "airlock_offline.ledger.usb",
-        "airlock_software_ledger.app",
-    ],
-)
-def test_importing_the_ledger_loads_nothing_heavy_and_no_network(module: str) -> None:
-    script = f"import sys, {module}; print(*sorted(sys.modules))"
+def test_importing_the_ledger_loads_nothing_heavy_and_no_network() -> None:
+    modules = ("ethereum_app", "typed_data_screens", "transport", "usb")
+    script = f"import sys\nfrom airlock_offline.ledger import {', '.join(modules)}\nprint(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    unwanted = {
-        "socket",
-        "_socket",
-        "ssl",
-        "http",
-        "asyncio",
-        "eth_account",
-        "eth_utils",
-        "coincurve",
-        "hid",
-        "ledgerblue",
-    }
-    assert unwanted & set(loaded) == set()
+    network = {"socket", "_socket", "ssl", "http", "asyncio"}
+    heavy = {"eth_account", "eth_utils", "coincurve", "hid", "ledgerblue"}
+    assert (network | heavy) & set(loaded) == set()
 
 
 def test_over_usb_nothing_of_ledgerblue_but_its_framing_is_loaded() -> None:
@@ -395,13 +345,6 @@ def test_over_usb_nothing_of_ledgerblue_but_its_framing_is_loaded() -> None:
     ours = {"ledgerblue.__version__", "ledgerblue.commException", "ledgerblue.ledgerWrapper"}
     assert {name for name in loaded if name.startswith("ledgerblue.")} == ours
     assert "socket" not in loaded
-
-
-class Closed(FakeHid):
-    """A device that cannot be opened: hidapi says no more than that."""
-
-    def open_path(self, path: bytes) -> None:
-        raise OSError("open failed")
 
 
 LEDGERBLUE_VARIABLES = (  # those that ledgerblue.comm reads
