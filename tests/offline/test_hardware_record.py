@@ -13,12 +13,13 @@ from click.testing import CliRunner
 
 from airlock_offline.cli.preflight import record_bytes, recorded
 from airlock_offline.device_connection import Device
-from airlock_offline.ledger.device_errors import RefusedOnDevice
+from airlock_offline.ledger.device_errors import RefusedOnDevice, WrongAnswer
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.usb import PluggedLedger, Unplugged
-from airlock_offline.preflight.ledger import PROOF_PATH
+from airlock_offline.preflight.ledger import PROOF_PATH, device_lines, device_report, raw_messages_options, udev_rule
 from airlock_shared.errors import Declined
 from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.host.files import LOOK, OK
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 
@@ -87,23 +88,22 @@ def test_it_says_nothing_about_whose_ledger_it_is(monkeypatch: pytest.MonkeyPatc
     assert set(made) == {"format", "simulator", "date", "model", "usb", "app", "settings", "system", "pages"}
 
 
-@pytest.mark.parametrize("answers", ["yes\n", "y\nYES\n", "\n\n", "Ja\n Yes\n", "true\n"])
+@pytest.mark.parametrize("answers", ["yes\n", "y\nYES\n", "Ja\n Yes\n"])
 def test_only_a_whole_word_answers(answers: str) -> None:
     made = record(answers + "No\n" * 20).record
     assert made is not None
     assert not any(page["shown"] for page in made["pages"])
 
 
-def test_a_pipe_answers_nothing_about_a_real_ledger() -> None:
-    found = record("Yes\n" * 20, software=False)
-    assert isinstance(found.error, Declined)
-    assert found.record is None
-
-
-def test_a_message_that_is_rejected_gives_no_record() -> None:
-    found = record("Yes\n" * 20, ledger=SoftwareLedger(model="flex", faults=frozenset({"refuse"})))
-    assert isinstance(found.error, RefusedOnDevice)
-    assert found.record is None
+def test_a_pipe_a_rejected_message_and_answers_that_end_give_no_record() -> None:
+    rejects = SoftwareLedger(model="flex", faults=frozenset({"refuse"}))
+    for found, error in (
+        (record("Yes\n" * 20, software=False), Declined),  # about a real Ledger
+        (record("Yes\n" * 20, ledger=rejects), RefusedOnDevice),
+        (record("Yes\n"), Declined),
+    ):
+        assert isinstance(found.error, error)
+        assert found.record is None
 
 
 def test_a_ledger_that_is_not_ready_gives_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,18 +134,8 @@ def test_the_software_ledger_is_said_to_be_one() -> None:
     assert (made["simulator"], made["usb"], made["model"]) == (True, None, "nanosp")
 
 
-def test_when_the_answers_end_there_is_no_record() -> None:
-    found = record("Yes\n")
-    assert isinstance(found.error, Declined)
-    assert found.record is None
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [AppSettings(raw_messages=False, blind_signing=False), AppSettings(raw_messages=False, blind_signing=True)],
-)
-def test_without_the_pages_nobody_is_asked_about_them(settings: AppSettings) -> None:
-    made = record("", ledger=SoftwareLedger(model="flex", settings=settings)).record
+def test_without_the_pages_nobody_is_asked_about_them() -> None:
+    made = record("", ledger=ledger_with(raw=False)).record
     assert made is not None
     assert made["pages"] == []
     assert made["settings"]["raw_messages"] != "proven on"
@@ -155,3 +145,93 @@ def test_a_model_that_nobody_knows_is_recorded_by_its_ids_alone() -> None:
     made = record("", plugged=PLUGGED._replace(model="", product_id=0xA011), software=False).record
     assert made is not None
     assert (made["model"], made["usb"]["product_id"], made["pages"]) == ("", "a011", [])
+
+
+# ---- the Ledger's part of preflight: settings read, attested and proven; the udev rule looked for ---------------------
+
+SHIPPED = Path(__file__).parents[2] / "offline/udev/70-airlock-ledger.rules"
+
+
+def report(ledger: SoftwareLedger, *words: str) -> dict[str, Any]:
+    """What ``preflight`` reports with these words on its command line."""
+    found: dict[str, Any] = {}
+
+    @click.command()
+    @raw_messages_options
+    def command() -> None:
+        device = Device(None, None)
+        device._app = open_app(ledger)
+        found.update(device_report(device))
+
+    command.main(args=list(words), standalone_mode=False)
+    return found
+
+
+def ledger_with(*, raw: bool = True, blind: bool = False, faults: tuple[str, ...] = ()) -> SoftwareLedger:
+    return SoftwareLedger(settings=AppSettings(raw_messages=raw, blind_signing=blind), faults=frozenset(faults))
+
+
+@pytest.mark.parametrize("blind", [True, False])
+def test_the_version_and_the_blind_signing_flag_are_read(blind: bool) -> None:
+    found = report(ledger_with(blind=blind))
+    assert (found["app"], found["version"], found["blind_signing"]) == ("Ethereum", "1.22.0", blind)
+    assert found["raw_messages"] == "not stated"
+
+
+@pytest.mark.parametrize(("raw", "proven"), [(True, "proven on"), (False, "proven off")])
+def test_a_harmless_message_proves_raw_messages_against_the_operators_word(raw: bool, proven: str) -> None:
+    assert report(ledger_with(raw=raw), "--prove-raw-messages", "--raw-messages", "on")["raw_messages"] == proven
+
+
+def test_a_proof_that_does_not_recover_is_an_error() -> None:
+    with pytest.raises(WrongAnswer, match="test message was signed by"):
+        report(ledger_with(faults=("wrong-hash",)), "--prove-raw-messages")
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"blind_signing": True}, "Blind signing ON"),
+        ({"transaction_check": True}, "Transaction Check ON"),
+        ({"raw_messages": "proven off"}, "switch it ON"),
+        ({"raw_messages": "not stated"}, "--prove-raw-messages"),
+        ({"model": "flex"}, "open More"),
+        ({"model": "nanos"}, "stopped its updates"),
+    ],
+)
+def test_what_is_not_as_advised_is_said(found: dict[str, Any], said: str) -> None:
+    good = {"app": "Ethereum", "version": "1.22.0", "model": "", "blind_signing": False, "raw_messages": "proven on",
+            "transaction_check": False}  # fmt: skip
+    assert all(line.verdict == OK for line in device_lines(good, None))
+    noted = [line for line in device_lines(good | found, None) if said in f"{line.what} {line.found}; {line.do}"]
+    assert len(noted) == 1
+    assert noted[0].verdict == (OK if "model" in found else LOOK)
+
+
+# ---- the udev rule ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", ["etc/udev/rules.d", "lib/udev/rules.d"])
+def test_an_installed_rule_is_found(tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir(parents=True)
+    path = tmp_path / folder / SHIPPED.name
+    path.write_text(SHIPPED.read_text())
+    assert udev_rule(tmp_path, "linux") == str(path)
+    line = next(device_lines({"error": ""}, str(path)))
+    assert (line.what, line.found, line.verdict) == ("udev rule", str(path), OK)
+
+
+def test_a_rule_that_is_only_a_comment_or_for_another_vendor_is_not_found(tmp_path: Path) -> None:
+    folder = tmp_path / "etc/udev/rules.d"
+    folder.mkdir(parents=True)
+    (folder / "1.rules").write_text('# ATTRS{idVendor}=="2c97"\nATTRS{idVendor}=="1209"\n')
+    assert udev_rule(tmp_path, "linux") == ""
+    line = next(device_lines({"error": ""}, ""))
+    assert (line.found, line.verdict, "70-airlock-ledger.rules" in line.do) == ("none is installed", LOOK, True)
+
+
+def test_the_shipped_rule_is_for_ledgers_only_and_open_to_nobody_else() -> None:
+    rules = [line for line in SHIPPED.read_text().splitlines() if line and not line.startswith("#")]
+    assert rules
+    assert all('=="2c97"' in rule and 'MODE="0600"' in rule and 'TAG+="uaccess"' in rule for rule in rules)
+    assert int(SHIPPED.name[:2]) < 73

@@ -5,14 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, reject
 
 from airlock_offline.ledger.apdu import DeviceSignature
-from airlock_offline.ledger.device_errors import RefusedOnDevice, SettingOff, SignedOtherwise
-from airlock_offline.ledger.ethereum_app import EthereumApp
+from airlock_offline.ledger.device_errors import (
+    NoSuchWidth,
+    RefusedOnDevice,
+    SettingOff,
+    SignedOtherwise,
+    TooLargeForDevice,
+)
+from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
+from airlock_offline.ledger.models import DEFAULT_MODEL
 from airlock_offline.ledger.status_words import WrongOrder
-from airlock_offline.ledger.typed_data_screens import typed_data_pages
+from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
 from airlock_shared.ethereum.signatures import checksum_address
-from offline.recordings import RECORDINGS, Exchange, Played, Recording, recorded, recovered
+from airlock_shared.ethereum.typed_document import read_typed_data
+from airlock_software_ledger.answers import AppSettings
+from airlock_software_ledger.app import SoftwareLedger
+from draws import costly
+from offline.recordings import RECORDINGS, SIGNER, Exchange, Played, Recording, recorded, recovered
+from shared.strategies import typed_data as drawn_typed_data
 
 OTHER_ORDER = ("-order-reversed", "-order-alphabetical")  # recorded with another order of the definitions than ours
 WITH_ARRAY = "-full-array-"  # what the app takes, and nothing that can be pinned has
@@ -181,3 +194,46 @@ def test_the_screens_to_come_are_those_that_came(recording: Recording) -> None:
     typed_data, hashes = recording.typed_data()
     by_hashes = recording.operation == "eip712-hashes"
     assert typed_data_pages(typed_data, hashes, recording.built, by_hashes=by_hashes) == recording.screens
+
+
+# ---- the software Ledger: it answers as the real app did, and hashes without the gate ---------------------------------
+
+PAGES_NOT_SIMULATED = ("approve-more", "approve-skip", "reject-at-warning", "reject-at-end")  # a person who turns aside
+
+
+def ledger_of(recording: Recording, shown: list[Page]) -> SoftwareLedger:
+    """A software Ledger with the settings and the person of a recording."""
+
+    def person(pages: list[Page]) -> bool:
+        shown.extend(pages)
+        return recording.user.startswith("approve")
+
+    return SoftwareLedger(
+        model=recording.built,
+        settings=AppSettings(**recording.json["settings"]),
+        seed=recording.json["seed"],
+        screens=person,
+    )
+
+
+@ids(RECORDINGS)
+def test_it_answers_every_apdu_and_shows_the_pages_as_the_real_app_did(recording: Recording) -> None:
+    shown: list[Page] = []
+    ledger = ledger_of(recording, shown)
+    for exchange in recording.exchanges:
+        assert ledger.exchange(exchange.apdu) == (exchange.data, exchange.sw), exchange.apdu.hex()
+    assert shown == recording.screens or recording.user in PAGES_NOT_SIMULATED
+
+
+@costly
+@given(drawn_typed_data(arrays=False))
+def test_its_own_hashing_agrees_with_the_gate(document: dict[str, Any]) -> None:
+    values, hashes = read_typed_data(document)
+    shown: list[Page] = []
+    ledger = SoftwareLedger(screens=lambda pages: not shown.extend(pages))  # type: ignore[func-returns-value]
+    try:
+        signature = open_app(ledger).sign_typed_data(RECORDINGS[0].path, values)
+    except (TooLargeForDevice, NoSuchWidth, SignedOtherwise):
+        reject()
+    assert recovered(signature, hashes.digest) == SIGNER
+    assert shown == typed_data_pages(values, hashes, DEFAULT_MODEL, by_hashes=False)
