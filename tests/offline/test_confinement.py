@@ -33,9 +33,6 @@ def words(tmp_path: Path) -> tuple[str, ...]:
     return ("--home", str(tmp_path / "home"), "digest", str(tmp_path / FILE))
 
 
-# ---- sockets and other calls --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("attempt", "expected"),
     [
@@ -127,9 +124,6 @@ def test_a_rehearsal_reaches_its_port_and_with_landlock_no_other(tmp_path: Path)
     assert (said[0], said[2:]) == ("done", ["EPERM", "EPERM"])
     require_landlock(4)
     assert said[1] == "EACCES"
-
-
-# ---- files --------------------------------------------------------------------------------------------------------
 
 
 def in_sign(tmp_path: Path, script: str) -> list[str]:

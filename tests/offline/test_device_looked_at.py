@@ -10,13 +10,11 @@ from typing import Any
 import pytest
 
 from airlock_offline import device_connection
-from airlock_offline.cli import sign, transcript
-from airlock_offline.ledger.device_errors import SettingOff, WrongModel
+from airlock_offline.cli import sign
 from airlock_offline.signing.device_pages import need_of
 from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.documents.ledger_metadata import read_token_metadata
 from airlock_shared.errors import AirlockError, Declined
-from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from offline.signing_room import Room, answer_with, set_up, stop_the_clock
 from offline.test_signing import LOOKS, SEED
@@ -140,18 +138,6 @@ def test_the_words_are_those_of_the_version_that_is_found(
     assert "Accept risk and continue" not in said
 
 
-def test_a_model_that_is_named_and_is_another_one_is_refused(
-    room: Room, events: list[str], plug: Callable[..., None]
-) -> None:
-    plug(model="flex")
-    plan = ("--plan", room.folder / "plan.toml", "--emulator", 1, "--model", "nanosp")
-    with pytest.raises(WrongModel, match=r"is a Flex, and --model, .* says Nano S Plus"):
-        room.run(sign.sign, room.folder / "one.json", *plan, "-o", room.folder / "out.json")
-    with pytest.raises(WrongModel, match="is a Flex"):
-        room.run(transcript.seal_transcript, *plan, "--signer", "treasury")
-    assert not [event for event in events if event.startswith("?")]
-
-
 def test_a_pipe_signs_nothing_with_a_real_ledger(
     room: Room, events: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,9 +154,6 @@ def test_a_pipe_signs_nothing_with_a_real_ledger(
     [declined] = [entry.data for entry in room.state.transcript.entries() if entry.event == "declined"]
     assert declined["step"] == "open"
     assert "signing" not in recorded(room)
-
-
-# ---- what a case needs ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("step", "folder"), [("open", "requests"), ("approve", "transactions")])
@@ -216,13 +199,3 @@ def test_where_nothing_is_left_to_sign_no_ledger_is_looked_for(
     assert "THE LEDGER WILL SHOW" not in said
     assert room.run_to_end("two") == 3  # another nonce for a step that is signed
     assert not [event for event in events if not event.startswith("?")]
-
-
-def test_raw_messages_that_are_off_are_told_by_the_device_and_nothing_is_signed(
-    room: Room, plug: Callable[..., None]
-) -> None:
-    plug(settings=AppSettings(raw_messages=False))
-    with pytest.raises(SettingOff, match="refuses this data") as caught:
-        room.run_to_end("one")
-    assert "turn on Raw messages" in caught.value.do
-    assert recorded(room)[-3:] == ["signing", "not-signed", "sign-stopped"]

@@ -208,9 +208,6 @@ def test_what_is_not_as_advised_is_said(found: dict[str, Any], said: str) -> Non
     assert noted[0].verdict == (OK if "model" in found else LOOK)
 
 
-# ---- the udev rule ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("folder", ["etc/udev/rules.d", "lib/udev/rules.d"])
 def test_an_installed_rule_is_found(tmp_path: Path, folder: str) -> None:
     (tmp_path / folder).mkdir(parents=True)

@@ -35,9 +35,6 @@ def typed(members: dict[str, str], message: dict[str, Any], **structs: Any) -> T
     return read_typed_data(document)[0]
 
 
-# ---- paths and pieces ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -48,9 +45,6 @@ def typed(members: dict[str, str], message: dict[str, Any], **structs: Any) -> T
 def test_nonsense_is_not_a_path(text: str) -> None:
     with pytest.raises(UsageError, match="not a derivation path"):
         parse_path(text)
-
-
-# ---- the app that is open -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", [b"1.22.0-dev", b"1.23.0-dev", b"1.22.0-rc.1", b"2.0.0-0"])
@@ -95,9 +89,6 @@ def test_another_app_is_refused(name: bytes) -> None:
 def test_an_answer_that_names_no_app_is_refused(answer: bytes) -> None:
     with pytest.raises((WrongAnswer, WrongApp, AppTooOld)):
         open_app(Scripted(answer))
-
-
-# ---- answers that cannot be right ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("length", [0, 1, 64, 66, 130])
@@ -164,9 +155,6 @@ def test_a_flow_that_fails_again_is_not_restarted_again() -> None:
     assert len(transport.sent) == 2
 
 
-# ---- typed data ---------------------------------------------------------------------------------------------------
-
-
 def sent(typed_data: TypedData) -> list[str]:
     flow = fields_flow(PATH, typed_data)
     return [apdu.encode().hex() for apdu in (*flow.definitions, *flow.values, flow.sign)]
@@ -177,9 +165,6 @@ def test_what_the_device_cannot_be_asked_to_show_is_refused() -> None:
     with pytest.raises(TooLargeForDevice):
         EthereumApp(transport).sign_typed_data(PATH, typed({"a": "string"}, {"a": "x" * 0x10000}))
     assert transport.sent == []
-
-
-# ---- integer widths -----------------------------------------------------------------------------------------------
 
 
 def test_every_width_that_the_app_refuses_is_named_before_anything_is_sent() -> None:

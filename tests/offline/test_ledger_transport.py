@@ -86,9 +86,6 @@ def lock_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-# ---- USB ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("apdu", [APDU, LONG])
 def test_an_apdu_is_framed_in_packets_of_64_bytes(apdu: bytes) -> None:
     device = FakeHid(packets(b"\x90\x00"))
@@ -243,9 +240,6 @@ def test_a_broken_answer_is_named_and_the_connection_is_closed(
         connected.exchange(APDU, person=False)
     with pytest.raises(DeviceLost, match="earlier failure"):
         connected.exchange(APDU, person=False)
-
-
-# ---- what is not imported -----------------------------------------------------------------------------------------
 
 
 class _Waiting:

@@ -145,9 +145,6 @@ def test_what_is_not_shown_is_said_and_each_label_has_its_member() -> None:
     assert "shows makingAmount raw" not in said
 
 
-# ---- what the device refuses ----------------------------------------------------------------------------------------
-
-
 def without_signing(
     desk: Desk, venue: FilteredVenue, told: FilteredMessage, error: type[Exception], match: str
 ) -> None:

@@ -16,8 +16,6 @@ from shared.filtered_venues import LIMIT, PERMIT, RFQ, FilteredVenue, deployed, 
 from shared.token_records import DER, MAINNET_USDC, published, unsigned
 from shared.world import DEPLOYMENT_TEXT, deployment
 
-# ---- message filters in a deployment: read strictly, of this very struct, and pinned in words -----------------------
-
 
 def said(venue: FilteredVenue) -> str:
     return " ".join(" ".join(deployment_lines(deployed(filtered_document(venue)))).split())
@@ -47,8 +45,6 @@ def test_what_a_ledger_is_told_is_something(metadata: Any) -> None:
         read_deployment(document)
     assert caught.value.check == "DOC-FIELD"
 
-
-# ---- the document as somebody altered it -----------------------------------------------------------------------------
 
 Change = Callable[[dict[str, Any]], object]
 FORMS: dict[str, Change] = {

@@ -63,9 +63,6 @@ def _judge(case: Case, ledger: UsedNonces) -> set[str]:
     return refusals(_verdicts(case, ledger))
 
 
-# ---- a nonce is signed once -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("step", ["open", "referral"])
 def test_the_same_digest_again_is_a_ceremony_that_is_resumed(step: str) -> None:
     assert _judge(_case(step), _ledger(_case(step))) == set()
@@ -106,9 +103,6 @@ def test_another_digest_with_a_nonce_that_was_signed_is_refused_for_ever(minutes
     assert "step open of ceremony 2026-09-everything" in str(verdict.got)
 
 
-# ---- a step is not signed anew while the first may execute ----------------------------------------------------------
-
-
 @pytest.mark.parametrize("uncertainty_s", [0, 300])
 @pytest.mark.parametrize(("after_ms", "pending"), [(-20 * MINUTE, True), (0, True), (1, False)])
 def test_a_replacement_waits_until_the_deadline_is_surely_past(
@@ -139,9 +133,6 @@ def test_another_step_is_not_a_replacement(change: dict[str, Any]) -> None:
     assert _judge(_case("open", _nonce="99"), UsedNonces([earlier])) == set()
 
 
-# ---- two items of one document --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("first", "second", "name"), [("open", "close", "_nonce"), ("close", "stop-twap", "nonce"),
                                                        ("take-profit", "stop-loss", "nonce"),
                                                        ("referral", "own-code", "_nonce")])  # fmt: skip
@@ -150,8 +141,6 @@ def test_two_items_with_one_nonce_are_refused(first: str, second: str, name: str
     assert _judge(one, ledger) == set()
     assert _judge(_case(second, None, **{name: str(use_of(one).nonce)}), ledger) == {"NONCE-BATCH"}
 
-
-# ---- transactions ---------------------------------------------------------------------------------------------------
 
 SENT = Use("0x" + "33" * 32, 8453, b"", A, A, 4, "ceremony", "approve", None)
 
@@ -173,8 +162,6 @@ def test_no_transaction_takes_the_place_of_another_in_silence(
     ledger, again = UsedNonces([SENT]), SENT._replace(digest="0x" + "44" * 32, **change)
     assert (ledger.clash(again) is not None, bool(ledger.earlier(again))) == (used, pending)
 
-
-# ---- replacements that the plan names -------------------------------------------------------------------------------
 
 SIGNED = Use("0x" + "33" * 32, 8453, ROUTER, A, B, 4, "ceremony", "approve", None)
 INSTEAD = SIGNED._replace(digest="0x" + "44" * 32, replaces=SIGNED.digest)
@@ -277,9 +264,6 @@ def test_a_machine_that_signs_nothing_leaves_a_replacement_unjudged() -> None:
     assert replacement_is_one.run(Spending(_case("open"), INSTEAD, ledger)).result == "not-judged"
 
 
-# ---- the transcript -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("step", "kind"), [("open", "trading"), ("referral", "referral")])
 def test_the_record_names_the_space_the_plan_and_the_accounts_in_full(step: str, kind: str) -> None:
     record = record_of(_case(step))
@@ -303,9 +287,6 @@ def test_a_record_that_lacks_a_member_stops_the_ceremony(member: str) -> None:
 def test_a_record_that_cannot_be_read_stops_the_ceremony(member: str, value: Any) -> None:
     with pytest.raises(AirlockError):
         read_use(record_of(_case("open")) | {member: value})
-
-
-# ---- what could not be examined -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("member", ["message", "types", "domain"])

@@ -121,15 +121,6 @@ def test_a_delegate_does_not_make_it_for_a_trader() -> None:
     assert "TX-DELEGABLE" in refusals(examined_of(document, _situation(WHOLE)).verdicts.all())
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_a_shipped_call_is_not_made_by_a_custom_step(name: str) -> None:
-    """Its unit, its limits and the word ``unlimited`` would be gone, and a raw number in their place."""
-    with pytest.raises(PlanError, match="this call ships, and has an action of its own"):
-        _situation({"spender": TREASURY, "amountUsdc": "1"}, call=name)
-
-
-# ---- what a profile may say -----------------------------------------------------------------------------------------
-
 _SIGNATURE = DEPOSIT["signature"]
 REFUSED: dict[str, dict[str, Any]] = {
     "no contract": _own(contract=None),
@@ -201,12 +192,6 @@ def test_a_zero_that_is_not_zero_is_refused() -> None:
     situation = _situation({name: value for name, value in WHOLE.items() if name != "amount"}, _own(leaves=kinds))
     assert refusals(examined_of(_document(), situation).verdicts.all()) == {"PLAN-FIELD"}
     assert refusals(examined_of(_document(amount=0), situation).verdicts.all()) == set()
-
-
-# ---- the plan -------------------------------------------------------------------------------------------------------
-
-
-# ---- what people compare when a profile changes --------------------------------------------------------------------
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), max_size=8))

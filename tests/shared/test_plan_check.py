@@ -141,8 +141,6 @@ def test_no_character_of_the_plan_acts_on_the_terminal(tmp_path: Path) -> None:
     assert re.fullmatch(r"[\n -~]*", shown), shown
 
 
-# ---- times ----------------------------------------------------------------------------------------------------------
-
 TIME = "expiry = 2027-03-31T00:00:00Z"
 
 

@@ -154,9 +154,6 @@ def test_every_action_can_be_asked_for_with_its_examples(name: str) -> None:
             assert f"{parameter.meaning}" in text
 
 
-# ---- going back, and what is known ------------------------------------------------------------------------------------
-
-
 def _questions(room: Room) -> list[str]:
     return [line.split(" [")[0].split(" (")[0].rstrip(": ") for line in room.told if line.endswith(": ")]
 
@@ -192,9 +189,6 @@ def test_what_is_known_is_offered_by_number_and_taken_only_when_it_is_typed() ->
     assert f"    #2  {OTHER}" in room.told
     assert not any(line.startswith("delegate [") for line in room.told)
     assert max(map(len, room.told)) <= 80
-
-
-# ---- the command ----------------------------------------------------------------------------------------------------
 
 
 def _run(path: Path, answers: list[str], *words: str) -> Any:

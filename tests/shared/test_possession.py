@@ -82,9 +82,6 @@ def other_form(signature: bytes) -> bytes:
     return signature[:32] + s.to_bytes(32, "big") + bytes([55 - signature[64]])
 
 
-# ---- what is signed -------------------------------------------------------------------------------------------------
-
-
 def test_the_text_names_everything_that_the_proof_is_for_in_lines_that_a_wallet_shows() -> None:
     text = challenge().text().decode()
     assert text.isascii()
@@ -97,8 +94,6 @@ def test_the_text_names_everything_that_the_proof_is_for_in_lines_that_a_wallet_
         assert any(line.endswith(named) for line in lines), named
     assert any(f"deployment {deployment().name}," in line for line in lines)
 
-
-# ---- signatures that are refused ------------------------------------------------------------------------------------
 
 GOOD = signed(challenge().text())
 
@@ -133,9 +128,6 @@ def test_another_signature_is_refused_by_name(signature: bytes, check: str) -> N
 def test_a_signature_in_another_writing_is_refused(text: str) -> None:
     with pytest.raises(Refusal, match="SIG-LENGTH"):
         read_seal(text)
-
-
-# ---- the document ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -194,9 +186,6 @@ def test_of_many_proofs_one_that_does_not_hold_is_named_and_none_counts(tmp_path
         proved_keys(plan(), deployment(), [], None, None)
 
 
-# ---- which step is meant --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["close", "", "DESK-KEY", "delegate-remove"])
 def test_a_step_that_registers_nobody_has_no_challenge(name: str) -> None:
     with pytest.raises(PlanError, match="PLAN-STEP"):
@@ -217,9 +206,6 @@ def test_a_challenge_is_made_for_the_plans_own_deployment() -> None:
     elsewhere = parse_plan(PLAN_TEXT.replace('deployment = "venue"', 'deployment = "elsewhere"').encode())
     with pytest.raises(PlanError, match="PLAN-NAME"):
         challenge(of=elsewhere)
-
-
-# ---- before a registration is signed --------------------------------------------------------------------------------
 
 
 def entries(*data: dict[str, Any], event: str = PROVED) -> list[Entry]:

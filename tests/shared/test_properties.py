@@ -20,8 +20,6 @@ from shared import make_payloads
 from shared.strategies import abi_types, abi_values, json_values, typed_data
 from shared.world import judge, to_bytes, whole
 
-# ---- hashing and encoding -------------------------------------------------------------------------------------------
-
 
 @costly
 @given(typed_data())
@@ -100,9 +98,6 @@ def _decoded(types: list[str], data: bytes) -> Any:
         return decode_abi(types, data)
     except Refusal as refusal:
         return refusal.check
-
-
-# ---- documents ------------------------------------------------------------------------------------------------------
 
 
 def _sorted_like_cbor(value: Any) -> Any:

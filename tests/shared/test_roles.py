@@ -124,9 +124,6 @@ def stands(*events: Event, plan: Plan = PLAN, half: Half = "offline") -> Standin
     return standing(chain(*events), plan, half)
 
 
-# ---- whole and not whole --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("half", ["online", "offline"])
 def test_a_ceremony_with_every_role_and_every_checkpoint_is_complete(half: Half) -> None:
     found = stands(*whole(half), half=half)
@@ -164,9 +161,6 @@ def test_one_person_in_both_roles_keeps_a_record_of_somebody_else_incomplete() -
     assert stands(*events).missing[0] == "one person is both signer and witness"
 
 
-# ---- what belongs to a ceremony -------------------------------------------------------------------------------------
-
-
 def test_another_plan_under_the_same_id_is_a_new_beginning() -> None:
     other = parse_plan(written(title="Changed"))
     events = [*whole("offline")[:-1], begun(other)]
@@ -174,9 +168,6 @@ def test_another_plan_under_the_same_id_is_a_new_beginning() -> None:
     assert stands(*events, plan=other).is_open
     assert stands(*events, plan=other).checkpoints["plan"] == ()
     assert stands(*events, ended()).missing == (SUPERSEDED,)  # the end is the other one's
-
-
-# ---- what stood on record -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -324,9 +315,6 @@ def test_a_plan_that_contradicts_itself_is_refused_at_its_line(roles: str, witne
     assert [mistake.error.where for mistake in find_mistakes(written(roles, witness))] == ["ceremony.witness"]
 
 
-# ---- signed in an open ceremony alone -------------------------------------------------------------------------------
-
-
 def verdict(people: dict[str, str] | None, of: Plan | None = None) -> tuple[bool | None, str]:
     found = people_are_present.run(Attended(of or witnessed(), people))
     return {"pass": True, "refused": False}.get(found.result), found.what
@@ -369,9 +357,6 @@ def test_it_is_not_begun_without_a_name_for_the_signer_and_the_witness(role: str
     assert caught.value.check == "ROLE-TEXT"
     check_people(NAMES | {role: ""}, witnessed(ALL, ""))
     check_people(NAMES | {"facilitator": ""}, witnessed())
-
-
-# ---- the people of two machines -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("alike", ["Ada Lovelace", "ADA LOVELACE", "AdaLovelace", "Аda Lovelace", "A da Love lace"])

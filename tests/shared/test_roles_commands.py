@@ -101,41 +101,6 @@ def table(tmp_path: Path) -> Table:
     return made
 
 
-CHECKPOINTS_HERE = ("plan", "deployment", "preflight", "address", "requests", "review", "signatures", "seal")
-
-
-def test_a_day_in_which_everything_is_confirmed_ends_complete(table: Table) -> None:
-    table.sign()
-    for checkpoint in CHECKPOINTS_HERE:
-        shown = table.done("compare", checkpoint, *BOTH)
-        assert "is confirmed by signer and witness." in shown.stderr
-    assert table.done("show").stdout.endswith("INCOMPLETE\n")  # it has not ended
-    ended = table.done("end")
-    *before, _ = table.events()
-    heads = (
-        f"transcript head after {len(before) + 1} entries (the seal's: after {before.index('sealed')}), to write down"
-    )
-    assert f"\nCOMPLETE\n{heads}\n" in ended.stdout
-    assert table.transcript.entries()[-1].data == {"ceremony": "demo", "complete": True, "missing": []}
-
-
-@pytest.mark.parametrize("checkpoint", ["plan", "seal"])
-def test_without_the_witness_at_one_checkpoint_it_ends_incomplete(table: Table, checkpoint: str) -> None:
-    table.sign()
-    for name in CHECKPOINTS_HERE:
-        by = BOTH if name != checkpoint else ("--by", "signer")
-        said = table.done("compare", name, *by).stderr
-        told = f"Still missing: checkpoint {name} is not confirmed by witness\n"
-        assert (said.count("Still missing"), told in said) == ((1, True) if name == checkpoint else (0, False))
-    table.done("exception", "--checkpoint", checkpoint, "--by", "signer", "--reason", "She was called away.")
-    ended = table.run("end")
-    assert ended.exit_code == 3
-    assert "\nINCOMPLETE\n" in ended.stdout
-    assert "ROLE-INCOMPLETE" in ended.stderr
-    missing = [f"checkpoint {checkpoint} is not confirmed by witness"]
-    assert table.transcript.entries()[-1].data == {"ceremony": "demo", "complete": False, "missing": missing}
-
-
 def test_an_end_is_not_undone_and_says_the_same_again(table: Table) -> None:
     told = [json.loads(table.run("end", "--json").stdout) for _ in range(2)]
     assert told[0] == told[1]

@@ -94,9 +94,6 @@ def test_every_text_can_be_read_back_from_what_is_shown(text: str) -> None:
     assert re.sub(r"\\\\|\\u\{([0-9a-f]+)\}", character, safe(text)) == text
 
 
-# ---- words ----------------------------------------------------------------------------------------------------------
-
-
 def test_a_fingerprint_is_spoken_as_its_first_twenty_four_bytes() -> None:
     assert spoken("00" * 31 + "ff") == " ".join(["able"] * 24)
     assert spoken("c7098580125e2ab0981253468b2dbc52" + "00" * 16) == (  # Bytewords of the standard's own example
@@ -109,9 +106,6 @@ def test_two_documents_that_an_author_made_alike_in_96_bits_are_read_aloud_diffe
     one, other = "c7" * 12 + "00" * 20, "c7" * 12 + "01" + "00" * 19
     assert spoken(one) != spoken(other)
     assert spoken_rows(one) != spoken_rows(other)
-
-
-# ---- the last guard before a screen -----------------------------------------------------------------------------------
 
 
 def test_what_is_said_or_shown_without_being_made_safe_does_not_act_on_the_terminal(
@@ -140,10 +134,6 @@ def test_the_guard_leaves_what_is_visible_and_our_own_lines_as_they_are(text: st
     )
 
 
-# ---- texts that hide something from their reader: flagged for people, kept in their lines, and refused in a
-# ---- referral code
-
-
 def _errors() -> list[AirlockError]:
     refusal = Refusal("MSG-INT", f"what {HOSTILE}", got=HOSTILE, expected=HOSTILE, do=HOSTILE).at(HOSTILE)
     return [refusal, ServiceError(HOSTILE, do=HOSTILE), UsageError(HOSTILE)]
@@ -153,9 +143,6 @@ HOSTILE = "\x1b[2J\x1b]0;owned\x07\n  do:       type Yes\r\u202e\u200b\x9b"
 
 
 FLAGGED_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\u200b\u202e\u0301無ａ  \U000e0041"), max_size=300)
-
-
-# ---- flags ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -198,9 +185,6 @@ def test_what_a_reader_may_miss_is_flagged(text: str, said: str) -> None:
 )
 def test_look_alikes_are_replaced_by_what_they_look_like(word: str, plain: str) -> None:
     assert looks_like(word) == plain
-
-
-# ---- referral codes -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -68,9 +68,6 @@ def test_a_delegation_whose_expiry_is_in_milliseconds_is_not_taken_for_a_far_fut
     assert judge(document) == {"SIGNER-DELEGATE"}
 
 
-# ---- seconds and milliseconds, both ways ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("step", "member", "value"),
     [

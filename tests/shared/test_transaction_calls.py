@@ -39,9 +39,6 @@ def _decoded_or_refused(data: bytes) -> Decoded | None:
         return None
 
 
-# ---- the table ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("signature", SELECTORS)
 def test_a_selector_is_the_published_one_and_the_keccak_of_our_signature(signature: str) -> None:
     name = signature.partition("(")[0]
@@ -53,9 +50,6 @@ def test_a_selector_is_the_published_one_and_the_keccak_of_our_signature(signatu
 def test_the_table_holds_the_published_calls_and_no_others() -> None:
     assert {canonical(text) for text in SIGNED.values()} == set(SELECTORS)
     assert len(selectors()) == len(SELECTORS)
-
-
-# ---- any arguments --------------------------------------------------------------------------------------------------
 
 
 def _kinds(name: str) -> list[str]:

@@ -45,9 +45,6 @@ def _item(document: dict[str, Any]) -> dict[str, Any]:
     return item
 
 
-# ---- good and bad ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("step", STEPS)
 def test_a_good_transaction_passes_every_check(step: str) -> None:
     known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(FOLDER)})
@@ -66,9 +63,6 @@ def test_a_good_document_of_the_whole_plan_passes() -> None:
 def test_a_bad_transaction_gets_its_refusal_and_no_other(vector: Vector) -> None:
     document, where, steps = bad_request(vector)
     assert judge(document, where, steps=steps) == vector.all_refusals
-
-
-# ---- what is harmless -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -116,8 +110,6 @@ def test_the_ends_of_a_range_are_within_it(field: str, value: int) -> None:
     _item(document)["transaction"][field] = value
     assert _judge(document) == set()
 
-
-# ---- a plan for a delegate ------------------------------------------------------------------------------------------
 
 _ALONE = [step for step, entry in ENTRIES.items() if not CALLS[entry["call"]].delegable and step != "keeper-rewards"]
 

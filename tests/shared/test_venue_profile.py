@@ -6,8 +6,8 @@ import copy
 import json
 import random
 import re
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -62,9 +62,6 @@ def deployed(profile: dict[str, Any]) -> Deployment:
     """Return the deployment of the vectors with a profile's result, as it is read from its file."""
     document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve_profile(profile)}
     return parse_deployment(to_bytes(document))
-
-
-# ---- what it says ---------------------------------------------------------------------------------------------------
 
 
 NARROW = "DelegateReq(address trader,address delegate,uint64 expiry,uint64 deadline,string tnc,uint128 nonce)"
@@ -161,9 +158,6 @@ def test_a_deployment_that_does_not_say_what_is_signed_is_refused() -> None:
     with pytest.raises(DocumentError) as caught:
         parse_deployment(to_bytes(document))
     assert (caught.value.check, "signed" in str(caught.value)) == ("DOC-FIELD", True)
-
-
-# ---- what people are shown ------------------------------------------------------------------------------------------
 
 
 def test_a_difference_is_told_in_words_with_both_type_hashes() -> None:
@@ -359,37 +353,9 @@ def test_a_signature_that_somebody_searched_for_has_no_selector_of_another_funct
         resolve_profile(with_call("setDelegate", found, delegate="delegate", expiry="expiry"))
 
 
-# ---- 300 mutations of a good profile --------------------------------------------------------------------------------
-
-
-def _mutations(seed: int, count: int) -> Iterator[dict[str, Any]]:
-    draw = random.Random(seed)
-    words: list[Any] = [*LEAF_KINDS, "", "uint256", "trader-or-delegate", 0, None, [], "nonce "]
-    for number in range(count):
-        made = copy.deepcopy(PROFILE)
-        if number % 3 == 0:  # a third are profiles that could be a venue's
-            _sensible(made, draw)
-            yield made
-            continue
-        places = list(_places(made))
-        holder, key = draw.choice(places)
-        value = holder[key]
-        way = draw.randrange(4)
-        if way == 0:
-            del holder[key]
-        elif way == 1:
-            holder[key] = draw.choice(words)
-        elif type(value) is str and len(value) > 1:
-            at = draw.randrange(len(value))
-            holder[key] = value[:at] + draw.choice("auint8x(),_ \u202e") + value[at + (way == 2) :]
-        else:
-            other, name = draw.choice(places)
-            holder[key], other[name] = other[name], holder[key]
-        yield made
-
-
-def _sensible(profile: dict[str, Any], draw: random.Random) -> None:
-    """Change a width, the name of a member, two meanings, or the order of an encoding."""
+def _other_profile(draw: random.Random) -> dict[str, Any]:
+    """Return the profile with another width, name of a member, order of an encoding or label, or two meanings exchanged."""
+    profile = copy.deepcopy(PROFILE)
     entry = draw.choice(list(profile["structs"].values()))
     text, leaves = entry["encode_type"], entry["leaves"]
     flat = [path for path in leaves if "." not in path and path not in entry.get("abi_order", ())]
@@ -411,38 +377,26 @@ def _sensible(profile: dict[str, Any], draw: random.Random) -> None:
     else:
         members = [member.split(" ")[1] for member in text.partition("(")[2].partition(")")[0].split(",")]
         entry["abi_order"] = draw.sample(members, len(members))
+    return profile
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    for key in value if isinstance(value, dict) else range(len(value)):
-        yield value, key
-        if isinstance(value[key], dict | list):
-            yield from _places(value[key])
-
-
-@cache
-def _usual_lines() -> tuple[str, ...]:
-    return tuple(deployment_lines(deployed(PROFILE), words=False))
-
-
-def test_a_mutation_is_refused_or_shown_to_people_before_it_is_pinned() -> None:
-    outcomes = {"refused": 0, "shown": 0, "same": 0}
-    for mutation in _mutations(16, draws(120, 300)):
+def test_another_profile_is_refused_or_shown_to_people_before_it_is_pinned() -> None:
+    draw, usual, outcomes = random.Random(16), deployed(PROFILE), Counter[str]()
+    lines = list(deployment_lines(usual, words=False))
+    for _ in range(draws(40, 100)):
         try:
-            pinned = deployed(mutation)
-            venue = venue_of(pinned.profile_text)
+            pinned = deployed(_other_profile(draw))
         except DocumentError:
             outcomes["refused"] += 1
             continue
-        if venue == venue_of(deployed(PROFILE).profile_text):
-            outcomes["same"] += 1
+        if venue_of(pinned.profile_text) == venue_of(usual.profile_text):
             continue
-        assert tuple(deployment_lines(pinned, words=False)) != _usual_lines()
-        assert pinned.fingerprint != deployed(PROFILE).fingerprint
+        assert list(deployment_lines(pinned, words=False)) != lines
+        assert pinned.fingerprint != usual.fingerprint
         _decides_every_leaf(pinned)
         outcomes["shown"] += 1
-    assert outcomes["refused"] > draws(60, 150)
-    assert outcomes["shown"] > draws(16, 40)
+    assert outcomes["refused"] > 0
+    assert outcomes["shown"] > draws(20, 50)
 
 
 def _decides_every_leaf(pinned: Deployment) -> None:

@@ -107,9 +107,6 @@ def test_a_name_that_is_no_note_is_not_shown_and_not_removed(tmp_path: Path, nam
     assert other_machine(crossing, "online") == "start ceremony run on the air-gapped machine"
 
 
-# ---- in the run -----------------------------------------------------------------------------------------------------
-
-
 def at_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (run_module, crossing_module):
         monkeypatch.setattr(module, "at_a_terminal", lambda: True)
@@ -227,8 +224,6 @@ def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
     assert pressed == []
 
 
-# ---- every wait of both machines ------------------------------------------------------------------------------------
-
 WAITS = [
     (half, task)
     for half in ("online", "offline")
@@ -313,8 +308,6 @@ def test_documents_of_a_day_that_is_over_on_the_other_machine_are_not_taken(
     assert line_of("offline", TAKE).startswith("waiting: the online machine ended 10:32; is it this stick?")
 
 
-# ---- too late to sign -----------------------------------------------------------------------------------------------
-
 SIGN = Task("sign", ("signer",), "", done=False, brings=("requests.json",))
 NOW_MS = 1_800_000_000_000
 
@@ -331,8 +324,6 @@ def test_what_was_signed_in_time_goes_on_and_a_time_that_preparing_does_not_put_
     (lead.folder / "signatures.json").touch()
     assert _do(lead, reply_members(lead, "offline", NOW_MS, SIGN), SIGN, set()) is True
 
-
-# ---- too late to submit, and the seal -------------------------------------------------------------------------------
 
 SUBMIT = Task("submit", (), "", done=False, brings=("signatures.json",))
 
@@ -436,9 +427,6 @@ def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_b
     (tmp_path / place).touch()
     said = "waiting: new requests are there; was it too late? Then type n; Enter seals"
     assert line_of("offline", seal, pictures=pictures) == said
-
-
-# ---- beside it ------------------------------------------------------------------------------------------------------
 
 
 def test_two_terminals_do_not_lead_one_ceremony_on_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -290,9 +290,6 @@ def test_a_ceremony_that_was_given_up_begins_anew(half: Half) -> None:
     assert not next(task for task in here.tasks() if task.name == "compare").done  # what was confirmed before is void
 
 
-# ---- commands, and what another process may tell --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("half", ["online", "offline"])
 def test_each_stop_has_a_command_and_survives_another_process(half: Half) -> None:
     tasks = Machine(half).tasks()
