@@ -94,14 +94,9 @@ def test_a_signature_is_asked_for_and_read_as_recorded(recording: Recording) -> 
     transport.assert_finished()
     assert_signed(recording, signature)
     assert transport.waited_for_a_person[-1]
-
-
-@ids(FULL)
-def test_the_definitions_are_answered_without_a_person(recording: Recording) -> None:
-    transport = Played(tail(recording))
-    ask(recording, EthereumApp(transport))
-    definitions = [exchange.apdu[1] == 0x1A for exchange in tail(recording)]
-    assert [not person for person in transport.waited_for_a_person] == definitions
+    if recording in FULL:
+        definitions = [exchange.apdu[1] == 0x1A for exchange in tail(recording)]
+        assert [not person for person in transport.waited_for_a_person] == definitions
 
 
 @ids(recorded("eip712-full", "signed") + recorded("eip712-hashes", "signed"))
@@ -112,14 +107,6 @@ def test_our_hashes_are_the_recorded_ones(recording: Recording) -> None:
     assert hashes.digest == recording.raw("digest")
 
 
-@ids([r for r in FULL if "-abandoned-in-domain" in r.id or "-abandoned-in-message" in r.id])
-def test_a_flow_that_was_left_half_way_is_restarted_once(recording: Recording) -> None:
-    first, again = tail(recording)[:2]
-    assert (first.apdu, first.sw) == (again.apdu, 0x6A00)
-    transport = Played(tail(recording))
-    assert_signed(recording, ask(recording, EthereumApp(transport)))
-
-
 @ids([r for r in IN_OUR_ORDER if r.result == "rejected"])
 def test_a_recorded_rejection_is_refused_on_the_device(recording: Recording) -> None:
     transport = Played(recording.exchanges)
@@ -128,36 +115,27 @@ def test_a_recorded_rejection_is_refused_on_the_device(recording: Recording) -> 
     transport.assert_finished()
 
 
-@ids([r for r in recorded("eip712-full", "error") if r.id.endswith("off-full")])
-def test_fields_with_both_settings_off_name_raw_messages(recording: Recording) -> None:
-    with pytest.raises(SettingOff, match="Raw messages"):
-        ask(recording, EthereumApp(Played(recording.exchanges)))
+def _whole(recording: Recording) -> Recording:
+    """A refused transaction was refused at its first piece: the payload is completed from its signed twin."""
+    twin = {"raw-tx-approve": "tx-approve", "raw-tx-delegated": "tx-delegated"}
+    name = twin.get(recording.id.removeprefix(f"a-{recording.model}-"), "")
+    return next((r for r in RECORDINGS if r.id == f"a-{recording.model}-{name}"), recording)
 
 
-@ids(recorded("eip712-hashes", "error"))
-def test_hashes_without_blind_signing_name_that_setting(recording: Recording) -> None:
-    with pytest.raises(SettingOff, match="Blind signing"):
-        ask(recording, EthereumApp(Played(recording.exchanges)))
+SETTINGS = {"eip712-full": "Raw messages", "eip712-hashes": "Blind signing", "transaction": "Blind signing"}
+
+
+@ids([r for operation in SETTINGS for r in recorded(operation, "error")])
+def test_what_a_setting_refuses_names_that_setting(recording: Recording) -> None:
+    app = EthereumApp(Played(recording.exchanges))
+    with pytest.raises(SettingOff, match=SETTINGS[recording.operation]):
+        ask(_whole(recording), app)
 
 
 @ids(recorded("eip7702-authorization", "error"))
 def test_an_authorization_that_the_app_refuses_names_its_setting(recording: Recording) -> None:
     with pytest.raises(WrongOrder, match="Smart account upgrade"):
         ask(recording, EthereumApp(Played(recording.exchanges)))
-
-
-def _whole(recording: Recording) -> Recording:
-    """A refused transaction was refused at its first piece: the payload is completed from its signed twin."""
-    twin = {"raw-tx-approve": "tx-approve", "raw-tx-delegated": "tx-delegated"}
-    name = twin[recording.id.removeprefix(f"a-{recording.model}-")]
-    return next(r for r in RECORDINGS if r.id == f"a-{recording.model}-{name}")
-
-
-@ids(recorded("transaction", "error"))
-def test_calldata_without_blind_signing_names_that_setting(recording: Recording) -> None:
-    app = EthereumApp(Played(recording.exchanges))
-    with pytest.raises(SettingOff, match="Blind signing"):
-        app.sign_transaction(recording.path, _whole(recording).payload())
 
 
 @ids([r for r in IN_OUR_ORDER if (r.operation, r.result) == ("address", "address")])
