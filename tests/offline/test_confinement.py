@@ -65,9 +65,7 @@ def test_without_the_filter_the_same_native_code_works() -> None:
 
 def test_a_child_reaches_no_listening_port(words: tuple[str, ...]) -> None:
     require_seccomp()
-    reach = (
-        'python3 -c \'import socket; socket.create_connection(("127.0.0.1", {})); print("reached")\' 2>/dev/null; true'
-    )
+    reach = 'python3 -c \'import socket; socket.create_connection(("127.0.0.1", {})); print("reached")\' 2>&-; true'
     with socket.create_server(("127.0.0.1", 0)) as server:
         line = reach.format(server.getsockname()[1])
         ended = confined(SH.format(line=line) + "\nprint('ran')", *words)
@@ -131,15 +129,9 @@ def in_sign(tmp_path: Path, script: str) -> list[str]:
     for name in ("in", "out", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text("{}")
-    words = (
-        "sign",
-        tmp_path / "in/requests.json",
-        "--plan",
-        tmp_path / "in/file",
-        "-o",
-        tmp_path / "out/signatures.json",
-    )
-    ended = confined(script, "--home", tmp_path / "home", *words, name="sign")
+    read, written = tmp_path / "in", tmp_path / "out"
+    words = (read / "requests.json", "--plan", read / "file", "-o", written / "signatures.json")
+    ended = confined(script, "--home", tmp_path / "home", "sign", *words, name="sign")
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.splitlines()
 

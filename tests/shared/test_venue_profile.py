@@ -78,13 +78,6 @@ def test_a_leaf_that_is_named_as_the_shipped_one_is_of_its_kind_and_another_is_a
         resolve_profile({"format": VENUE_FORMAT, "structs": {"DelegateReq": {"encode_type": renamed}}})
 
 
-@pytest.mark.parametrize("name", PROFILE["structs"])
-def test_who_signs_a_shipped_struct_and_where_it_goes_stays_what_the_specification_says(name: str) -> None:
-    intent, shipped = venue_of(deployed(PROFILE).profile_text).structs[name], CATALOGUE[name]
-    for member in ("name", "title", "domain", "signer_rule", "route", "order_types"):
-        assert getattr(intent, member) == getattr(shipped, member)
-
-
 def test_a_call_of_the_venue_is_read_by_its_own_selector_and_no_longer_by_the_shipped_one() -> None:
     calls = deployed(PROFILE).calls
     assert decode_call(keccak(text="claimRewards()")[:4], calls).call.name == "claimTokens"
@@ -105,16 +98,6 @@ def test_the_call_that_executes_an_intent_is_the_venue_s_and_people_compare_it(t
     assert "".join(told.split()) in "".join("".join(deployment_lines(pinned, words=False)).split())
 
 
-def test_a_struct_that_does_not_ship_is_decided_by_the_plan_leaf_by_leaf() -> None:
-    intent = venue_of(deployed(with_struct("CancelReq", **CANCEL)).profile_text).structs["CancelReq"]
-    decided = {field.path: (field.rule.decider, field.rule.parameter) for field in intent.fields}
-    assert decided == {
-        "trader": ("plan", "trader"), "order": ("plan", "order"), "nonce": ("builder", "nonce"),
-        "deadline": ("builder", "deadline"),
-    }  # fmt: skip
-    assert (intent.trader, intent.nonce, intent.deadline) == ("trader", "nonce", "deadline")
-
-
 @pytest.mark.parametrize("name", [*CATALOGUE, *CALLS])
 def test_every_leaf_that_ships_is_one_of_the_closed_list_and_its_type_can_hold_it(name: str) -> None:
     if name in CATALOGUE:
@@ -127,21 +110,6 @@ def test_every_leaf_that_ships_is_one_of_the_closed_list_and_its_type_can_hold_i
         (p, True) for p in leaves
     ]
     assert all(field.rule == LEAF_KINDS[field.kind].rule for field in fields)
-
-
-def test_what_is_resolved_is_pinned_whole_so_that_a_later_release_changes_nothing_of_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pinned = deployed(PROFILE)
-    before = venue_of(pinned.profile_text).structs["RegisterCodeReq"]
-    later = CATALOGUE["RegisterCodeReq"]._replace(encode_type="RegisterCodeReq(bytes32 _code)", fields=())
-    monkeypatch.setitem(CATALOGUE, "RegisterCodeReq", later)
-    with pytest.raises(
-        DocumentError, match="nothing here decides"
-    ):  # a release that knows less refuses, and assumes nothing
-        venue_of(pinned.profile_text)
-    monkeypatch.undo()
-    assert venue_of(pinned.profile_text).structs["RegisterCodeReq"] == before
 
 
 def test_a_release_that_ships_another_type_signs_what_was_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
