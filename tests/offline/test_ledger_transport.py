@@ -16,13 +16,7 @@ from airlock_offline.ledger import transport, usb
 from airlock_offline.ledger.device_errors import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.transport import LoopbackTransport
-from airlock_offline.ledger.usb import (
-    HeldByAnother,
-    HidTransport,
-    PluggedLedger,
-    choose_ledger,
-    plugged_ledgers,
-)
+from airlock_offline.ledger.usb import HeldByAnother, HidTransport, PluggedLedger, choose_ledger, plugged_ledgers
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 
