@@ -1,4 +1,4 @@
-"""A model of Ledger is one record: what is added to the table is taken by pages, options, settings, USB and preflight."""
+"""A model of Ledger is one record: what is added to the table is taken by its pages and by the settings."""
 
 from __future__ import annotations
 
@@ -32,13 +32,8 @@ TYPED_DATA, HASHES = read_typed_data({
 })  # fmt: skip
 
 
-@pytest.fixture
-def added(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_pages_follow_from_its_record(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(MODELS, NAME, APEX)
-
-
-@pytest.mark.usefixtures("added")
-def test_its_pages_follow_from_its_record() -> None:
     pages = typed_data_pages(TYPED_DATA, HASHES, NAME, by_hashes=False)
     assert pages[0] == ["Danger"]
     assert next(page for page in pages if "text" in page)[-4:-2] == [pages[-2][-4], "More"]

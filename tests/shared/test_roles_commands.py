@@ -20,24 +20,10 @@ from airlock_shared.cli.ceremony.workflow import crossing_name
 from airlock_shared.errors import Declined, Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile
 from airlock_shared.plan.reader import parse_plan
+from shared.test_roles import FIRST, written
 
 COMMANDS = {command.name: command for command in CEREMONY_COMMANDS}
-PLAN_TEXT = """
-format = "airlock/plan@1"
-[ceremony]
-id = "demo"
-title = "Demo"
-deployment = "rehearsal"
-roles = ["signer", "witness"]
-[signers.first]
-address = "0x00000000000000000000000000000000000000A1"
-path = "m/44'/60'/0'/0/0"
-[[steps]]
-id = "referral"
-action = "referral-set-code"
-signer = "first"
-fields = { referee = "0x00000000000000000000000000000000000000A1", code = "TREASURY" }
-"""
+PLAN_TEXT = written('"signer", "witness"').decode()
 PEOPLE = ("--role", "signer=Ada Lovelace", "--role", "witness=Mary Somerville")
 BOTH = ("--by", "signer", "--by", "witness")
 
@@ -86,12 +72,11 @@ class Table:
     def sign(self) -> None:
         """Record what a whole day leaves, with nothing confirmed."""
         fingerprint = parse_plan(PLAN_TEXT.encode()).fingerprint
-        address = "0x00000000000000000000000000000000000000A1"
         self.record("preflight", network_up=[])
-        self.record("address", path="m", address=address, confirmed=True)
+        self.record("address", path="m", address=FIRST, confirmed=True)
         self.record("sign-begun", requests="aa" * 32, plan=fingerprint, ceremony="demo")
         self.record("signatures-written", requests="aa" * 32, signatures="bb" * 32)
-        self.record("sealed", ceremony="demo", entries=5, head="cc" * 32, address=address, signature="0x")
+        self.record("sealed", ceremony="demo", entries=5, head="cc" * 32, address=FIRST, signature="0x")
 
 
 @pytest.fixture

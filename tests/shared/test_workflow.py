@@ -31,38 +31,22 @@ from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import DocumentError
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
+from shared.test_roles import ALL, FIRST, SECOND, written
 
-ADDRESS = "0x00000000000000000000000000000000000000A1"
 D, R, S, CHALLENGE = "dd" * 32, "aa" * 32, "bb" * 32, "cc" * 32
 PLACE = WorkflowPlace("/c/plan.toml", "/c/plan.ceremony", ("--emulator", "9"), ("--model", "flex"))
 
 
-def make_plan(action: str = "delegate", roles: str = '"signer", "facilitator", "witness"') -> Plan:
-    fields = {
-        "delegate": f'trader = "{ADDRESS}", delegate = "0x00000000000000000000000000000000000000b2", '
-        "expiry = 2027-03-31T00:00:00Z",
-        "referral-set-code": f'referee = "{ADDRESS}", code = "TREASURY"',
-    }[action]
-    return parse_plan(
-        f"""
-format = "airlock/plan@1"
-[ceremony]
-id = "demo"
-title = "Demo"
-deployment = "rehearsal"
-roles = [{roles}]
-[limits]
-deadline_at_most = "30m"
-[signers.first]
-address = "{ADDRESS}"
-path = "m/44'/60'/0'/0/0"
-[[steps]]
-id = "key"
-action = "{action}"
-signer = "first"
-fields = {{ {fields} }}
-""".encode()
-    )
+FIELDS = {
+    "delegate": f'trader = "{FIRST}", delegate = "{SECOND}", expiry = 2027-03-31T00:00:00Z',
+    "referral-set-code": f'referee = "{FIRST}", code = "TREASURY"',
+}
+
+
+def make_plan(action: str = "delegate", roles: str = ALL) -> Plan:
+    head = written(roles).decode().partition("[signers.second]")[0]
+    step = f'[[steps]]\nid = "key"\naction = "{action}"\nsigner = "first"\nfields = {{ {FIELDS[action]} }}\n'
+    return parse_plan((head + step).encode())
 
 
 PLAN = make_plan()
@@ -178,9 +162,9 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
     assert here.next() == "compare preflight"
     here.confirm("preflight", here.entries[-1].hash)
     assert here.next() == "address first"
-    here.record("address", path="m", address=ADDRESS, confirmed=True)
+    here.record("address", path="m", address=FIRST, confirmed=True)
     assert here.next() == "compare address"
-    here.confirm("address", ADDRESS)
+    here.confirm("address", FIRST)
     assert here.next() == "take proofs"
     here.have("proofs-desk.json", proofs={"proofs-desk.json": frozenset({"other"})})  # another step's: it is waited for
     assert here.next() == "take proofs"
@@ -205,7 +189,7 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
     assert here.next() == "hand signatures.json"
     here.hand("signatures.json")
     assert here.next() == "seal first"
-    here.record("sealed", ceremony="demo", entries=1, head="ee" * 32, address=ADDRESS, signature="0x")
+    here.record("sealed", ceremony="demo", entries=1, head="ee" * 32, address=FIRST, signature="0x")
     assert here.next() == "compare seal"
     here.confirm("seal", "ee" * 32)
     assert here.next() == "end"
