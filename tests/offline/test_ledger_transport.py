@@ -95,6 +95,8 @@ def test_silence_is_waited_for_in_slices_of_a_second(person: bool, seconds: int)
         opened.exchange(APDU, person=person)
     assert silent.waited_ms == [1000] * seconds
     assert "review_minutes" in caught.value.do
+    with pytest.raises(DeviceSilent, match="within 1800 s"):  # unless the settings say otherwise
+        opened_on(FakeHid([])).exchange(APDU, person=True)
 
 
 @pytest.mark.parametrize(
@@ -119,11 +121,6 @@ def test_a_bad_answer_is_named_and_the_device_is_let_go(replies: list[bytes], er
     assert device.closed
     with pytest.raises(DeviceLost, match="earlier failure"):
         opened.exchange(APDU, person=False)
-
-
-def test_a_device_that_takes_no_data_is_lost() -> None:
-    with pytest.raises(DeviceLost):
-        opened_on(FakeHid([], written=-1)).exchange(APDU, person=False)
 
 
 def test_after_ctrl_c_no_late_answer_is_taken_for_the_next_one() -> None:
@@ -154,6 +151,8 @@ def test_a_ledger_that_is_not_there_or_not_named_is_not_guessed(
 ) -> None:
     with pytest.raises(DeviceNotFound, match=said):
         choose_ledger(plugged, path)
+    assert choose_ledger([ONE]) == ONE
+    assert choose_ledger([ONE, OTHER], "/dev/hidraw95") == OTHER
 
 
 def test_only_the_interface_for_apdus_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,12 +268,6 @@ def test_an_answer_is_data_and_status_word(data: bytes) -> None:
     assert opened_on(device).exchange(APDU, person=False) == (data, 0x6985)
 
 
-def test_two_people_have_half_an_hour_unless_the_settings_say_otherwise() -> None:
-    silent = FakeHid([])
-    with pytest.raises(DeviceSilent, match="within 1800 s"):
-        HidTransport(device=lambda: silent, plugged=lambda: [ONE]).exchange(APDU, person=True)
-
-
 @pytest.mark.parametrize("failure", [OSError("read error"), ValueError("not open")])
 def test_an_unplugged_device_is_lost(failure: Exception) -> None:
     class Failed(FakeHid):
@@ -283,11 +276,8 @@ def test_an_unplugged_device_is_lost(failure: Exception) -> None:
 
     with pytest.raises(DeviceLost, match="broke"):
         opened_on(Failed([])).exchange(APDU, person=False)
-
-
-def test_the_only_ledger_is_chosen_and_of_several_the_one_named() -> None:
-    assert choose_ledger([ONE]) == ONE
-    assert choose_ledger([ONE, OTHER], "/dev/hidraw95") == OTHER
+    with pytest.raises(DeviceLost):
+        opened_on(FakeHid([], written=-1)).exchange(APDU, person=False)  # it takes no data
 
 
 class Closed(FakeHid):
