@@ -177,14 +177,6 @@ def test_an_approval_of_a_token_that_the_device_is_told_of_needs_no_blind_signin
     assert need_of(case_of(document, where)._replace(situation=told)).blind_signing is blind
 
 
-def test_after_a_no_the_ledger_was_looked_at_and_asked_for_nothing(
-    room: Room, events: list[str], plug: Callable[..., None]
-) -> None:
-    plug(says_no="Sign step")
-    assert room.run_to_end("one") == 6
-    assert {event for event in events if len(event) == 8} <= {*LOOKS, SIMULATED}
-
-
 def test_where_nothing_is_left_to_sign_no_ledger_is_looked_for(
     room: Room, events: list[str], plug: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:

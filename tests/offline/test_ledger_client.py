@@ -53,12 +53,8 @@ def test_a_development_build_is_refused_but_in_a_rehearsal(version: bytes) -> No
         open_app(Scripted(app_named(b"Ethereum", version)))
     assert "install the released app" in caught.value.do
     assert isinstance(open_app(Scripted(app_named(b"Ethereum", version)), any_build=True), EthereumApp)
-
-
-@pytest.mark.parametrize("version", [b"1.21.9-dev", b"1.21.9"])
-def test_an_older_build_is_refused_in_a_rehearsal_too(version: bytes) -> None:
     with pytest.raises(AppTooOld):
-        open_app(Scripted(app_named(b"Ethereum", version)), any_build=True)
+        open_app(Scripted(app_named(b"Ethereum", b"1.21.9-dev")), any_build=True)
 
 
 def test_over_loopback_a_development_build_is_taken_and_over_usb_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,14 +188,6 @@ def test_the_home_screen_is_named(name: bytes, version: bytes) -> None:
 def test_a_hash_of_another_length_is_a_programming_error(lengths: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="32 bytes"):
         answering(b"").sign_hashes(PATH, bytes(lengths[0]), bytes(lengths[1]))
-
-
-def test_a_domain_that_is_not_among_the_types_is_defined_by_what_it_has() -> None:
-    assert sent(typed({"a": "bool"}, {"a": True}))[:3] == [
-        "e01a00000c454950373132446f6d61696e",
-        "e01a00ff0605046e616d65",
-        "e01a00ff0a422007636861696e4964",
-    ]
 
 
 def test_no_struct_of_the_catalogue_has_such_a_width() -> None:

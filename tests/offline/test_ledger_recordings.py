@@ -99,14 +99,6 @@ def test_a_signature_is_asked_for_and_read_as_recorded(recording: Recording) -> 
         assert [not person for person in transport.waited_for_a_person] == definitions
 
 
-@ids(recorded("eip712-full", "signed") + recorded("eip712-hashes", "signed"))
-def test_our_hashes_are_the_recorded_ones(recording: Recording) -> None:
-    hashes = recording.typed_data()[1]
-    assert hashes.domain_separator == recording.raw("domain_hash")
-    assert hashes.struct_hash == recording.raw("message_hash")
-    assert hashes.digest == recording.raw("digest")
-
-
 @ids([r for r in IN_OUR_ORDER if r.result == "rejected"])
 def test_a_recorded_rejection_is_refused_on_the_device(recording: Recording) -> None:
     transport = Played(recording.exchanges)

@@ -11,8 +11,8 @@ from airlock_offline.ledger.apdu import Ins
 from airlock_offline.ledger.device_errors import NoSuchWidth, WrongAnswer, WrongApp
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import shown_models
-from airlock_offline.ledger.status_words import FiltersMissing, Locked, NotSupported
-from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
+from airlock_offline.ledger.status_words import Locked, NotSupported
+from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused, NoDate
 from airlock_shared.documents.ledger_metadata import FieldFilter, MessageFilters, read_token_metadata
 from airlock_shared.ethereum.typed_document import read_typed_data
@@ -246,15 +246,6 @@ def test_another_network_is_named_and_ethereum_is_not() -> None:
     assert "Network" not in on_a_flex(PERMIT)
 
 
-@pytest.mark.parametrize("model", ["flex", "nanosp"])
-def test_with_raw_messages_on_the_app_heeds_no_filter_and_shows_every_member(model: str) -> None:
-    desk = Desk(model, raw_messages=True)
-    sign(desk, PERMIT)
-    typed_data, hashes = read_typed_data(typed(PERMIT))
-    assert desk.shown == typed_data_pages(typed_data, hashes, model, by_hashes=False)
-    assert desk.shown != told_of(PERMIT).pages(typed_data, model)
-
-
 def test_a_label_of_an_amount_is_cut_as_the_app_cuts_it() -> None:
     told = told_of(PERMIT)
     long = tuple(each._replace(label="Amount that the spender may take") for each in told.filters.fields)
@@ -271,16 +262,6 @@ def test_another_domain_and_another_record_of_the_token_are_refused() -> None:
     without_signing(Desk(), ON_ARBITRUM, told._replace(token=None), FiltersRefused, "a message filter for Permit")
     without_signing(Desk(), PERMIT, told._replace(token=None), FiltersRefused, "a message filter")
     without_signing(Desk(), PERMIT, told._replace(token=token), FiltersRefused, "the record of the token")
-
-
-def test_a_filter_that_is_left_out_is_missed_at_the_end() -> None:
-    class Skips(FilteredMessage):
-        def flow(self, path: str, typed_data: Any) -> Any:
-            whole = super().flow(path, typed_data)
-            at = max(n for n, apdu in enumerate(whole.values) if apdu.ins == Ins.EIP712_FILTER)
-            return whole._replace(values=whole.values[:at] + whole.values[at + 1 :])
-
-    without_signing(Desk(), PERMIT, Skips(*told_of(PERMIT)), FiltersMissing, "misses message filters")
 
 
 def test_widths_that_the_app_refuses_are_told_before_anything_is_sent() -> None:

@@ -166,11 +166,6 @@ def test_only_trading_and_the_adoption_of_a_code_may_be_delegated() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("data", [b"", b"\x09", bytes.fromhex("095ea7"), bytes(4)])
-def test_less_than_a_selector_is_unknown(data: bytes) -> None:
-    assert _check_of(data) == "TX-SELECTOR"
-
-
 def _paths(message: dict[str, Any], prefix: str = "") -> list[str]:
     nested = (_paths(v, f"{prefix}{k}.") if isinstance(v, dict) else [prefix + k] for k, v in message.items())
     return [path for paths in nested for path in paths]

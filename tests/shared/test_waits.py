@@ -153,16 +153,6 @@ def test_without_a_terminal_the_wait_ends_and_says_what_stands_in_the_way(tmp_pa
             _do(lead._replace(pictures=str(tmp_path / "p")), reply_members(lead), TAKE, set())
 
 
-def test_a_page_of_codes_that_still_stands_is_named_again_after_a_restart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lead = lead_at(tmp_path, pictures="p")
-    (lead.folder / "codes").mkdir()
-    with pytest.raises(UsageError):
-        _do(lead, reply_members(lead), TAKE, set())
-    assert "c/codes/now.html for the other machine" in capsys.readouterr().err
-
-
 def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lead = lead_at(tmp_path)
     (tmp_path / "stick").mkdir()

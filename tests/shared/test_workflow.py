@@ -315,12 +315,6 @@ def test_an_answer_that_could_name_something_else_is_refused(wrong: dict[str, An
         read_task(GOOD | wrong)
 
 
-@pytest.mark.parametrize("half", ["online", "offline"])
-def test_every_comparison_of_the_table_is_a_stop_on_the_machine_that_has_to_make_it(half: Half) -> None:
-    tasks = {task.of: task.by for task in Machine(half).tasks() if task.name == "compare"}
-    assert tasks == {name: each.needs(half, PLAN) for name, each in CHECKPOINTS.items() if each.needs(half, PLAN)}
-
-
 def test_one_role_that_did_not_answer_is_asked() -> None:
     here = Machine("online")
     here.begin()
@@ -397,14 +391,3 @@ def test_what_belongs_to_another_plan_is_not_done() -> None:
     here = Machine("online")
     here.record("ceremony-begun", ceremony="demo", plan="00" * 32, roles=NAMES_HELD)
     assert here.next() == "begin"
-
-
-def test_the_ledger_and_its_model_are_named_where_they_are_needed() -> None:
-    def words(name: str, **told: Any) -> tuple[str, ...]:
-        return command_of(Task(name, (), "", False, **told), PLACE)
-
-    assert words("sign", brings=("requests.json",))[-4:] == ("--model", "flex", "--emulator", "9")
-    assert words("seal", of="first")[-4:] == ("--model", "flex", "--emulator", "9")
-    assert words("preflight") == ("preflight", "--watch", "--emulator", "9")
-    assert words("address", of="first")[-3:] == ("--confirm", "--emulator", "9")
-    assert "--emulator" not in words("trust")
