@@ -98,7 +98,7 @@ OTHERS: dict[str, tuple[FilteredVenue, Change, str]] = {
     "a member that is not there": (PERMIT, _first(PERMIT, path="holder"), "a filter for a member that is not there"),
     "an address as a date": (PERMIT, _first(PERMIT, format="datetime"), "not shown as datetime"),
     "a number as a token": (LIMIT, lambda d: _number_as_token(_set(d, "Order")), "not shown as token"),
-    "an address as an amount": (LIMIT, lambda d: _swapped(_set(d, "Order")), "not shown as"),
+
     "no record of the token": (PERMIT, lambda d: d["device_metadata"].pop("usdc"), "of which the Ledger is not told"),
     "places in another order": (LIMIT, lambda d: _turned(_set(d, "Order")), "tokens in another order than their places"),
     "another domain": (PERMIT, lambda d: d["signed"]["structs"]["Permit"].update(domain="referral"), "another contract"),
@@ -117,11 +117,6 @@ def _at(entry: dict[str, Any], path: str) -> dict[str, Any]:
 
 def _number_as_token(entry: dict[str, Any]) -> None:
     _at(entry, "makerAsset")["path"] = "salt"
-
-
-def _swapped(entry: dict[str, Any]) -> None:
-    asset, amount = _at(entry, "makerAsset"), _at(entry, "makingAmount")
-    asset["path"], amount["path"] = "makingAmount", "makerAsset"
 
 
 def _turned(entry: dict[str, Any]) -> None:

@@ -118,11 +118,8 @@ def test_an_own_struct_with_the_plans_values_passes_every_check_and_the_second_o
     assert isinstance(found.case, IntentCase)
     assert is_custom(found.case.intent)
     confirm(found.case)
-
-
-def test_the_same_payload_is_refused_where_the_struct_is_not_pinned() -> None:
-    item = _item(_message(situation().now_ms))
-    assert "TYPES-KNOWN" in _judge(item, _situation()._replace(deployment=deployment()))
+    not_pinned = _situation()._replace(deployment=deployment())
+    assert "TYPES-KNOWN" in _judge(_item(_message(situation().now_ms)), not_pinned)
 
 
 @pytest.mark.parametrize(

@@ -349,28 +349,6 @@ def test_what_was_declined_is_signed_into_a_file_of_another_name() -> None:
     assert command_of(sign, PLACE)[4:6] == ("-o", "/c/plan.ceremony/signatures-2.json")
 
 
-def test_requests_that_were_made_again_are_taken_and_compared_again() -> None:
-    here = Machine("offline")
-    here.begin()
-    here.have("requests.json", requests=R, brought=frozenset({"requests-2.json"}))
-    taken = next(task for task in here.tasks() if task.name == "take" and task.brings[0].startswith("requests"))
-    assert (taken.done, taken.brings) == (False, ("requests-2.json",))
-
-
-def test_signatures_that_came_after_requests_were_prepared_again_are_submitted() -> None:
-    here = Machine("online")
-    here.begin()
-    here.have(DEPLOYMENT, PEOPLE, READY, "requests-2.json", "signatures.json", deployment=D, names=NAMES_HELD)
-    here.hand(WAS_READY, DEPLOYMENT, PEOPLE)
-    here.have(requests="a2" * 32, signatures=S, digests=("0x1",), answers=R)
-    for mark in (R, "a2" * 32):
-        here.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=mark)
-    here.confirm("signatures", S)
-    assert here.next() == "submit signatures.json"
-    here.record("submit-begun", ceremony="demo", requests=R, signatures=S)
-    assert here.next() == "submit signatures.json"
-
-
 def test_a_plan_that_registers_nobody_needs_no_proof_and_other_roles_compare() -> None:
     names = [task.name for task in Machine("offline", make_plan("referral-set-code")).tasks()]
     assert "proof" not in names
