@@ -128,12 +128,6 @@ def test_the_file_is_written_once_and_before_it_nothing_is_asked(tmp_path: Path)
     assert not (tmp_path / "home/transcript.jsonl").exists()
 
 
-def test_the_software_ledger_is_said_to_be_one() -> None:
-    made = record("Yes\n" * 20, plugged=None, ledger=SoftwareLedger(model="nanosp")).record
-    assert made is not None
-    assert (made["simulator"], made["usb"], made["model"]) == (True, None, "nanosp")
-
-
 def test_without_the_pages_nobody_is_asked_about_them() -> None:
     made = record("", ledger=ledger_with(raw=False)).record
     assert made is not None
@@ -141,10 +135,13 @@ def test_without_the_pages_nobody_is_asked_about_them() -> None:
     assert made["settings"]["raw_messages"] != "proven on"
 
 
-def test_a_model_that_nobody_knows_is_recorded_by_its_ids_alone() -> None:
+def test_a_model_that_nobody_knows_is_recorded_by_its_ids_alone_and_the_software_ledger_as_one() -> None:
     made = record("", plugged=PLUGGED._replace(model="", product_id=0xA011), software=False).record
     assert made is not None
     assert (made["model"], made["usb"]["product_id"], made["pages"]) == ("", "a011", [])
+    made = record("Yes\n" * 20, plugged=None, ledger=SoftwareLedger(model="nanosp")).record
+    assert made is not None
+    assert (made["simulator"], made["usb"], made["model"]) == (True, None, "nanosp")
 
 
 # ---- the Ledger's part of preflight: settings read, attested and proven; the udev rule looked for ---------------------
@@ -212,19 +209,14 @@ def test_what_is_not_as_advised_is_said(found: dict[str, Any], said: str) -> Non
 def test_an_installed_rule_is_found(tmp_path: Path, folder: str) -> None:
     (tmp_path / folder).mkdir(parents=True)
     path = tmp_path / folder / SHIPPED.name
+    path.write_text('# ATTRS{idVendor}=="2c97"\nATTRS{idVendor}=="1209"\n')  # a comment, and another vendor's
+    assert udev_rule(tmp_path, "linux") == ""
+    line = next(device_lines({"error": ""}, ""))
+    assert (line.found, line.verdict, "70-airlock-ledger.rules" in line.do) == ("none is installed", LOOK, True)
     path.write_text(SHIPPED.read_text())
     assert udev_rule(tmp_path, "linux") == str(path)
     line = next(device_lines({"error": ""}, str(path)))
     assert (line.what, line.found, line.verdict) == ("udev rule", str(path), OK)
-
-
-def test_a_rule_that_is_only_a_comment_or_for_another_vendor_is_not_found(tmp_path: Path) -> None:
-    folder = tmp_path / "etc/udev/rules.d"
-    folder.mkdir(parents=True)
-    (folder / "1.rules").write_text('# ATTRS{idVendor}=="2c97"\nATTRS{idVendor}=="1209"\n')
-    assert udev_rule(tmp_path, "linux") == ""
-    line = next(device_lines({"error": ""}, ""))
-    assert (line.found, line.verdict, "70-airlock-ledger.rules" in line.do) == ("none is installed", LOOK, True)
 
 
 def test_the_shipped_rule_is_for_ledgers_only_and_open_to_nobody_else() -> None:

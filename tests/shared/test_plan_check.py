@@ -348,12 +348,8 @@ def test_steps_that_are_alike_take_a_line_each() -> None:
     assert all(re.fullmatch(r"step \d+: step-\d+; delegate 0x[0-9a-fA-F]{40}", line) for line in own)
     assert sum("2027-03-31" in line for line in lines) == sum("0xf39Fd6" in line for line in lines) - 2 == 1
     assert "30 steps, each signed by treasury, alike in this:" in lines
-    assert [line.split(" at ")[0].strip() for line in lines if " at most " in line] == [
-        "deadline"
-    ]  # fees: of calls alone
-
-
-@pytest.mark.parametrize("at", [0, 3, 7])
-def test_a_value_that_differs_in_one_step_stands_in_each_line(at: int) -> None:
-    text = text_of(8, at=at, expiry="2028-03-31T00:00:00Z")
-    assert (text.count("2027-03-31"), text.count("2028-03-31")) == (7, 1)
+    for at in (0, 7):  # a value that differs in one step stands in each line
+        text = text_of(8, at=at, expiry="2028-03-31T00:00:00Z")
+        assert (text.count("2027-03-31"), text.count("2028-03-31")) == (7, 1)
+    limits = [line.split(" at ")[0].strip() for line in lines if " at most " in line]
+    assert limits == ["deadline"]  # fees: of calls alone

@@ -50,12 +50,6 @@ def test_no_hidden_character_of_unicode_reaches_a_screen() -> None:
     assert set(map(chr, range(0x20, 0x7F))) <= shown
 
 
-@pytest.mark.parametrize("character", ["א", "ب", "٣", "\u07c0"], ids=lambda c: f"{ord(c):x}")
-def test_no_character_that_reorders_its_neighbours_reaches_a_screen(character: str) -> None:
-    assert unicodedata.bidirectional(character) in {"R", "AL", "AN"}
-    assert character not in safe(f"pay 1 {character} 2")
-
-
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -65,6 +59,7 @@ def test_no_character_that_reorders_its_neighbours_reaches_a_screen(character: s
         ("\\u{1b}", "\\\\u{1b}"),
         ("line\r\nline", "line\\u{d}\\u{a}line"),
         ("a\u0301", "a\\u{301}"),
+        ("pay 1 אب٣\u07c0 2", "pay 1 \\u{5d0}\\u{628}\\u{663}\\u{7c0} 2"),  # they reorder their neighbours
         ("\u115f\u3164\u2800", "\\u{115f}\\u{3164}\\u{2800}"),  # letters and a symbol that show as nothing
         ("\ud800", "\\u{d800}"),
         ("é無😀", "é無😀"),
@@ -184,11 +179,9 @@ def _referral(letters: bytes, plan_code: str | None = None) -> set[str]:
 @pytest.mark.parametrize("letters", ["TREASURУ", "TREASURY\u200b"])
 def test_a_code_in_other_letters_is_refused(letters: str) -> None:
     assert _referral(letters.encode()) == {"PLAN-FIELD", "TEXT-SCRIPT"}
-
-
-@pytest.mark.parametrize("letters", [b"\0TREASURY", b"x" * 32, b""])
-def test_a_code_that_is_no_text_is_refused(letters: bytes) -> None:
-    assert "TEXT-SCRIPT" in _referral(letters)
+    for no_text in (b"\0TREASURY", b"x" * 32, b""):
+        assert "TEXT-SCRIPT" in _referral(no_text)
+    assert _referral(b"TREASURY") == set()
 
 
 def test_a_code_in_other_letters_passes_when_the_plan_gives_all_its_bytes() -> None:
@@ -199,16 +192,11 @@ def test_a_code_in_other_letters_passes_when_the_plan_gives_all_its_bytes() -> N
 
 @repeatable
 @given(FLAGGED_TEXT)
-def test_a_flag_is_short_plain_ascii_whatever_the_text(text: str) -> None:
+def test_whatever_is_escaped_on_the_screen_is_flagged_too_in_short_plain_ascii(text: str) -> None:
     for flag in flags(text * 20):
         assert flag.isascii()
         assert flag.isprintable()
         assert len(flag) < 400
-
-
-@repeatable
-@given(FLAGGED_TEXT)
-def test_whatever_is_escaped_on_the_screen_is_flagged_too(text: str) -> None:
     hidden = [c for c in text if not is_visible(c) and c not in "\n\t"]
     assert any("the screen does not show" in flag for flag in flags(text)) == bool(hidden)
 
@@ -234,10 +222,6 @@ def test_an_error_that_quotes_hostile_text_is_harmless(error: AirlockError) -> N
     text = explain_error(error)
     assert all(is_visible(character) for character in text.replace("\n", ""))
     assert not any(line.startswith("  do:       type") for line in text.splitlines())
-
-
-def test_a_plain_code_passes() -> None:
-    assert _referral(b"TREASURY") == set()
 
 
 # ---- referral codes: a mistake is named with its place, and what two people compare cannot be the same for two codes
