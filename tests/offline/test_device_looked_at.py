@@ -14,7 +14,7 @@ from airlock_offline.cli import sign
 from airlock_offline.signing.device_pages import need_of
 from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.documents.ledger_metadata import read_token_metadata
-from airlock_shared.errors import AirlockError, Declined
+from airlock_shared.errors import AirlockError
 from airlock_software_ledger.app import SoftwareLedger
 from offline.signing_room import Room, answer_with, set_up, stop_the_clock
 from offline.test_signing import LOOKS, SEED
@@ -55,14 +55,12 @@ def events() -> list[str]:
 
 @pytest.fixture
 def plug(events: list[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Plug in a Ledger; every question is answered, with No where it begins as told."""
+    """Plug in a Ledger; every question is answered with Yes."""
 
-    def plugged(*, says_no: str = "", **ledger: Any) -> None:
-        def ask(question: str) -> None:
-            events.append(f"? {question.split()[0]}")
-            if says_no and question.startswith(says_no):
-                raise Declined("no")
+    def ask(question: str) -> None:
+        events.append(f"? {question.split()[0]}")
 
+    def plugged(**ledger: Any) -> None:
         answer_with(monkeypatch, ask, lambda: Watched(events, **ledger))
 
     return plugged
