@@ -313,16 +313,6 @@ def test_any_text_is_written_as_itself_in_ascii(text: str) -> None:
     assert "\n" not in written
 
 
-def test_another_action_is_asked_for_what_it_needs_and_offers_what_still_fits() -> None:
-    answered = [*CEREMONY, *DELEGATE[:8]]
-    again = ["close", "", "2m", "", "", "", "", "", "", "BTC/USD", "3", "9", "1..2", *[""] * 8]
-    room = Room([*answered, *["<"] * 8, *again])
-    table = room.table()
-    assert [step["action"] for step in table["steps"]] == ["close"]
-    assert table["signers"]["treasury"]["address"] == TREASURY
-    assert table["limits"] == {"deadline_at_most": "30m", "remaining_at_least": "2m"}
-
-
 @pytest.mark.parametrize(
     ("name", "asked"),
     [
