@@ -18,7 +18,7 @@ def test_the_settings_file_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     file.write_text('[ledger]\nmodel = "apex"\n')
     with pytest.raises(UsageError, match="model is 'apex'"):
         read_config(file)
-    monkeypatch.setitem(MODELS, "apex", MODELS["flex"])
+    monkeypatch.setitem(MODELS, "apex", MODELS["flex"]._replace(name="apex"))
     assert read_config(file).ledger.model == "apex"
 
 
