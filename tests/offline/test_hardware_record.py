@@ -13,13 +13,12 @@ from click.testing import CliRunner
 
 from airlock_offline.cli.preflight import record_bytes, recorded
 from airlock_offline.device_connection import Device
-from airlock_offline.ledger.device_errors import RefusedOnDevice, WrongAnswer
+from airlock_offline.ledger.device_errors import RefusedOnDevice
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.usb import PluggedLedger, Unplugged
-from airlock_offline.preflight.ledger import PROOF_PATH, device_lines, device_report, raw_messages_options, udev_rule
+from airlock_offline.preflight.ledger import PROOF_PATH
 from airlock_shared.errors import Declined
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.host.files import LOOK, OK
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 
@@ -129,7 +128,7 @@ def test_the_file_is_written_once_and_before_it_nothing_is_asked(tmp_path: Path)
 
 
 def test_without_the_pages_nobody_is_asked_about_them() -> None:
-    made = record("", ledger=ledger_with(raw=False)).record
+    made = record("", ledger=SoftwareLedger(model="flex", settings=AppSettings(raw_messages=False))).record
     assert made is not None
     assert made["pages"] == []
     assert made["settings"]["raw_messages"] != "proven on"
@@ -142,85 +141,3 @@ def test_a_model_that_nobody_knows_is_recorded_by_its_ids_alone_and_the_software
     made = record("Yes\n" * 20, plugged=None, ledger=SoftwareLedger(model="nanosp")).record
     assert made is not None
     assert (made["simulator"], made["usb"], made["model"]) == (True, None, "nanosp")
-
-
-# ---- the Ledger's part of preflight: settings read, attested and proven; the udev rule looked for ---------------------
-
-SHIPPED = Path(__file__).parents[2] / "offline/udev/70-airlock-ledger.rules"
-
-
-def report(ledger: SoftwareLedger, *words: str) -> dict[str, Any]:
-    """What ``preflight`` reports with these words on its command line."""
-    found: dict[str, Any] = {}
-
-    @click.command()
-    @raw_messages_options
-    def command() -> None:
-        device = Device(None, None)
-        device._app = open_app(ledger)
-        found.update(device_report(device))
-
-    command.main(args=list(words), standalone_mode=False)
-    return found
-
-
-def ledger_with(*, raw: bool = True, blind: bool = False, faults: tuple[str, ...] = ()) -> SoftwareLedger:
-    return SoftwareLedger(settings=AppSettings(raw_messages=raw, blind_signing=blind), faults=frozenset(faults))
-
-
-@pytest.mark.parametrize("blind", [True, False])
-def test_the_version_and_the_blind_signing_flag_are_read(blind: bool) -> None:
-    found = report(ledger_with(blind=blind))
-    assert (found["app"], found["version"], found["blind_signing"]) == ("Ethereum", "1.22.0", blind)
-    assert found["raw_messages"] == "not stated"
-
-
-@pytest.mark.parametrize(("raw", "proven"), [(True, "proven on"), (False, "proven off")])
-def test_a_harmless_message_proves_raw_messages_against_the_operators_word(raw: bool, proven: str) -> None:
-    assert report(ledger_with(raw=raw), "--prove-raw-messages", "--raw-messages", "on")["raw_messages"] == proven
-
-
-def test_a_proof_that_does_not_recover_is_an_error() -> None:
-    with pytest.raises(WrongAnswer, match="test message was signed by"):
-        report(ledger_with(faults=("wrong-hash",)), "--prove-raw-messages")
-
-
-@pytest.mark.parametrize(
-    ("found", "said"),
-    [
-        ({"blind_signing": True}, "Blind signing ON"),
-        ({"transaction_check": True}, "Transaction Check ON"),
-        ({"raw_messages": "proven off"}, "switch it ON"),
-        ({"raw_messages": "not stated"}, "--prove-raw-messages"),
-        ({"model": "flex"}, "open More"),
-        ({"model": "nanos"}, "stopped its updates"),
-    ],
-)
-def test_what_is_not_as_advised_is_said(found: dict[str, Any], said: str) -> None:
-    good = {"app": "Ethereum", "version": "1.22.0", "model": "", "blind_signing": False, "raw_messages": "proven on",
-            "transaction_check": False}  # fmt: skip
-    assert all(line.verdict == OK for line in device_lines(good, None))
-    noted = [line for line in device_lines(good | found, None) if said in f"{line.what} {line.found}; {line.do}"]
-    assert len(noted) == 1
-    assert noted[0].verdict == (OK if "model" in found else LOOK)
-
-
-@pytest.mark.parametrize("folder", ["etc/udev/rules.d", "lib/udev/rules.d"])
-def test_an_installed_rule_is_found(tmp_path: Path, folder: str) -> None:
-    (tmp_path / folder).mkdir(parents=True)
-    path = tmp_path / folder / SHIPPED.name
-    path.write_text('# ATTRS{idVendor}=="2c97"\nATTRS{idVendor}=="1209"\n')  # a comment, and another vendor's
-    assert udev_rule(tmp_path, "linux") == ""
-    line = next(device_lines({"error": ""}, ""))
-    assert (line.found, line.verdict, "70-airlock-ledger.rules" in line.do) == ("none is installed", LOOK, True)
-    path.write_text(SHIPPED.read_text())
-    assert udev_rule(tmp_path, "linux") == str(path)
-    line = next(device_lines({"error": ""}, str(path)))
-    assert (line.what, line.found, line.verdict) == ("udev rule", str(path), OK)
-
-
-def test_the_shipped_rule_is_for_ledgers_only_and_open_to_nobody_else() -> None:
-    rules = [line for line in SHIPPED.read_text().splitlines() if line and not line.startswith("#")]
-    assert rules
-    assert all('=="2c97"' in rule and 'MODE="0600"' in rule and 'TAG+="uaccess"' in rule for rule in rules)
-    assert int(SHIPPED.name[:2]) < 73
