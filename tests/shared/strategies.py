@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import strategies as st
@@ -147,19 +147,6 @@ def json_values(*, floats: bool = True, texts: SearchStrategy[str] = TEXTS) -> S
     return st.recursive(
         scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=12
     )
-
-
-def spaced(value: Any, draw: Callable[[SearchStrategy[Any]], Any]) -> str:
-    """A JSON text of a value with other white space and escapes than usual, to be parsed to the same value."""
-    blanks = st.text(" \t\r\n", max_size=2)
-    if isinstance(value, dict):
-        members = draw(st.permutations(list(value.items())))
-        inside = ",".join(f"{draw(blanks)}{spaced(k, draw)}{draw(blanks)}:{spaced(v, draw)}" for k, v in members)
-        return f"{draw(blanks)}{{{inside}{draw(blanks)}}}{draw(blanks)}"
-    if isinstance(value, list):
-        return f"{draw(blanks)}[{','.join(spaced(member, draw) for member in value)}{draw(blanks)}]"
-    text = json.dumps(value, ensure_ascii=draw(st.booleans()))
-    return f"{draw(blanks)}{text}{draw(blanks)}"
 
 
 # ---- documents changed inside ---------------------------------------------------------------------------------------

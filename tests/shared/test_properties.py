@@ -26,15 +26,6 @@ def test_the_digest_of_any_document_is_that_of_eth_account(document: dict[str, A
     assert hashes.digest.hex() == make_payloads.digest_of(document).hex()
 
 
-def _canonical(value: Any) -> Any:
-    """Hex digits mean the same in either case; nothing else has two spellings here."""
-    if isinstance(value, dict):
-        return {name: _canonical(member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_canonical(member) for member in value]
-    return value.lower() if isinstance(value, str) and value.startswith("0x") else value
-
-
 def _for_eth_abi(value: Any) -> Any:
     return tuple(_for_eth_abi(member) for member in value) if isinstance(value, list) else value
 
@@ -56,14 +47,6 @@ def test_encoding_and_decoding_are_those_of_eth_abi(case: tuple[list[str], tuple
     assert encoded.hex() == eth_encode(types, _for_eth_abi(list(values))).hex()
     assert decode_abi(types, encoded) == list(values)
     assert _from_eth_abi(eth_decode(types, encoded)) == _from_eth_abi(list(values))
-
-
-def _sorted_like_cbor(value: Any) -> Any:
-    """Deterministic CBOR sorts names by the bytes of their encoded form: shorter ones first."""
-    if isinstance(value, dict):
-        names = sorted(value, key=lambda name: (len(name.encode()), name.encode()))
-        return {name: _sorted_like_cbor(value[name]) for name in names}
-    return [_sorted_like_cbor(member) for member in value] if isinstance(value, list) else value
 
 
 @repeatable

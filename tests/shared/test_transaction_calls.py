@@ -158,8 +158,3 @@ def test_every_call_is_some_action_s_and_only_trading_and_the_adoption_of_a_code
         "increasePositionSize", "increasePositionSizeWithCoinExposure", "updateOpenLimitOrder", "openTrade",
         "closeTradeMarket", "setTraderReferralCodeByUser",
     }  # fmt: skip
-
-
-def _paths(message: dict[str, Any], prefix: str = "") -> list[str]:
-    nested = (_paths(v, f"{prefix}{k}.") if isinstance(v, dict) else [prefix + k] for k, v in message.items())
-    return [path for paths in nested for path in paths]
