@@ -16,6 +16,7 @@ from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.documents.ledger_metadata import read_token_metadata
 from airlock_shared.errors import AirlockError
 from airlock_software_ledger.app import SoftwareLedger
+from offline.recordings import Wrapped
 from offline.signing_room import Room, answer_with, set_up, stop_the_clock
 from offline.test_signing import LOOKS, SEED
 from shared.token_records import USDC_RECORD
@@ -26,20 +27,11 @@ SIMULATED = "5a010000"  # asked of the software Ledger alone, over loopback: whi
 USDC = read_token_metadata(USDC_RECORD)
 
 
-class Watched:
-    """A software Ledger whose openings, commands and closings stand in one list with the questions."""
-
-    def __init__(self, events: list[str], **ledger: Any) -> None:
-        self._device = SoftwareLedger(**{"seed": SEED} | ledger)
-        self._events = events
-        events.append("open")
-
-    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
-        self._events.append(apdu[:4].hex())
-        return self._device.exchange(apdu, person=person)
-
-    def close(self) -> None:
-        self._events.append("close")
+def watched(events: list[str], **ledger: Any) -> Wrapped:
+    """Return a software Ledger whose openings, commands and closings stand in one list with the questions."""
+    events.append("open")
+    device = SoftwareLedger(**{"seed": SEED} | ledger)
+    return Wrapped(device, lambda apdu, _: events.append(apdu[:4].hex()), closes=lambda: events.append("close"))
 
 
 @pytest.fixture
@@ -61,7 +53,7 @@ def plug(events: list[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
         events.append(f"? {question.split()[0]}")
 
     def plugged(**ledger: Any) -> None:
-        answer_with(monkeypatch, ask, lambda: Watched(events, **ledger))
+        answer_with(monkeypatch, ask, lambda: watched(events, **ledger))
 
     return plugged
 
@@ -140,7 +132,7 @@ def test_a_pipe_signs_nothing_with_a_real_ledger(
     room: Room, events: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The fingerprint is confirmed from a pipe, for the deployment is a rehearsal's; the signature is not."""
-    monkeypatch.setattr(device_connection.Device, "_open", lambda _device: Watched(events))
+    monkeypatch.setattr(device_connection.Device, "_open", lambda _device: watched(events))
     monkeypatch.setattr(sign, "ask_yes", ask_yes)
     for lines in ("airgap_lines", "kernel_lines"):
         monkeypatch.setattr(f"airlock_offline.preflight.isolation.{lines}", lambda _world: [])

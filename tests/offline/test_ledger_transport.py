@@ -21,7 +21,7 @@ from airlock_offline.ledger.usb import HeldByAnother, HidTransport, PluggedLedge
 from airlock_shared.errors import UsageError
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
-from offline.recordings import FOLDER, Recording
+from offline.recordings import FOLDER, Recording, Wrapped
 
 
 def _in_single_bytes(connection: socket.socket) -> None:
@@ -238,31 +238,17 @@ def test_a_broken_answer_is_named_and_the_connection_is_closed(
         connected.exchange(APDU, person=False)
 
 
-class _Waiting:
-    """A software Ledger behind which it is noted whether a person was waited for, for each APDU."""
-
-    def __init__(self) -> None:
-        self.device = SoftwareLedger(settings=AppSettings(blind_signing=True))
-        self.waited: list[bool] = []
-
-    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
-        self.waited.append(person)
-        return self.device.exchange(apdu, person=person)
-
-    def close(self) -> None:
-        self.device.close()
-
-
 def test_a_person_is_waited_for_at_every_piece_of_a_transaction() -> None:
     """With Debug contracts on, the app asks a person to confirm each word as it comes in."""
     from rlp import encode
 
-    device = _Waiting()
+    waited: list[bool] = []
+    ledger = SoftwareLedger(settings=AppSettings(blind_signing=True))
+    device = Wrapped(ledger, lambda _, person: waited.append(person))
     raw = b"\x02" + bytes(encode([1, 3, 10**8, 2 * 10**9, 60_000, b"\x11" * 20, 0, b"\xaa" * 600, []]))
     signature = EthereumApp(device).sign_transaction("m/44'/60'/0'/0/0", raw)
     assert len(signature.rsv) == 65
-    assert len(device.waited) == 3
-    assert all(device.waited)
+    assert waited == [True] * 3
 
 
 @pytest.mark.parametrize("data", [b"", b"\x03\x01\x16\x00", bytes(range(130))])
