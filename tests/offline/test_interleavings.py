@@ -29,8 +29,12 @@ APPEND, ENTRIES = files.append_line, transcript_file.TranscriptFile.entries
 
 def ledger(pause: Callable[[str], None]) -> Wrapped:
     """Return a Ledger with the plan's seed; each command has one, so that nothing but Airlock keeps them apart."""
-    device = SoftwareLedger(seed=SEED)
-    return Wrapped(device, lambda *_: pause("asks"), lambda _, person: person and pause("is answered"))
+
+    def answered(_apdu: bytes, person: bool) -> None:
+        if person:
+            pause("is answered by the Ledger")
+
+    return Wrapped(SoftwareLedger(seed=SEED), lambda *_: pause("asks the Ledger"), answered)
 
 
 def watch(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
