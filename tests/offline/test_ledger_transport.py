@@ -206,25 +206,14 @@ def connected(request: pytest.FixtureRequest) -> Iterator[LoopbackTransport]:
         thread.join()
 
 
-def _cut(connection: socket.socket) -> None:
-    connection.sendall(b"\0\0\0\x04\x03\x01")
-
-
-def _at_once(connection: socket.socket) -> None:
-    connection.sendall(b"")
-
-
-def _huge(connection: socket.socket) -> None:
-    connection.sendall(b"\xff\xff\xff\xff")
-
-
-def _never(connection: socket.socket) -> None:
-    connection.recv(1)  # until the client gives up
-
-
 @pytest.mark.parametrize(
     ("connected", "error"),
-    [(_cut, DeviceLost), (_at_once, DeviceLost), (_huge, WrongAnswer), (_never, DeviceSilent)],
+    [
+        (lambda connection: connection.sendall(b"\0\0\0\x04\x03\x01"), DeviceLost),
+        (lambda connection: None, DeviceLost),
+        (lambda connection: connection.sendall(b"\xff" * 4), WrongAnswer),
+        (lambda connection: connection.recv(1), DeviceSilent),  # until the client gives up
+    ],
     indirect=["connected"],
 )
 def test_a_broken_answer_is_named_and_the_connection_is_closed(

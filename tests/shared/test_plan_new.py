@@ -220,6 +220,10 @@ def test_it_is_written_after_yes_and_the_summary_says_what_is_in_it(tmp_path: Pa
     assert plan.id == "desk-2027"
     assert path.stat().st_mode & 0o777 == 0o600
     assert max(map(len, path.read_text().splitlines())) <= 160
+    before = path.read_bytes()
+    again = _run(path, ["x"])  # told before the first question
+    assert "exists already" in str(again.exception)
+    assert ("title" in again.output, path.read_bytes()) == (False, before)
 
 
 @pytest.mark.parametrize("answers", [[*ANSWERS, last] for last in ("yes", "y", "", "No")] + [CEREMONY])
@@ -371,12 +375,3 @@ def test_a_bare_number_beside_offers_is_asked_about_before_it_is_an_answer(typed
     room = Room(typed)
     assert answer_to(room.people(), question, str) == taken
     assert "    Did you mean number 1, BTC/USD? Type #1. Else type 1 once more." in room.told
-
-
-def test_an_existing_file_is_told_before_the_first_question(tmp_path: Path) -> None:
-    path = tmp_path / "plan.toml"
-    path.write_text("mine")
-    ended = _run(path, ["x"])
-    assert "exists already" in str(ended.exception)
-    assert "title" not in ended.output
-    assert path.read_text() == "mine"

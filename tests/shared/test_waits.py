@@ -118,6 +118,13 @@ def lead_at(folder: Path, *, exchange: bool = True, pictures: str = "") -> Lead:
     return Lead(("x",), WorkflowPlace("/p", str(folder / "c")), stick, to_stderr=False, pictures=pictures)
 
 
+@pytest.fixture
+def lead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lead:
+    """Return a run at a terminal that takes documents from a stick."""
+    at_terminals(monkeypatch)
+    return lead_at(tmp_path)
+
+
 def answering(asked: list[str], typed: str) -> Callable[..., str]:
     """Return somebody who types the same at every question, and notes it."""
 
@@ -153,8 +160,9 @@ def test_without_a_terminal_the_wait_ends_and_says_what_stands_in_the_way(tmp_pa
             _do(lead._replace(pictures=str(tmp_path / "p")), reply_members(lead), TAKE, set())
 
 
-def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lead = lead_at(tmp_path)
+def test_what_is_new_in_the_folder_is_looked_at_at_once(
+    tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "stick").mkdir()
     told = reply_members(lead)
     slept: list[float] = []
@@ -164,7 +172,6 @@ def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypa
         assert len(slept) < 3
         (lead.folder / "proofs.json").touch()
 
-    at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "sleep", bring)
     monkeypatch.setattr(Lead, "child", lambda *_: pytest.fail("nothing has come"))
     assert _do(lead, told, TAKE, set()) is False
@@ -189,12 +196,11 @@ SIGNATURES = Task("take", (), "Wait for the signatures.", done=False, brings=("s
 
 
 def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lead, said, ran, pressed = lead_at(tmp_path), list[str](), list[tuple[str, ...]](), ["\n"]
+    said, ran, pressed = list[str](), list[tuple[str, ...]](), ["\n"]
     (tmp_path / "stick").mkdir()
     now_s = [1_000_000]
-    at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "time_ns", lambda: now_s[0] * 1_000_000_000)
     monkeypatch.setattr(crossing_module, "renew", said.append)
     monkeypatch.setattr(select, "select", lambda *_: ([1] if len(said) > 4 else [], [], []))
@@ -303,10 +309,8 @@ NOW_MS = 1_800_000_000_000
 
 
 def test_what_was_signed_in_time_goes_on_and_a_time_that_preparing_does_not_put_right_ends_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lead = lead_at(tmp_path)
-    at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "time_ns", lambda: NOW_MS * 1_000_000)
     monkeypatch.setattr(Lead, "child", lambda *_: 7)
     with pytest.raises(click.exceptions.Exit):
@@ -319,11 +323,9 @@ SUBMIT = Task("submit", (), "", done=False, brings=("signatures.json",))
 
 
 def test_what_is_too_late_to_be_submitted_and_was_perhaps_sent_is_not_prepared_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lead = lead_at(tmp_path)
     state = reply_members(lead, "online", NOW_MS, SUBMIT)
-    at_terminals(monkeypatch)
     monkeypatch.setattr(Lead, "child", lambda _lead, words: 7 if words[0] == "submit" else pytest.fail(" ".join(words)))
     monkeypatch.setattr(Lead, "state", lambda _lead: state)
     with pytest.raises(click.exceptions.Exit):
@@ -339,12 +341,16 @@ READ = "read the outcome on the online machine"
 
 @pytest.mark.parametrize(("typed", "number"), [("", 18), ("n", 18), ("", 9)])
 def test_before_the_seal_somebody_says_that_the_outcome_was_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str, number: int
+    tmp_path: Path,
+    lead: Lead,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    typed: str,
+    number: int,
 ) -> None:
-    lead, lines, ran = lead_at(tmp_path), list[str](), list[str]()
+    lines, ran = list[str](), list[str]()
     (tmp_path / "stick").mkdir()
     at(number, "take" if number == 18 else "compare")(tmp_path / "stick" / CROSSING, "offline")
-    at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "renew", lines.append)
     monkeypatch.setattr(select, "select", lambda *_: ([1] if len(lines) > 1 else [], [], []))
     monkeypatch.setattr(crossing_module, "typed_line", lambda: f"{typed}\n")
