@@ -133,11 +133,8 @@ def test_a_ceremony_with_every_role_and_every_checkpoint_is_complete(half: Half)
     assert all(len(confirmations) == 1 and confirmations[0].holds for confirmations in found.checkpoints.values())
 
 
-PLACES: list[tuple[Half, str]] = [
-    (half, checkpoint.name) for half in ("online", "offline") for checkpoint in checkpoints_of(half)
-]
-MADE_THERE = [(half, checkpoint) for half, checkpoint in PLACES if CHECKPOINTS[checkpoint].made_on == half]
-CASES = [place for place in PLACES if place not in MADE_THERE]
+HALVES: tuple[Half, ...] = ("online", "offline")
+CASES = [(half, each.name) for half in HALVES for each in checkpoints_of(half) if each.made_on != half]
 
 
 @pytest.mark.parametrize(("half", "checkpoint"), CASES)
@@ -304,11 +301,6 @@ def test_a_plan_that_contradicts_itself_is_refused_at_its_line(roles: str, witne
     assert [mistake.error.where for mistake in find_mistakes(written(roles, witness))] == ["ceremony.witness"]
 
 
-def verdict(people: dict[str, str] | None, of: Plan | None = None) -> tuple[bool | None, str]:
-    found = people_are_present.run(Attended(of or witnessed(), people))
-    return {"pass": True, "refused": False}.get(found.result), found.what
-
-
 @pytest.mark.parametrize(
     ("people", "what"),
     [
@@ -319,14 +311,12 @@ def verdict(people: dict[str, str] | None, of: Plan | None = None) -> tuple[bool
     ],
 )
 def test_without_its_people_a_plan_that_requires_them_is_refused(people: dict[str, str], what: str) -> None:
-    assert verdict(people) == (False, what)
-
-
-def test_the_judge_of_a_document_asks_for_it() -> None:
-    header = parse_requests(to_bytes(whole_document()))[0]
+    found = people_are_present.run(Attended(witnessed(), people))
+    assert (found.result, found.what) == ("refused", what)
+    header = parse_requests(to_bytes(whole_document()))[0]  # the judge of a document asks for it
     where = situation()._replace(plan=vectors_plan()._replace(witness="required"))
-    for people, result in ((None, "not-judged"), ({}, "refused"), (NAMES, "pass")):
-        verdicts = {each.check: each.result for each in judge_header(header, where, Known(people=people)).all()}
+    for known, result in ((None, "not-judged"), (people, "refused"), (NAMES, "pass")):
+        verdicts = {each.check: each.result for each in judge_header(header, where, Known(people=known)).all()}
         assert verdicts["PLAN-PEOPLE"] == result
 
 

@@ -106,9 +106,8 @@ def test_every_leaf_that_ships_is_one_of_the_closed_list_and_its_type_can_hold_i
     else:
         leaves = {p: t for each in CALLS[name].arguments for p, t in argument_leaves(each)}
         fields = CALLS[name].fields
-    assert [(field.path, profiles.holds(field.kind, leaves[field.path])) for field in fields] == [
-        (p, True) for p in leaves
-    ]
+    assert [field.path for field in fields] == list(leaves)
+    assert all(profiles.holds(field.kind, leaves[field.path]) for field in fields)
     assert all(field.rule == LEAF_KINDS[field.kind].rule for field in fields)
 
 
@@ -123,9 +122,8 @@ def test_a_release_that_ships_another_type_signs_what_was_pinned(monkeypatch: py
 
 def test_a_deployment_that_does_not_say_what_is_signed_is_refused() -> None:
     document = {name: value for name, value in json.loads(DEPLOYMENT_TEXT).items() if name != "signed"}
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"DOC-FIELD.*signed"):
         parse_deployment(to_bytes(document))
-    assert (caught.value.check, "signed" in str(caught.value)) == ("DOC-FIELD", True)
 
 
 def test_a_difference_is_told_in_words_with_both_type_hashes() -> None:
@@ -329,9 +327,7 @@ def _other_profile(draw: random.Random) -> dict[str, Any]:
     flat = [path for path in leaves if "." not in path and path not in entry.get("abi_order", ())]
     way = draw.choice(["width", "name", "meanings", "order", "label"])
     if way == "width":
-        entry["encode_type"] = text.replace(
-            "uint64", draw.choice(["uint8", "uint32", "uint128", "uint256", "int64"]), 1
-        )
+        entry["encode_type"] = text.replace("uint64", draw.choice(["uint8", "uint32", "uint256", "int64"]), 1)
     elif way == "name" and flat:
         old = draw.choice(flat)
         entry["encode_type"] = re.sub(rf" {old}([,)])", r" other\1", text)
@@ -369,10 +365,7 @@ def test_another_profile_is_refused_or_shown_to_people_before_it_is_pinned() -> 
 
 def _decides_every_leaf(pinned: Deployment) -> None:
     """What a profile that is taken can decide stays within the closed list."""
-    situation = Situation(plan(), pinned, NOW_MS)
-    for intent in (situation.deployment.structs.get(name) for name in CATALOGUE):
-        if intent is None:
-            continue
+    for intent in pinned.structs.values():
         assert all(field.rule == LEAF_KINDS[field.kind].rule for field in intent.fields)
         assert {intent.trader, intent.nonce} <= {field.path for field in intent.fields}
         assert bool(intent.deadline) >= bool(CATALOGUE[intent.name].deadline)
