@@ -47,8 +47,10 @@ def packets(message: bytes, channel: int = 0x0101, tag: int = 5) -> list[bytes]:
 class FakeHid:
     """A HID device that keeps what is written and gives prepared packets."""
 
-    def __init__(self, replies: list[bytes], written: int = 65) -> None:
-        self.replies = list(replies)
+    def __init__(
+        self, replies: list[bytes], written: int = 65, fails: BaseException | None = None, *, opens: bool = True
+    ) -> None:
+        self.replies, self.fails, self.opens = list(replies), fails, opens
         self.reports: list[bytes] = []
         self.waited_ms: list[int] = []
         self.closed = False
@@ -56,12 +58,16 @@ class FakeHid:
 
     def open_path(self, path: bytes) -> None:
         assert path == ONE.path.encode()
+        if not self.opens:
+            raise OSError("open failed")  # hidapi says no more than that
 
     def write(self, data: bytes) -> int:
         self.reports.append(bytes(data))
         return self._written
 
     def read(self, size: int, timeout_ms: int) -> list[int]:
+        if self.fails is not None:
+            raise self.fails
         self.waited_ms.append(timeout_ms)
         return list(self.replies.pop(0)) if self.replies else []
 
@@ -127,11 +133,7 @@ def test_a_bad_answer_is_named_and_the_device_is_let_go(replies: list[bytes], er
 
 
 def test_after_ctrl_c_no_late_answer_is_taken_for_the_next_one() -> None:
-    class Interrupted(FakeHid):
-        def read(self, size: int, timeout_ms: int) -> list[int]:
-            raise KeyboardInterrupt
-
-    device = Interrupted([])
+    device = FakeHid([], fails=KeyboardInterrupt())
     opened = opened_on(device)
     with pytest.raises(KeyboardInterrupt):
         opened.exchange(APDU, person=True)
@@ -159,15 +161,10 @@ def test_a_ledger_that_is_not_there_or_not_named_is_not_guessed(
 
 
 def test_only_the_interface_for_apdus_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    flex = {"product_string": "Flex", "product_id": 0x7011}
     entries = [
-        {
-            "path": b"/dev/hidraw93",
-            "product_string": "Flex",
-            "usage_page": 0xFFA0,
-            "interface_number": 0,
-            "product_id": 0x7011,
-        },
-        {"path": b"/dev/hidraw94", "product_string": "Flex", "usage_page": 0xF1D0, "interface_number": 1},
+        flex | {"path": b"/dev/hidraw93", "usage_page": 0xFFA0, "interface_number": 0},
+        flex | {"path": b"/dev/hidraw94", "usage_page": 0xF1D0, "interface_number": 1},
     ]
     monkeypatch.setattr(usb.hidapi(), "enumerate", lambda vendor, product: entries if vendor == 0x2C97 else [])
     assert plugged_ledgers() == [PluggedLedger("/dev/hidraw93", "Flex", "flex", 0x7011)]
@@ -248,26 +245,15 @@ def test_an_answer_is_data_and_status_word(data: bytes) -> None:
 
 @pytest.mark.parametrize("failure", [OSError("read error"), ValueError("not open")])
 def test_an_unplugged_device_is_lost(failure: Exception) -> None:
-    class Failed(FakeHid):
-        def read(self, size: int, timeout_ms: int) -> list[int]:
-            raise failure
-
     with pytest.raises(DeviceLost, match="broke"):
-        opened_on(Failed([])).exchange(APDU, person=False)
+        opened_on(FakeHid([], fails=failure)).exchange(APDU, person=False)
     with pytest.raises(DeviceLost):
         opened_on(FakeHid([], written=-1)).exchange(APDU, person=False)  # it takes no data
 
 
-class Closed(FakeHid):
-    """A device that cannot be opened: hidapi says no more than that."""
-
-    def open_path(self, path: bytes) -> None:
-        raise OSError("open failed")
-
-
 def test_a_ledger_that_cannot_be_opened_is_named_with_what_to_look_at() -> None:
     with pytest.raises(DeviceLost, match="cannot be opened") as caught:
-        opened_on(Closed([]))
+        opened_on(FakeHid([], opens=False))
     assert "other programs" in caught.value.do
     opened_on(FakeHid([])).close()  # it is not left locked
 
