@@ -86,6 +86,22 @@ def table(tmp_path: Path) -> Table:
     return made
 
 
+CHECKPOINTS_HERE = ("plan", "deployment", "preflight", "address", "requests", "review", "signatures", "seal")
+
+
+@pytest.mark.parametrize("without", ["", "plan", "seal"])
+def test_a_day_ends_complete_and_without_the_witness_at_one_checkpoint_it_does_not(table: Table, without: str) -> None:
+    table.sign()
+    for name in CHECKPOINTS_HERE:
+        table.done("compare", name, *(BOTH[:2] if name == without else BOTH))
+    assert table.done("show").stdout.endswith("INCOMPLETE\n")  # it has not ended
+    ended = table.run("end")
+    told = (ended.exit_code, "\nCOMPLETE\n" in ended.stdout, "ROLE-INCOMPLETE" in ended.stderr)
+    assert told == ((3, False, True) if without else (0, True, False))
+    missing = [f"checkpoint {without} is not confirmed by witness"] if without else []
+    assert table.transcript.entries()[-1].data == {"ceremony": "demo", "complete": not missing, "missing": missing}
+
+
 def test_an_end_is_not_undone_and_says_the_same_again(table: Table) -> None:
     told = [json.loads(table.run("end", "--json").stdout) for _ in range(2)]
     assert told[0] == told[1]
