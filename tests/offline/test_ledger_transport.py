@@ -301,10 +301,6 @@ DELEGATE = Recording(FOLDER / "a-nanosp-full-delegate.json")
 TRANSACTION = Recording(FOLDER / "a-nanosp-tx-delegated.json")
 
 
-def rows(path: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
 def logged(path: Path, **ledger: frozenset[str]) -> LoggedTransport:
     return LoggedTransport(SoftwareLedger(settings=AppSettings(blind_signing=True), **ledger), path)  # type: ignore[arg-type]
 
@@ -312,7 +308,7 @@ def logged(path: Path, **ledger: frozenset[str]) -> LoggedTransport:
 def test_every_exchange_is_logged_with_its_header_and_status_word(tmp_path: Path) -> None:
     path = tmp_path / "apdu.log"
     open_app(logged(path)).sign_typed_data(DELEGATE.path, DELEGATE.typed_data()[0])
-    exchanges = rows(path)[1:]
+    exchanges = [json.loads(line) for line in path.read_text().splitlines()][1:]
     assert len(exchanges) == 1 + len(DELEGATE.exchanges)
     for row, exchange in zip(exchanges[1:], DELEGATE.exchanges, strict=True):
         assert str(row["command"])[:10] == exchange.apdu[:5].hex()
