@@ -289,6 +289,12 @@ def test_a_trigger_that_would_be_hit_at_once_is_told(
     assert list(odd_directions(step)) == odd
 
 
+def test_fields_that_contradict_each_other_are_told_beside_other_mistakes() -> None:
+    both = ('price = "70000"', 'triggerType = "percentage"\nprice = "70000"')
+    told = find_mistakes(_changed(REQUESTS, "take-profit", both, ("[limits]", "[limits]\nmore = 1")).encode())
+    assert [m.error.what for m in told] == ["unknown name", "this triggerType needs percentage, and not price"]
+
+
 def test_nothing_is_said_of_the_direction_of_a_venue_s_own_leaves() -> None:
     given = {name: AsSigned(text) for name, text in (("side", "true"), ("takeProfit", "7"), ("stopLoss", "0"))}
     step: Any = _step("open")
