@@ -242,6 +242,7 @@ BAD: dict[str, dict[str, Any]] = {
     "a struct of its own without its route": with_struct("CancelReq", **{k: v for k, v in CANCEL.items() if k != "route"}),
     "a call that no action makes": with_call("withdrawAll", "withdrawAll()"),
     "the token's approval": with_call("approve", "approve(address spender,uint128 amount)", **_APPROVE),
+    "an approval under another name": with_call("approve", "allow(address spender,uint256 amount)", **_APPROVE),
     "a call without its deciding argument": with_call("setDelegate", "setDelegate(address delegate)", delegate="delegate"),
     "a call with an argument that nothing decides": with_call(
         "claimTokens", "claimRewards(address to)", to="raw"),
