@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +15,13 @@ from airlock_offline.ledger.models import RELEASED
 from airlock_shared.ethereum.eip712 import Hashes, TypedData
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
 from airlock_shared.ethereum.typed_document import read_typed_data
+from airlock_software_ledger.app import SoftwareLedger
 
 FOLDER = Path(__file__).resolve().parents[1] / "vectors" / "ledger"
 SIGNER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"  # m/44'/60'/0'/0/0 of the recorded seed
+
+
+Told = Callable[..., object]
 
 
 class Exchange(NamedTuple):
@@ -95,6 +100,24 @@ class Played:
 
     def assert_finished(self) -> None:
         assert self._rest == []
+
+
+class Wrapped:
+    """A software Ledger that tells of every APDU, and whether a person is waited for, before and after it."""
+
+    def __init__(
+        self, device: SoftwareLedger, asks: Told, answered: Told = lambda *_: None, closes: Told = lambda: None
+    ) -> None:
+        self._device, self._asks, self._answered, self._closes = device, asks, answered, closes
+
+    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+        self._asks(apdu, person)
+        answer = self._device.exchange(apdu, person=person)
+        self._answered(apdu, person)
+        return answer
+
+    def close(self) -> None:
+        self._closes()
 
 
 class Scripted:

@@ -12,7 +12,6 @@ from airlock_offline.cli.verify import _judged
 from airlock_offline.ledger import ethereum_app
 from airlock_offline.ledger.device_errors import SignedOtherwise
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
-from airlock_offline.ledger.status_words import AppFault
 from airlock_offline.ledger.typed_data import type_faults
 from airlock_offline.signing.sign_item import sign_item
 from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
@@ -89,17 +88,9 @@ def test_what_is_signed_as_it_is_is_not_refused(made: tuple[TypedData, Hashes]) 
     assert recovered(open_app(SoftwareLedger()).sign_typed_data(PATH, data), hashes.digest) == SIGNER
 
 
-def test_a_struct_without_members_is_refused_by_the_app() -> None:
-    data, _ = document([("a", "bool"), ("q", "Q")], {"a": True, "q": {}}, Q=[])
-    with pytest.raises(AppFault, match="6a00"):
-        open_app(SoftwareLedger()).sign_typed_data(PATH, data)
-
-
 def test_no_struct_of_the_catalogue_is_such() -> None:
     assert [name for name, intent in CATALOGUE.items() if type_faults(definitions(intent).structs, name)] == []
 
-
-# ---- where it is told -----------------------------------------------------------------------------------------------
 
 TARGET = ",".join(f"uint256 m{number}" for number in range(16))
 ENTRY = own.ENTRY | {

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
-import signal
 import socket
 import subprocess
 import sys
@@ -18,13 +16,6 @@ from offline.confined import confined, require_landlock, require_seccomp
 
 SH = 'import subprocess; print(subprocess.run(["sh", "-c", {line!r}], capture_output=True, text=True).stdout, end="")'
 FILE = "document.json"
-INT80 = (  # the i386 ABI's getpid from 64-bit code: mov eax, 20; int 0x80; ret
-    "import mmap\n"
-    "page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)\n"
-    'page.write(b"\\xb8\\x14\\0\\0\\0\\xcd\\x80\\xc3")\n'
-    "run = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))\n"
-    "print('pid', run() == os.getpid())"
-)
 
 
 @pytest.fixture
@@ -33,20 +24,10 @@ def words(tmp_path: Path) -> tuple[str, ...]:
     return ("--home", str(tmp_path / "home"), "digest", str(tmp_path / FILE))
 
 
-def on_x86() -> None:
-    if platform.machine() != "x86_64":
-        pytest.skip("about x86_64")
-
-
-# ---- sockets and other calls --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("attempt", "expected"),
     [
         ("libc.socket(2, 1, 0)", "EPERM"),
-        ("libc.socket(2, 2, 0)", "EPERM"),
-        ("libc.socket(10, 1, 0)", "EPERM"),
         ("libc.socket(1, 1, 0)", "EPERM"),
         ("libc.socket(16, 3, 0)", "EPERM"),
         ("libc.socket(17, 3, 0)", "EPERM"),
@@ -68,30 +49,14 @@ def test_native_code_is_refused_by_the_kernel(words: tuple[str, ...], attempt: s
     assert ended.stdout == f"{expected}\n", ended.stderr
 
 
-def test_without_the_filter_the_same_native_code_works() -> None:
-    script = "import ctypes, sys; sys.exit(ctypes.CDLL(None).socket(1, 1, 0) < 0)"
-    assert subprocess.run(["python3", "-c", script], check=False).returncode == 0
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached; true",
-        'python3 -c \'import socket; socket.create_connection(("127.0.0.1", {port})); print("reached")\' 2>/dev/null; true',
-        "command -v curl >/dev/null && curl -s telnet://127.0.0.1:{port} -m 1 && echo reached; true",
-    ],
-)
-def test_a_child_reaches_no_listening_port(words: tuple[str, ...], line: str) -> None:
+def test_a_child_reaches_no_listening_port(words: tuple[str, ...]) -> None:
     require_seccomp()
+    reach = 'python3 -c \'import socket; socket.create_connection(("127.0.0.1", {})); print("reached")\' 2>&-; true'
     with socket.create_server(("127.0.0.1", 0)) as server:
-        shell = line.format(port=server.getsockname()[1])
-        script = SH.format(line=f"bash -c {shell!r}" if "/dev/tcp" in line else shell)
-        ended = confined(script + "\nprint('ran')", *words)
-    assert ended.stdout == "ran\n", ended.stderr
-    if "python3" in line:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            free = line.format(port=server.getsockname()[1])
-            assert subprocess.run(["sh", "-c", free], capture_output=True, check=True).stdout == b"reached\n"
+        line = reach.format(server.getsockname()[1])
+        ended = confined(SH.format(line=line) + "\nprint('ran')", *words)
+        assert ended.stdout == "ran\n", ended.stderr
+        assert subprocess.run(["sh", "-c", line], capture_output=True, check=True).stdout == b"reached\n"
 
 
 def test_a_thread_that_ran_before_is_refused_too(words: tuple[str, ...]) -> None:
@@ -119,19 +84,6 @@ def test_a_thread_that_ran_before_makes_landlock_a_thing_that_is_not_claimed(wor
     assert "seccomp=True" in ended.stdout
 
 
-def test_a_call_of_the_i386_abi_ends_the_process(words: tuple[str, ...]) -> None:
-    require_seccomp()
-    on_x86()
-    ended = confined(INT80, *words)
-    assert (ended.returncode, ended.stdout) == (-signal.SIGSYS, "")
-
-
-def test_a_call_of_the_x32_abi_ends_the_process(words: tuple[str, ...]) -> None:
-    require_seccomp()
-    on_x86()
-    assert confined("libc.syscall(0x40000000 | 39)", *words).returncode == -signal.SIGSYS
-
-
 def test_a_rehearsal_reaches_its_port_and_with_landlock_no_other(tmp_path: Path) -> None:
     require_seccomp()
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as other:
@@ -149,23 +101,14 @@ def test_a_rehearsal_reaches_its_port_and_with_landlock_no_other(tmp_path: Path)
     assert said[1] == "EACCES"
 
 
-# ---- files --------------------------------------------------------------------------------------------------------
-
-
 def in_sign(tmp_path: Path, script: str) -> list[str]:
     """Return what a script says in place of ``sign``, whose plan, requests and output have folders of their own."""
     for name in ("in", "out", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text("{}")
-    words = (
-        "sign",
-        tmp_path / "in/requests.json",
-        "--plan",
-        tmp_path / "in/file",
-        "-o",
-        tmp_path / "out/signatures.json",
-    )
-    ended = confined(script, "--home", tmp_path / "home", *words, name="sign")
+    read, written = tmp_path / "in", tmp_path / "out"
+    words = (read / "requests.json", "--plan", read / "file", "-o", written / "signatures.json")
+    ended = confined(script, "--home", tmp_path / "home", "sign", *words, name="sign")
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.splitlines()
 

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from airlock_offline import device_connection
-from airlock_offline.cli import sign, transcript
-from airlock_offline.ledger.device_errors import SettingOff, WrongModel
+from airlock_offline.cli import sign
 from airlock_offline.signing.device_pages import need_of
 from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.documents.ledger_metadata import read_token_metadata
-from airlock_shared.errors import AirlockError, Declined
-from airlock_software_ledger.answers import AppSettings
+from airlock_shared.errors import AirlockError
 from airlock_software_ledger.app import SoftwareLedger
+from offline.recordings import Wrapped
 from offline.signing_room import Room, answer_with, set_up, stop_the_clock
 from offline.test_signing import LOOKS, SEED
 from shared.token_records import USDC_RECORD
@@ -28,20 +27,11 @@ SIMULATED = "5a010000"  # asked of the software Ledger alone, over loopback: whi
 USDC = read_token_metadata(USDC_RECORD)
 
 
-class Watched:
-    """A software Ledger whose openings, commands and closings stand in one list with the questions."""
-
-    def __init__(self, events: list[str], **ledger: Any) -> None:
-        self._device = SoftwareLedger(**{"seed": SEED} | ledger)
-        self._events = events
-        events.append("open")
-
-    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
-        self._events.append(apdu[:4].hex())
-        return self._device.exchange(apdu, person=person)
-
-    def close(self) -> None:
-        self._events.append("close")
+def watched(events: list[str], **ledger: Any) -> Wrapped:
+    """Return a software Ledger whose openings, commands and closings stand in one list with the questions."""
+    events.append("open")
+    device = SoftwareLedger(**{"seed": SEED} | ledger)
+    return Wrapped(device, lambda apdu, _: events.append(apdu[:4].hex()), closes=lambda: events.append("close"))
 
 
 @pytest.fixture
@@ -57,15 +47,13 @@ def events() -> list[str]:
 
 @pytest.fixture
 def plug(events: list[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Plug in a Ledger; every question is answered, with No where it begins as told."""
+    """Plug in a Ledger; every question is answered with Yes."""
 
-    def plugged(*, says_no: str = "", **ledger: Any) -> None:
-        def ask(question: str) -> None:
-            events.append(f"? {question.split()[0]}")
-            if says_no and question.startswith(says_no):
-                raise Declined("no")
+    def ask(question: str) -> None:
+        events.append(f"? {question.split()[0]}")
 
-        answer_with(monkeypatch, ask, lambda: Watched(events, **ledger))
+    def plugged(**ledger: Any) -> None:
+        answer_with(monkeypatch, ask, lambda: watched(events, **ledger))
 
     return plugged
 
@@ -93,20 +81,19 @@ def test_before_the_yes_looks_alone_are_sent_and_nobody_is_asked_while_the_ledge
 
 
 @pytest.mark.parametrize(
-    ("ledger", "said"),
+    ("fault", "said"),
     [
-        ({"faults": frozenset({"lock"})}, "is locked"),
-        ({"faults": frozenset({"app-closed"})}, "home screen"),
-        ({"faults": frozenset({"wrong-app"})}, "'Bitcoin' is open"),
-        ({"faults": frozenset({"old-version"})}, "'1.10.4'"),
-        ({"faults": frozenset({"wrong-seed"})}, "another account"),
+        ("lock", "is locked"),
+        ("app-closed", "home screen"),
+        ("wrong-app", "'Bitcoin' is open"),
+        ("old-version", "'1.10.4'"),
+        ("wrong-seed", "another account"),
     ],
-    ids=["locked", "closed", "another app", "version", "seed"],
 )
 def test_for_a_ledger_that_cannot_sign_nobody_is_asked_anything(
-    room: Room, events: list[str], plug: Callable[..., None], ledger: dict[str, Any], said: str
+    room: Room, events: list[str], plug: Callable[..., None], fault: str, said: str
 ) -> None:
-    plug(**ledger)
+    plug(faults=frozenset({fault}))
     before = recorded(room)
     for command in ("sign one", "seal"):
         with pytest.raises(AirlockError, match=said):
@@ -140,23 +127,11 @@ def test_the_words_are_those_of_the_version_that_is_found(
     assert "Accept risk and continue" not in said
 
 
-def test_a_model_that_is_named_and_is_another_one_is_refused(
-    room: Room, events: list[str], plug: Callable[..., None]
-) -> None:
-    plug(model="flex")
-    plan = ("--plan", room.folder / "plan.toml", "--emulator", 1, "--model", "nanosp")
-    with pytest.raises(WrongModel, match=r"is a Flex, and --model, .* says Nano S Plus"):
-        room.run(sign.sign, room.folder / "one.json", *plan, "-o", room.folder / "out.json")
-    with pytest.raises(WrongModel, match="is a Flex"):
-        room.run(transcript.seal_transcript, *plan, "--signer", "treasury")
-    assert not [event for event in events if event.startswith("?")]
-
-
 def test_a_pipe_signs_nothing_with_a_real_ledger(
     room: Room, events: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The fingerprint is confirmed from a pipe, for the deployment is a rehearsal's; the signature is not."""
-    monkeypatch.setattr(device_connection.Device, "_open", lambda _device: Watched(events))
+    monkeypatch.setattr(device_connection.Device, "_open", lambda _device: watched(events))
     monkeypatch.setattr(sign, "ask_yes", ask_yes)
     for lines in ("airgap_lines", "kernel_lines"):
         monkeypatch.setattr(f"airlock_offline.preflight.isolation.{lines}", lambda _world: [])
@@ -170,15 +145,14 @@ def test_a_pipe_signs_nothing_with_a_real_ledger(
     assert "signing" not in recorded(room)
 
 
-# ---- what a case needs ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("step", "folder"), [("open", "requests"), ("close", "requests"), ("approve", "transactions")])
+@pytest.mark.parametrize(("step", "folder"), [("open", "requests"), ("approve", "transactions")])
 def test_a_step_needs_the_settings_that_it_needs_and_no_other(step: str, folder: str) -> None:
     case = case_of(good(step, folder), situation(folder))
     need = need_of(case)
     assert (need.path, need.account) == (case.step.signer.path, case.step.signer.address)
     assert (need.blind_signing, need.raw_messages) == (folder == "transactions", folder == "requests")
+    by_hashes = need_of(case._replace(step=case.step._replace(signer=case.step.signer._replace(show="hashes"))))
+    assert (by_hashes.blind_signing, by_hashes.raw_messages) == (True, False)
 
 
 @pytest.mark.parametrize(("told_of_this_one", "blind"), [(True, False), (False, True)])
@@ -190,14 +164,6 @@ def test_an_approval_of_a_token_that_the_device_is_told_of_needs_no_blind_signin
     token = USDC._replace(address=contract if told_of_this_one else bytes(20))
     told = where._replace(deployment=where.deployment._replace(token=token))
     assert need_of(case_of(document, where)._replace(situation=told)).blind_signing is blind
-
-
-def test_after_a_no_the_ledger_was_looked_at_and_asked_for_nothing(
-    room: Room, events: list[str], plug: Callable[..., None]
-) -> None:
-    plug(says_no="Sign step")
-    assert room.run_to_end("one") == 6
-    assert {event for event in events if len(event) == 8} <= {*LOOKS, SIMULATED}
 
 
 def test_where_nothing_is_left_to_sign_no_ledger_is_looked_for(
@@ -214,25 +180,3 @@ def test_where_nothing_is_left_to_sign_no_ledger_is_looked_for(
     assert "THE LEDGER WILL SHOW" not in said
     assert room.run_to_end("two") == 3  # another nonce for a step that is signed
     assert not [event for event in events if not event.startswith("?")]
-
-
-def test_by_its_hashes_an_intent_needs_blind_signing_and_not_raw_messages() -> None:
-    case = case_of(good("open"))
-    step = case.step._replace(signer=case.step.signer._replace(show="hashes"))
-    need = need_of(case._replace(step=step))
-    assert (need.blind_signing, need.raw_messages) == (True, False)
-
-
-def test_with_blind_signing_on_intents_are_signed_all_the_same(room: Room, plug: Callable[..., None]) -> None:
-    plug(settings=AppSettings(blind_signing=True))
-    assert room.run_to_end("one") == 0
-
-
-def test_raw_messages_that_are_off_are_told_by_the_device_and_nothing_is_signed(
-    room: Room, plug: Callable[..., None]
-) -> None:
-    plug(settings=AppSettings(raw_messages=False))
-    with pytest.raises(SettingOff, match="refuses this data") as caught:
-        room.run_to_end("one")
-    assert "turn on Raw messages" in caught.value.do
-    assert recorded(room)[-3:] == ["signing", "not-signed", "sign-stopped"]

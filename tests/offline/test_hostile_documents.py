@@ -102,21 +102,12 @@ def _written(folder: Path, kind: str, document: Any) -> tuple[str | Path, ...]:
 CUSTOM = {"id": "note", "action": "custom", "signer": "treasury", "fields": {"struct": "CancelReq", "note": "by hand"}}
 PLAN = tomllib.loads(PLAN_TEXT)
 PLAN["steps"].append(CUSTOM)
-DOCUMENTS: dict[str, Any] = {
-    "trust": json.loads(DEPLOYMENT_TEXT) | {"signed": OWN},
-    "verify": good("open"),
-    "digest": MAIL,
-    "plan show": PLAN,
-    "plan check": PLAN,
-}
-
-
-WHOLE = {
-    "trust": "CancelReq",
-    "verify": "checks passed, 0 refused",
-    "digest": "digest",
-    "plan show": "by hand",
-    "plan check": "plan fingerprint",
+DOCUMENTS: dict[str, tuple[Any, str]] = {  # with what their screen says of a good one
+    "trust": (json.loads(DEPLOYMENT_TEXT) | {"signed": OWN}, "CancelReq"),
+    "verify": (good("open"), "checks passed, 0 refused"),
+    "digest": (MAIL, "digest"),
+    "plan show": (PLAN, "by hand"),
+    "plan check": (PLAN, "plan fingerprint"),
 }
 
 
@@ -131,8 +122,8 @@ def test_no_text_of_a_document_acts_on_the_screen_that_shows_it(
     home, lied = tmp_path / "home", 0
     OfflineHome(home).pin(parse_deployment(DEPLOYMENT_TEXT.encode()), DEPLOYMENT_TEXT.encode(), 0)
     (tmp_path / "plan.toml").write_text(PLAN_TEXT)
-    document = DOCUMENTS[kind]
-    assert WHOLE[kind] in _screen(home, *_written(tmp_path, kind, document))
+    document, said = DOCUMENTS[kind]
+    assert said in _screen(home, *_written(tmp_path, kind, document))
     places = list(_texts(document))[first :: len(HOSTILE)]
     assert len(places) > 6
     for number, place in enumerate(places):

@@ -18,6 +18,7 @@ from airlock_shared.host import files
 from airlock_shared.host import files as transcript_file
 from airlock_software_ledger.app import SoftwareLedger
 from draws import draws
+from offline.recordings import Wrapped
 from offline.scheduler import Actor, Scheduler
 from offline.signing_room import STEPS, Room, answer_with, set_up, stop_the_clock
 from offline.test_signing import SEED
@@ -26,22 +27,14 @@ INTERLEAVINGS = draws(48, 1000)
 APPEND, ENTRIES = files.append_line, transcript_file.TranscriptFile.entries
 
 
-class Ledger:
-    """A Ledger with the plan's seed; each command has one, so that nothing but Airlock keeps them apart."""
+def ledger(pause: Callable[[str], None]) -> Wrapped:
+    """Return a Ledger with the plan's seed; each command has one, so that nothing but Airlock keeps them apart."""
 
-    def __init__(self, pause: Callable[[str], None]) -> None:
-        self._device = SoftwareLedger(seed=SEED)
-        self._pause = pause
-
-    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
-        self._pause("asks the Ledger")
-        answer = self._device.exchange(apdu, person=person)
+    def answered(_apdu: bytes, person: bool) -> None:
         if person:
-            self._pause("is answered by the Ledger")
-        return answer
+            pause("is answered by the Ledger")
 
-    def close(self) -> None:
-        self._device.close()
+    return Wrapped(SoftwareLedger(seed=SEED), lambda *_: pause("asks the Ledger"), answered)
 
 
 def watch(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +54,7 @@ def watch(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcript_file.TranscriptFile, "entries", entries)
     monkeypatch.setattr(transcript_file, "alone_in", partial(files.alone_in, busy=scheduler.lock))
     monkeypatch.setattr(guards, "_wait", lambda _account, _file, descriptor: scheduler.lock(descriptor))
-    answer_with(monkeypatch, lambda question: pause(f"is asked: {question}"), lambda: Ledger(pause))
+    answer_with(monkeypatch, lambda question: pause(f"is asked: {question}"), lambda: ledger(pause))
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from airlock_offline.ledger.typed_data_screens import Page
 from airlock_shared.checks.nonces import SIGNED, SIGNING
 from airlock_software_ledger.app import SoftwareLedger
 from draws import every_nth, step_of
+from offline.recordings import Wrapped
 from offline.signing_room import STEPS, Room, answer_with, set_up, stop_the_clock
 from offline.test_signing import SEED
 
@@ -69,26 +70,16 @@ class Places:
         monkeypatch.setattr(os, "close", after("closed", close))
 
 
-class Ledger:
-    """A Ledger that writes down, beside the machine, which pages it has signed; the same for the same digest."""
+def ledger(places: Places, signed: Path) -> Wrapped:
+    """Return a Ledger that writes down, beside the machine, which pages it has signed; the same for the same digest."""
 
-    def __init__(self, places: Places, signed: Path) -> None:
-        self._device = SoftwareLedger(seed=SEED, screens=self._approve)
-        self._places, self._signed = places, signed
-
-    def _approve(self, pages: list[Page]) -> bool:
-        with self._signed.open("a") as signed:
-            signed.write(json.dumps(pages) + "\n")
+    def approve(pages: list[Page]) -> bool:
+        with signed.open("a") as written:
+            written.write(json.dumps(pages) + "\n")
         return True
 
-    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
-        self._places.reach("asks")
-        answer = self._device.exchange(apdu, person=person)
-        self._places.reach("answered")
-        return answer
-
-    def close(self) -> None:
-        self._device.close()
+    device = SoftwareLedger(seed=SEED, screens=approve)
+    return Wrapped(device, lambda *_: places.reach("asks"), lambda *_: places.reach("answered"))
 
 
 def run(folder: Path, name: str, die_at: str = "") -> int:
@@ -101,7 +92,7 @@ def run(folder: Path, name: str, die_at: str = "") -> int:
         try:
             places = Places(die_at, folder / "places")
             with pytest.MonkeyPatch.context() as monkeypatch:
-                answer_with(monkeypatch, places.asked, lambda: Ledger(places, folder / "device"))
+                answer_with(monkeypatch, places.asked, lambda: ledger(places, folder / "device"))
                 places.watch(monkeypatch)
                 code = int(str(Room(folder).commands()[f"sign {name}"]()))
         finally:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from airlock_offline.device_connection import Device
-from airlock_offline.ledger.apdu import Apdu, chunks, encode_integer, encode_path, parse_path
+from airlock_offline.ledger.apdu import parse_path
 from airlock_offline.ledger.device_errors import AppClosed, NoSuchWidth, TooLargeForDevice, WrongAnswer, WrongApp
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.status_words import AppFault, AppTooOld, NotReleased
@@ -35,22 +35,16 @@ def typed(members: dict[str, str], message: dict[str, Any], **structs: Any) -> T
     return read_typed_data(document)[0]
 
 
-# ---- paths and pieces ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "text",
     [
-        "", "m", "m/", "44'/60'", "/44'", "m/44h/60h", "m/44''", "m/-1", "m/+1", "m/01", "m/ 1", "m/1 ", "m/1\n", "M/1",
-        "m//1", "m/1/", "m/x", "m/2147483648", "m/2147483648'", "m/99999999999", "m/1_0", "m/٣", "m/" + "/".join("0" * 11),
+        "", "m", "m/", "44'/60'", "m/44h/60h", "m/44''", "m/-1", "m/01", "m/1\n", "M/1", "m//1", "m/1/", "m/2147483648",
+        "m/1_0", "m/٣", "m/" + "/".join("0" * 11),
     ],
 )  # fmt: skip
 def test_nonsense_is_not_a_path(text: str) -> None:
     with pytest.raises(UsageError, match="not a derivation path"):
         parse_path(text)
-
-
-# ---- the app that is open -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", [b"1.22.0-dev", b"1.23.0-dev", b"1.22.0-rc.1", b"2.0.0-0"])
@@ -59,12 +53,8 @@ def test_a_development_build_is_refused_but_in_a_rehearsal(version: bytes) -> No
         open_app(Scripted(app_named(b"Ethereum", version)))
     assert "install the released app" in caught.value.do
     assert isinstance(open_app(Scripted(app_named(b"Ethereum", version)), any_build=True), EthereumApp)
-
-
-@pytest.mark.parametrize("version", [b"1.21.9-dev", b"1.21.9"])
-def test_an_older_build_is_refused_in_a_rehearsal_too(version: bytes) -> None:
     with pytest.raises(AppTooOld):
-        open_app(Scripted(app_named(b"Ethereum", version)), any_build=True)
+        open_app(Scripted(app_named(b"Ethereum", b"1.21.9-dev")), any_build=True)
 
 
 def test_over_loopback_a_development_build_is_taken_and_over_usb_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,16 +65,21 @@ def test_over_loopback_a_development_build_is_taken_and_over_usb_it_is_not(monke
         Device(None, None).app()
 
 
-@pytest.mark.parametrize("version", [b"1.21.9", b"1.10.4", b"0.99.99", b"", b"1.22", b"latest", b"v1.22.0", b"1.22.0 "])
+@pytest.mark.parametrize("version", [b"1.21.9", b"0.99.99", b"", b"1.22", b"v1.22.0", b"1.22.0 "])
 def test_an_older_or_unreadable_version_is_refused(version: bytes) -> None:
     with pytest.raises(AppTooOld, match=r"1\.22\.0 or newer"):
         open_app(Scripted(app_named(b"Ethereum", version)))
+    for newer in (b"1.22.0", b"1.23.0", b"2.0.0"):
+        assert isinstance(open_app(Scripted(app_named(b"Ethereum", newer))), EthereumApp)
 
 
-@pytest.mark.parametrize("name", [b"Bitcoin", b"ethereum", b"Ethereum Classic", b"", b"Ethereum\n"])
+@pytest.mark.parametrize("name", [b"ethereum", b"Ethereum Classic", b"", b"Ethereum\n"])
 def test_another_app_is_refused(name: bytes) -> None:
     with pytest.raises(WrongApp):
         open_app(Scripted(app_named(name, b"1.22.0")))
+    for home in (b"BOLOS", b"OLOS", b"OLOS\0"):
+        with pytest.raises(AppClosed, match="home screen"):
+            open_app(Scripted(app_named(home, b"2.2.3-rc1")))
 
 
 @pytest.mark.parametrize(
@@ -93,9 +88,6 @@ def test_another_app_is_refused(name: bytes) -> None:
 def test_an_answer_that_names_no_app_is_refused(answer: bytes) -> None:
     with pytest.raises((WrongAnswer, WrongApp, AppTooOld)):
         open_app(Scripted(answer))
-
-
-# ---- answers that cannot be right ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("length", [0, 1, 64, 66, 130])
@@ -109,27 +101,15 @@ def test_a_success_without_a_whole_signature_is_an_error(length: int) -> None:
         answering(b"\x00" * length).sign_transaction(PATH, TRANSACTION)
 
 
-@pytest.mark.parametrize("v", [0, 1, 26, 29, 37, 255])
-def test_a_message_signature_with_another_v_is_an_error(v: int) -> None:
-    with pytest.raises(WrongAnswer, match=f"v = {v}"):
-        answering(bytes((v,)) + bytes(64)).sign_hashes(PATH, HASH, HASH)
-
-
-@pytest.mark.parametrize("v", [2, 27, 28, 255])
-def test_a_transaction_signature_with_another_parity_is_an_error(v: int) -> None:
-    with pytest.raises(WrongAnswer, match=f"v = {v}"):
-        answering(bytes((v,)) + bytes(64)).sign_transaction(PATH, TRANSACTION)
-
-
-def test_data_where_none_is_due_is_an_error() -> None:
-    with pytest.raises(WrongAnswer, match="instead of none"):
+def test_a_signature_with_another_v_or_parity_is_an_error() -> None:
+    for v in (0, 26, 29):
+        with pytest.raises(WrongAnswer, match=f"v = {v}"):
+            answering(bytes((v,)) + bytes(64)).sign_hashes(PATH, HASH, HASH)
+    with pytest.raises(WrongAnswer, match="instead of none"):  # where no data is due
         answering(b"\x1b" + bytes(64)).sign_typed_data(PATH, typed({"a": "bool"}, {"a": True}))
-
-
-@pytest.mark.parametrize("length", [0, 3, 5])
-def test_a_configuration_of_another_length_is_an_error(length: int) -> None:
-    with pytest.raises(WrongAnswer):
-        answering(bytes(length)).configuration()
+    for v in (2, 27, 255):
+        with pytest.raises(WrongAnswer, match=f"v = {v}"):
+            answering(bytes((v,)) + bytes(64)).sign_transaction(PATH, TRANSACTION)
 
 
 @pytest.mark.parametrize(
@@ -137,6 +117,9 @@ def test_a_configuration_of_another_length_is_an_error(length: int) -> None:
 )
 def test_of_the_settings_two_are_read(flags: int, on: tuple[bool, bool]) -> None:
     assert answering(bytes((flags, 1, 22, 0))).configuration() == (*on, (1, 22, 0))
+    for length in (3, 5):
+        with pytest.raises(WrongAnswer):
+            answering(bytes(length)).configuration()
 
 
 def test_an_address_that_is_not_its_public_keys_is_an_error() -> None:
@@ -162,9 +145,6 @@ def test_a_flow_that_fails_again_is_not_restarted_again() -> None:
     assert len(transport.sent) == 2
 
 
-# ---- typed data ---------------------------------------------------------------------------------------------------
-
-
 def sent(typed_data: TypedData) -> list[str]:
     flow = fields_flow(PATH, typed_data)
     return [apdu.encode().hex() for apdu in (*flow.definitions, *flow.values, flow.sign)]
@@ -177,11 +157,9 @@ def test_what_the_device_cannot_be_asked_to_show_is_refused() -> None:
     assert transport.sent == []
 
 
-# ---- integer widths -----------------------------------------------------------------------------------------------
-
-
 def test_every_width_that_the_app_refuses_is_named_before_anything_is_sent() -> None:
     for bits in range(8, 257, 8):
+        fields_flow(PATH, typed({"price": f"uint{bits}"}, {"price": str(2**bits - 1)}))  # as the real app takes them
         typed_data, transport = typed({"price": f"int{bits}"}, {"price": 1}), Scripted(b"")
         if bits in SIGNED_BITS:
             fields_flow(PATH, typed_data)
@@ -196,76 +174,13 @@ def test_a_refused_width_is_found_below_the_message_and_not_in_a_struct_that_is_
     inner = [{"name": "b", "type": "int96"}]
     with pytest.raises(NoSuchWidth, match=r"Inner\.b"):
         sent(typed({"a": "Inner"}, {"a": {"b": 1}}, Inner=inner))
-    sent(typed({"a": "bool"}, {"a": True}, Unused=inner))
-
-
-def test_a_path_is_its_length_and_its_numbers() -> None:
-    assert encode_path(PATH).hex() == "058000002c8000003c800000000000000000000000"
-    assert parse_path("m/0/2147483647'") == (0, 0xFFFFFFFF)
-
-
-@pytest.mark.parametrize(
-    ("length", "pieces"), [(0, [0]), (1, [1]), (255, [255]), (256, [255, 1]), (600, [255, 255, 90])]
-)
-def test_data_is_cut_every_255_bytes(length: int, pieces: list[int]) -> None:
-    assert [len(piece) for piece in chunks(bytes(length))] == pieces
-
-
-def test_an_apdu_without_data_has_a_length_byte() -> None:
-    assert Apdu(0xE0, 6, 0, 0).encode().hex() == "e006000000"
-
-
-@pytest.mark.parametrize(("number", "wire"), [(0, "00"), (255, "ff"), (256, "0100"), (2**256 - 1, "ff" * 32)])
-def test_an_integer_takes_as_few_bytes_as_it_needs(number: int, wire: str) -> None:
-    assert encode_integer(number).hex() == wire
-
-
-@pytest.mark.parametrize("version", [b"1.22.0", b"1.22.1", b"1.23.0", b"2.0.0"])
-def test_a_new_enough_app_is_accepted(version: bytes) -> None:
-    assert isinstance(open_app(Scripted(app_named(b"Ethereum", version))), EthereumApp)
-
-
-@pytest.mark.parametrize("name", [b"BOLOS", b"OLOS", b"OLOS\0"])
-@pytest.mark.parametrize("version", [b"1.1.0", b"1.22.0", b"2.2.3-rc1"])
-def test_the_home_screen_is_named(name: bytes, version: bytes) -> None:
-    with pytest.raises(AppClosed, match="home screen"):
-        open_app(Scripted(app_named(name, version)))
+    assert sent(typed({"a": "bool"}, {"a": True}, Unused=inner)) == sent(typed({"a": "bool"}, {"a": True}))
 
 
 @pytest.mark.parametrize("lengths", [(31, 32), (32, 33), (0, 0)])
 def test_a_hash_of_another_length_is_a_programming_error(lengths: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="32 bytes"):
         answering(b"").sign_hashes(PATH, bytes(lengths[0]), bytes(lengths[1]))
-
-
-def test_a_domain_that_is_not_among_the_types_is_defined_by_what_it_has() -> None:
-    assert sent(typed({"a": "bool"}, {"a": True}))[:3] == [
-        "e01a00000c454950373132446f6d61696e",
-        "e01a00ff0605046e616d65",
-        "e01a00ff0a422007636861696e4964",
-    ]
-
-
-def test_a_struct_that_the_message_does_not_use_is_not_streamed() -> None:
-    used = typed({"a": "bool"}, {"a": True})
-    unused = typed({"a": "bool"}, {"a": True}, Unused=[{"name": "b", "type": "bool"}])
-    assert sent(used) == sent(unused)
-
-
-def test_an_empty_value_has_a_length_and_no_data() -> None:
-    assert "e01c00ff020000" in sent(typed({"a": "string"}, {"a": ""}))
-
-
-def test_a_negative_integer_is_sent_at_full_width_and_a_positive_one_is_not() -> None:
-    apdus = sent(typed({"a": "int64", "b": "int64"}, {"a": -2, "b": 128}))
-    assert "e01c00ff0a0008" + "ff" * 7 + "fe" in apdus
-    assert "e01c00ff03000180" in apdus
-
-
-@pytest.mark.parametrize("bits", range(8, 257, 8))
-def test_an_unsigned_integer_is_sent_whatever_its_width(bits: int) -> None:
-    """The real app takes and shows all of them (tests/speculos/test_every_kind.py)."""
-    fields_flow(PATH, typed({"price": f"uint{bits}"}, {"price": str(2**bits - 1)}))
 
 
 def test_no_struct_of_the_catalogue_has_such_a_width() -> None:

@@ -5,14 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, reject
 
 from airlock_offline.ledger.apdu import DeviceSignature
-from airlock_offline.ledger.device_errors import RefusedOnDevice, SettingOff, SignedOtherwise
-from airlock_offline.ledger.ethereum_app import EthereumApp
+from airlock_offline.ledger.device_errors import (
+    NoSuchWidth,
+    RefusedOnDevice,
+    SettingOff,
+    SignedOtherwise,
+    TooLargeForDevice,
+)
+from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
+from airlock_offline.ledger.models import DEFAULT_MODEL
 from airlock_offline.ledger.status_words import WrongOrder
-from airlock_offline.ledger.typed_data_screens import typed_data_pages
+from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
 from airlock_shared.ethereum.signatures import checksum_address
-from offline.recordings import RECORDINGS, Exchange, Played, Recording, recorded, recovered
+from airlock_shared.ethereum.typed_document import read_typed_data
+from airlock_software_ledger.answers import AppSettings
+from airlock_software_ledger.app import SoftwareLedger
+from draws import costly
+from offline.recordings import RECORDINGS, SIGNER, Exchange, Played, Recording, recorded, recovered
+from shared.strategies import typed_data as drawn_typed_data
 
 OTHER_ORDER = ("-order-reversed", "-order-alphabetical")  # recorded with another order of the definitions than ours
 WITH_ARRAY = "-full-array-"  # what the app takes, and nothing that can be pinned has
@@ -80,37 +93,10 @@ def test_a_signature_is_asked_for_and_read_as_recorded(recording: Recording) -> 
     signature = ask(recording, EthereumApp(transport))
     transport.assert_finished()
     assert_signed(recording, signature)
-
-
-@ids(SIGNED)
-def test_a_signature_is_waited_for_as_long_as_a_person_reads(recording: Recording) -> None:
-    transport = Played(tail(recording))
-    ask(recording, EthereumApp(transport))
     assert transport.waited_for_a_person[-1]
-
-
-@ids(FULL)
-def test_the_definitions_are_answered_without_a_person(recording: Recording) -> None:
-    transport = Played(tail(recording))
-    ask(recording, EthereumApp(transport))
-    definitions = [exchange.apdu[1] == 0x1A for exchange in tail(recording)]
-    assert [not person for person in transport.waited_for_a_person] == definitions
-
-
-@ids(recorded("eip712-full", "signed") + recorded("eip712-hashes", "signed"))
-def test_our_hashes_are_the_recorded_ones(recording: Recording) -> None:
-    hashes = recording.typed_data()[1]
-    assert hashes.domain_separator == recording.raw("domain_hash")
-    assert hashes.struct_hash == recording.raw("message_hash")
-    assert hashes.digest == recording.raw("digest")
-
-
-@ids([r for r in FULL if "-abandoned-in-domain" in r.id or "-abandoned-in-message" in r.id])
-def test_a_flow_that_was_left_half_way_is_restarted_once(recording: Recording) -> None:
-    first, again = tail(recording)[:2]
-    assert (first.apdu, first.sw) == (again.apdu, 0x6A00)
-    transport = Played(tail(recording))
-    assert_signed(recording, ask(recording, EthereumApp(transport)))
+    if recording in FULL:
+        definitions = [exchange.apdu[1] == 0x1A for exchange in tail(recording)]
+        assert [not person for person in transport.waited_for_a_person] == definitions
 
 
 @ids([r for r in IN_OUR_ORDER if r.result == "rejected"])
@@ -121,36 +107,27 @@ def test_a_recorded_rejection_is_refused_on_the_device(recording: Recording) -> 
     transport.assert_finished()
 
 
-@ids([r for r in recorded("eip712-full", "error") if r.id.endswith("off-full")])
-def test_fields_with_both_settings_off_name_raw_messages(recording: Recording) -> None:
-    with pytest.raises(SettingOff, match="Raw messages"):
-        ask(recording, EthereumApp(Played(recording.exchanges)))
+def _whole(recording: Recording) -> Recording:
+    """A refused transaction was refused at its first piece: the payload is completed from its signed twin."""
+    twin = {"raw-tx-approve": "tx-approve", "raw-tx-delegated": "tx-delegated"}
+    name = twin.get(recording.id.removeprefix(f"a-{recording.model}-"), "")
+    return next((r for r in RECORDINGS if r.id == f"a-{recording.model}-{name}"), recording)
 
 
-@ids(recorded("eip712-hashes", "error"))
-def test_hashes_without_blind_signing_name_that_setting(recording: Recording) -> None:
-    with pytest.raises(SettingOff, match="Blind signing"):
-        ask(recording, EthereumApp(Played(recording.exchanges)))
+SETTINGS = {"eip712-full": "Raw messages", "eip712-hashes": "Blind signing", "transaction": "Blind signing"}
+
+
+@ids([r for operation in SETTINGS for r in recorded(operation, "error")])
+def test_what_a_setting_refuses_names_that_setting(recording: Recording) -> None:
+    app = EthereumApp(Played(recording.exchanges))
+    with pytest.raises(SettingOff, match=SETTINGS[recording.operation]):
+        ask(_whole(recording), app)
 
 
 @ids(recorded("eip7702-authorization", "error"))
 def test_an_authorization_that_the_app_refuses_names_its_setting(recording: Recording) -> None:
     with pytest.raises(WrongOrder, match="Smart account upgrade"):
         ask(recording, EthereumApp(Played(recording.exchanges)))
-
-
-def _whole(recording: Recording) -> Recording:
-    """A refused transaction was refused at its first piece: the payload is completed from its signed twin."""
-    twin = {"raw-tx-approve": "tx-approve", "raw-tx-delegated": "tx-delegated"}
-    name = twin[recording.id.removeprefix(f"a-{recording.model}-")]
-    return next(r for r in RECORDINGS if r.id == f"a-{recording.model}-{name}")
-
-
-@ids(recorded("transaction", "error"))
-def test_calldata_without_blind_signing_names_that_setting(recording: Recording) -> None:
-    app = EthereumApp(Played(recording.exchanges))
-    with pytest.raises(SettingOff, match="Blind signing"):
-        app.sign_transaction(recording.path, _whole(recording).payload())
 
 
 @ids([r for r in IN_OUR_ORDER if (r.operation, r.result) == ("address", "address")])
@@ -187,3 +164,46 @@ def test_the_screens_to_come_are_those_that_came(recording: Recording) -> None:
     typed_data, hashes = recording.typed_data()
     by_hashes = recording.operation == "eip712-hashes"
     assert typed_data_pages(typed_data, hashes, recording.built, by_hashes=by_hashes) == recording.screens
+
+
+# ---- the software Ledger: it answers as the real app did, and hashes without the gate ---------------------------------
+
+PAGES_NOT_SIMULATED = ("approve-more", "approve-skip", "reject-at-warning", "reject-at-end")  # a person who turns aside
+
+
+def ledger_of(recording: Recording, shown: list[Page]) -> SoftwareLedger:
+    """A software Ledger with the settings and the person of a recording."""
+
+    def person(pages: list[Page]) -> bool:
+        shown.extend(pages)
+        return recording.user.startswith("approve")
+
+    return SoftwareLedger(
+        model=recording.built,
+        settings=AppSettings(**recording.json["settings"]),
+        seed=recording.json["seed"],
+        screens=person,
+    )
+
+
+@ids(RECORDINGS)
+def test_it_answers_every_apdu_and_shows_the_pages_as_the_real_app_did(recording: Recording) -> None:
+    shown: list[Page] = []
+    ledger = ledger_of(recording, shown)
+    for exchange in recording.exchanges:
+        assert ledger.exchange(exchange.apdu) == (exchange.data, exchange.sw), exchange.apdu.hex()
+    assert shown == recording.screens or recording.user in PAGES_NOT_SIMULATED
+
+
+@costly
+@given(drawn_typed_data(arrays=False))
+def test_its_own_hashing_agrees_with_the_gate(document: dict[str, Any]) -> None:
+    values, hashes = read_typed_data(document)
+    shown: list[Page] = []
+    ledger = SoftwareLedger(screens=lambda pages: not shown.extend(pages))  # type: ignore[func-returns-value]
+    try:
+        signature = open_app(ledger).sign_typed_data(RECORDINGS[0].path, values)
+    except (TooLargeForDevice, NoSuchWidth, SignedOtherwise):
+        reject()
+    assert recovered(signature, hashes.digest) == SIGNER
+    assert shown == typed_data_pages(values, hashes, DEFAULT_MODEL, by_hashes=False)

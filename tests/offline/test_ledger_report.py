@@ -75,26 +75,18 @@ def test_what_is_not_as_advised_is_said(found: dict[str, Any], said: str) -> Non
     assert noted[0].verdict == (OK if "model" in found else LOOK)
 
 
-# ---- the udev rule ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("folder", ["etc/udev/rules.d", "lib/udev/rules.d"])
 def test_an_installed_rule_is_found(tmp_path: Path, folder: str) -> None:
     (tmp_path / folder).mkdir(parents=True)
     path = tmp_path / folder / SHIPPED.name
+    path.write_text('# ATTRS{idVendor}=="2c97"\nATTRS{idVendor}=="1209"\n')  # a comment, and another vendor's
+    assert udev_rule(tmp_path, "linux") == ""
+    line = next(device_lines({"error": ""}, ""))
+    assert (line.found, line.verdict, "70-airlock-ledger.rules" in line.do) == ("none is installed", LOOK, True)
     path.write_text(SHIPPED.read_text())
     assert udev_rule(tmp_path, "linux") == str(path)
     line = next(device_lines({"error": ""}, str(path)))
     assert (line.what, line.found, line.verdict) == ("udev rule", str(path), OK)
-
-
-def test_a_rule_that_is_only_a_comment_or_for_another_vendor_is_not_found(tmp_path: Path) -> None:
-    folder = tmp_path / "etc/udev/rules.d"
-    folder.mkdir(parents=True)
-    (folder / "1.rules").write_text('# ATTRS{idVendor}=="2c97"\nATTRS{idVendor}=="1209"\n')
-    assert udev_rule(tmp_path, "linux") == ""
-    line = next(device_lines({"error": ""}, ""))
-    assert (line.found, line.verdict, "70-airlock-ledger.rules" in line.do) == ("none is installed", LOOK, True)
 
 
 def test_the_shipped_rule_is_for_ledgers_only_and_open_to_nobody_else() -> None:

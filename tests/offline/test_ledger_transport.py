@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
@@ -14,19 +15,13 @@ import pytest
 
 from airlock_offline.ledger import transport, usb
 from airlock_offline.ledger.device_errors import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
-from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.transport import LoopbackTransport
-from airlock_offline.ledger.usb import (
-    HeldByAnother,
-    HidTransport,
-    PluggedLedger,
-    Replugged,
-    Unplugged,
-    choose_ledger,
-    plugged_ledgers,
-)
+from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
+from airlock_offline.ledger.transport import LoggedTransport, LoopbackTransport
+from airlock_offline.ledger.usb import HeldByAnother, HidTransport, PluggedLedger, choose_ledger, plugged_ledgers
+from airlock_shared.errors import UsageError
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
+from offline.recordings import FOLDER, Recording, Wrapped
 
 
 def _in_single_bytes(connection: socket.socket) -> None:
@@ -52,8 +47,10 @@ def packets(message: bytes, channel: int = 0x0101, tag: int = 5) -> list[bytes]:
 class FakeHid:
     """A HID device that keeps what is written and gives prepared packets."""
 
-    def __init__(self, replies: list[bytes], written: int = 65) -> None:
-        self.replies = list(replies)
+    def __init__(
+        self, replies: list[bytes], written: int = 65, fails: BaseException | None = None, *, opens: bool = True
+    ) -> None:
+        self.replies, self.fails, self.opens = list(replies), fails, opens
         self.reports: list[bytes] = []
         self.waited_ms: list[int] = []
         self.closed = False
@@ -61,12 +58,16 @@ class FakeHid:
 
     def open_path(self, path: bytes) -> None:
         assert path == ONE.path.encode()
+        if not self.opens:
+            raise OSError("open failed")  # hidapi says no more than that
 
     def write(self, data: bytes) -> int:
         self.reports.append(bytes(data))
         return self._written
 
     def read(self, size: int, timeout_ms: int) -> list[int]:
+        if self.fails is not None:
+            raise self.fails
         self.waited_ms.append(timeout_ms)
         return list(self.replies.pop(0)) if self.replies else []
 
@@ -88,9 +89,6 @@ def lock_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-# ---- USB ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("apdu", [APDU, LONG])
 def test_an_apdu_is_framed_in_packets_of_64_bytes(apdu: bytes) -> None:
     device = FakeHid(packets(b"\x90\x00"))
@@ -106,6 +104,8 @@ def test_silence_is_waited_for_in_slices_of_a_second(person: bool, seconds: int)
         opened.exchange(APDU, person=person)
     assert silent.waited_ms == [1000] * seconds
     assert "review_minutes" in caught.value.do
+    with pytest.raises(DeviceSilent, match="within 1800 s"):  # unless the settings say otherwise
+        opened_on(FakeHid([])).exchange(APDU, person=True)
 
 
 @pytest.mark.parametrize(
@@ -132,17 +132,8 @@ def test_a_bad_answer_is_named_and_the_device_is_let_go(replies: list[bytes], er
         opened.exchange(APDU, person=False)
 
 
-def test_a_device_that_takes_no_data_is_lost() -> None:
-    with pytest.raises(DeviceLost):
-        opened_on(FakeHid([], written=-1)).exchange(APDU, person=False)
-
-
 def test_after_ctrl_c_no_late_answer_is_taken_for_the_next_one() -> None:
-    class Interrupted(FakeHid):
-        def read(self, size: int, timeout_ms: int) -> list[int]:
-            raise KeyboardInterrupt
-
-    device = Interrupted([])
+    device = FakeHid([], fails=KeyboardInterrupt())
     opened = opened_on(device)
     with pytest.raises(KeyboardInterrupt):
         opened.exchange(APDU, person=True)
@@ -165,18 +156,15 @@ def test_a_ledger_that_is_not_there_or_not_named_is_not_guessed(
 ) -> None:
     with pytest.raises(DeviceNotFound, match=said):
         choose_ledger(plugged, path)
+    assert choose_ledger([ONE]) == ONE
+    assert choose_ledger([ONE, OTHER], "/dev/hidraw95") == OTHER
 
 
 def test_only_the_interface_for_apdus_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    flex = {"product_string": "Flex", "product_id": 0x7011}
     entries = [
-        {
-            "path": b"/dev/hidraw93",
-            "product_string": "Flex",
-            "usage_page": 0xFFA0,
-            "interface_number": 0,
-            "product_id": 0x7011,
-        },
-        {"path": b"/dev/hidraw94", "product_string": "Flex", "usage_page": 0xF1D0, "interface_number": 1},
+        flex | {"path": b"/dev/hidraw93", "usage_page": 0xFFA0, "interface_number": 0},
+        flex | {"path": b"/dev/hidraw94", "usage_page": 0xF1D0, "interface_number": 1},
     ]
     monkeypatch.setattr(usb.hidapi(), "enumerate", lambda vendor, product: entries if vendor == 0x2C97 else [])
     assert plugged_ledgers() == [PluggedLedger("/dev/hidraw93", "Flex", "flex", 0x7011)]
@@ -188,29 +176,6 @@ def test_a_ledger_that_another_airlock_uses_is_held() -> None:
         opened_on(FakeHid([]))
     first.close()
     opened_on(FakeHid([])).close()
-
-
-class Failing(FakeHid):
-    """A device that is lost while it is read."""
-
-    def read(self, size: int, timeout_ms: int) -> list[int]:
-        raise OSError("read error")
-
-
-@pytest.mark.parametrize(
-    ("plugged_then", "error"),
-    [([], Unplugged), ([OTHER], Replugged), ([ONE], DeviceLost)],
-    ids=["gone", "other", "same"],
-)
-def test_unplugged_plugged_in_again_and_broken_are_told_apart(
-    plugged_then: list[PluggedLedger], error: type[Exception]
-) -> None:
-    seen = [[ONE], plugged_then]
-    opened = HidTransport(device=lambda: Failing([]), plugged=lambda: seen.pop(0))
-    with pytest.raises(error) as caught:
-        opened.exchange(APDU, person=True)
-    assert type(caught.value) is error
-    opened_on(FakeHid([])).close()  # and the lock is free again
 
 
 # ---- loopback -----------------------------------------------------------------------------------------------------
@@ -238,25 +203,14 @@ def connected(request: pytest.FixtureRequest) -> Iterator[LoopbackTransport]:
         thread.join()
 
 
-def _cut(connection: socket.socket) -> None:
-    connection.sendall(b"\0\0\0\x04\x03\x01")
-
-
-def _at_once(connection: socket.socket) -> None:
-    connection.sendall(b"")
-
-
-def _huge(connection: socket.socket) -> None:
-    connection.sendall(b"\xff\xff\xff\xff")
-
-
-def _never(connection: socket.socket) -> None:
-    connection.recv(1)  # until the client gives up
-
-
 @pytest.mark.parametrize(
     ("connected", "error"),
-    [(_cut, DeviceLost), (_at_once, DeviceLost), (_huge, WrongAnswer), (_never, DeviceSilent)],
+    [
+        (lambda connection: connection.sendall(b"\0\0\0\x04\x03\x01"), DeviceLost),
+        (lambda connection: None, DeviceLost),
+        (lambda connection: connection.sendall(b"\xff" * 4), WrongAnswer),
+        (lambda connection: connection.recv(1), DeviceSilent),  # until the client gives up
+    ],
     indirect=["connected"],
 )
 def test_a_broken_answer_is_named_and_the_connection_is_closed(
@@ -270,34 +224,17 @@ def test_a_broken_answer_is_named_and_the_connection_is_closed(
         connected.exchange(APDU, person=False)
 
 
-# ---- what is not imported -----------------------------------------------------------------------------------------
-
-
-class _Waiting:
-    """A software Ledger behind which it is noted whether a person was waited for, for each APDU."""
-
-    def __init__(self) -> None:
-        self.device = SoftwareLedger(settings=AppSettings(blind_signing=True))
-        self.waited: list[bool] = []
-
-    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
-        self.waited.append(person)
-        return self.device.exchange(apdu, person=person)
-
-    def close(self) -> None:
-        self.device.close()
-
-
 def test_a_person_is_waited_for_at_every_piece_of_a_transaction() -> None:
     """With Debug contracts on, the app asks a person to confirm each word as it comes in."""
     from rlp import encode
 
-    device = _Waiting()
+    waited: list[bool] = []
+    ledger = SoftwareLedger(settings=AppSettings(blind_signing=True))
+    device = Wrapped(ledger, lambda _, person: waited.append(person))
     raw = b"\x02" + bytes(encode([1, 3, 10**8, 2 * 10**9, 60_000, b"\x11" * 20, 0, b"\xaa" * 600, []]))
     signature = EthereumApp(device).sign_transaction("m/44'/60'/0'/0/0", raw)
     assert len(signature.rsv) == 65
-    assert len(device.waited) == 3
-    assert all(device.waited)
+    assert waited == [True] * 3
 
 
 @pytest.mark.parametrize("data", [b"", b"\x03\x01\x16\x00", bytes(range(130))])
@@ -306,45 +243,19 @@ def test_an_answer_is_data_and_status_word(data: bytes) -> None:
     assert opened_on(device).exchange(APDU, person=False) == (data, 0x6985)
 
 
-def test_a_person_is_waited_for_longer_than_a_machine() -> None:
-    device = FakeHid(packets(bytes(65) + b"\x90\x00") + packets(b"\x90\x00"))
-    opened = opened_on(device)
-    opened.exchange(APDU, person=True)
-    opened.exchange(APDU, person=False)
-    assert set(device.waited_ms) == {1000}
-
-
-def test_two_people_have_half_an_hour_unless_the_settings_say_otherwise() -> None:
-    silent = FakeHid([])
-    with pytest.raises(DeviceSilent, match="within 1800 s"):
-        HidTransport(device=lambda: silent, plugged=lambda: [ONE]).exchange(APDU, person=True)
-
-
 @pytest.mark.parametrize("failure", [OSError("read error"), ValueError("not open")])
 def test_an_unplugged_device_is_lost(failure: Exception) -> None:
-    class Failed(FakeHid):
-        def read(self, size: int, timeout_ms: int) -> list[int]:
-            raise failure
-
     with pytest.raises(DeviceLost, match="broke"):
-        opened_on(Failed([])).exchange(APDU, person=False)
-
-
-def test_the_only_ledger_is_chosen_and_of_several_the_one_named() -> None:
-    assert choose_ledger([ONE]) == ONE
-    assert choose_ledger([ONE, OTHER], "/dev/hidraw95") == OTHER
+        opened_on(FakeHid([], fails=failure)).exchange(APDU, person=False)
+    with pytest.raises(DeviceLost):
+        opened_on(FakeHid([], written=-1)).exchange(APDU, person=False)  # it takes no data
 
 
 def test_a_ledger_that_cannot_be_opened_is_named_with_what_to_look_at() -> None:
     with pytest.raises(DeviceLost, match="cannot be opened") as caught:
-        opened_on(Closed([]))
+        opened_on(FakeHid([], opens=False))
     assert "other programs" in caught.value.do
-
-
-def test_a_ledger_that_could_not_be_opened_is_not_left_locked() -> None:
-    with pytest.raises(DeviceLost):
-        opened_on(Closed([]))
-    opened_on(FakeHid([])).close()
+    opened_on(FakeHid([])).close()  # it is not left locked
 
 
 def test_ledgerblues_environment_variables_have_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,32 +272,13 @@ def test_an_answer_that_comes_in_pieces_is_whole(connected: LoopbackTransport) -
     assert connected.exchange(APDU, person=False) == (b"\x03\x01\x16\x00", 0x9000)
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "airlock_offline.ledger.ethereum_app",
-        "airlock_offline.ledger.typed_data_screens",
-        "airlock_offline.ledger.transport",
-        "airlock_offline.ledger.usb",
-        "airlock_software_ledger.app",
-    ],
-)
-def test_importing_the_ledger_loads_nothing_heavy_and_no_network(module: str) -> None:
-    script = f"import sys, {module}; print(*sorted(sys.modules))"
+def test_importing_the_ledger_loads_nothing_heavy_and_no_network() -> None:
+    modules = ("ethereum_app", "typed_data_screens", "transport", "usb")
+    script = f"import sys\nfrom airlock_offline.ledger import {', '.join(modules)}\nprint(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    unwanted = {
-        "socket",
-        "_socket",
-        "ssl",
-        "http",
-        "asyncio",
-        "eth_account",
-        "eth_utils",
-        "coincurve",
-        "hid",
-        "ledgerblue",
-    }
-    assert unwanted & set(loaded) == set()
+    network = {"socket", "_socket", "ssl", "http", "asyncio"}
+    heavy = {"eth_account", "eth_utils", "coincurve", "hid", "ledgerblue"}
+    assert (network | heavy) & set(loaded) == set()
 
 
 def test_over_usb_nothing_of_ledgerblue_but_its_framing_is_loaded() -> None:
@@ -397,14 +289,71 @@ def test_over_usb_nothing_of_ledgerblue_but_its_framing_is_loaded() -> None:
     assert "socket" not in loaded
 
 
-class Closed(FakeHid):
-    """A device that cannot be opened: hidapi says no more than that."""
-
-    def open_path(self, path: bytes) -> None:
-        raise OSError("open failed")
-
-
 LEDGERBLUE_VARIABLES = (  # those that ledgerblue.comm reads
     "APDUGEN", "U2FKEY", "MCUPROXY", "LEDGER_PROXY_ADDRESS", "LEDGER_PROXY_PORT", "LEDGER_NFC_PROXY", "LEDGER_BLE_PROXY",
     "LEDGER_BLE_MAC", "PCSC",
 )  # fmt: skip
+
+
+# ---- the APDU log: every exchange is in it, and nothing of what was signed, by whom, or with what result --------------
+
+DELEGATE = Recording(FOLDER / "a-nanosp-full-delegate.json")
+TRANSACTION = Recording(FOLDER / "a-nanosp-tx-delegated.json")
+
+
+def logged(path: Path, **ledger: frozenset[str]) -> LoggedTransport:
+    return LoggedTransport(SoftwareLedger(settings=AppSettings(blind_signing=True), **ledger), path)  # type: ignore[arg-type]
+
+
+def test_every_exchange_is_logged_with_its_header_and_status_word(tmp_path: Path) -> None:
+    path = tmp_path / "apdu.log"
+    open_app(logged(path)).sign_typed_data(DELEGATE.path, DELEGATE.typed_data()[0])
+    exchanges = [json.loads(line) for line in path.read_text().splitlines()][1:]
+    assert len(exchanges) == 1 + len(DELEGATE.exchanges)
+    for row, exchange in zip(exchanges[1:], DELEGATE.exchanges, strict=True):
+        assert str(row["command"])[:10] == exchange.apdu[:5].hex()
+        assert row["sw"] == "9000"
+    assert exchanges[0]["answer"] == DELEGATE.json["app"].get("answer", exchanges[0]["answer"])
+
+
+def test_no_value_address_or_signature_is_in_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "apdu.log"
+    app = open_app(logged(path))
+    app.address(DELEGATE.path)
+    signature = app.sign_typed_data(DELEGATE.path, DELEGATE.typed_data()[0])
+    app.sign_hashes(DELEGATE.path, DELEGATE.raw("domain_hash"), DELEGATE.raw("message_hash"))
+    app.sign_transaction(TRANSACTION.path, TRANSACTION.payload())
+    app.sign_personal_message(DELEGATE.path, b"a secret")
+    text = path.read_text().lower()
+    values = [
+        e.apdu[7:].hex() for e in DELEGATE.exchanges if e.apdu[1] == 0x1C and e.apdu[3] == 0xFF and len(e.apdu) > 12
+    ]
+    secrets = [*values, signature.r.hex(), signature.s.hex(), DELEGATE.json["signer"][2:].lower(), b"a secret".hex()]
+    secrets += [DELEGATE.raw("domain_hash").hex(), DELEGATE.raw("message_hash").hex(), "8000002c"]
+    assert len(values) > 5
+    assert [secret for secret in secrets if secret in text] == []
+    assert "<65 bytes>" in text
+
+
+def test_the_log_is_private_and_never_overwrites(tmp_path: Path) -> None:
+    path = tmp_path / "apdu.log"
+    logged(path).close()
+    assert path.stat().st_mode & 0o777 == 0o600
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="exists already"):
+        logged(path)
+    assert path.read_bytes() == before
+
+
+def test_an_answer_is_not_lost_with_a_log_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = open_app(log := logged(tmp_path / "apdu.log"))
+
+    def full(*_: object) -> None:
+        raise UsageError("no space left")
+
+    monkeypatch.setattr(transport, "append_line", full)
+    assert app.sign_hashes(DELEGATE.path, DELEGATE.raw("domain_hash"), DELEGATE.raw("message_hash")).r
+    with pytest.raises(UsageError, match="no space left"):
+        log.exchange(DELEGATE.exchanges[0].apdu, person=False)

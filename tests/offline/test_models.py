@@ -1,105 +1,25 @@
-"""A model of Ledger is one record: what is added to the table is taken by pages, options, settings, USB and preflight."""
+"""A model of Ledger is one record: what is added to the table is taken by the settings, and known on USB."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from airlock_offline.home import read_config
-from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
-from airlock_offline.ledger.models import MODELS, Model, Touch, model_of_product
-from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
-from airlock_offline.ledger.typed_data_screens import not_shown_in_full, review_pages, typed_data_pages
-from airlock_offline.ledger.usb import PluggedLedger, hidapi, plugged_ledgers
-from airlock_offline.preflight.ledger import device_lines
+from airlock_offline.ledger.models import MODELS, model_of_product
+from airlock_offline.ledger.typed_data_screens import review_pages
 from airlock_shared.errors import UsageError
-from airlock_shared.ethereum.typed_document import read_typed_data
-from airlock_software_ledger.app import SoftwareLedger
-
-NAME = "apex"
-FLEX = MODELS["flex"].screen
-assert FLEX is not None
-assert isinstance(FLEX.layout, Touch)
-NARROW = FLEX._replace(
-    layout=FLEX.layout._replace(lines=4, height_px=150, height_with_skip_px=150),
-    wording=FLEX.wording._replace(warning=("Danger",), transaction_hash="Hash", delegated_network="Where"),
-    app_version="1.23.4",
-)
-APEX = Model(NAME, "Apex P", 0xFE, "look twice", NARROW)
-TEXT = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-TYPED_DATA, HASHES = read_typed_data({
-    "types": {"EIP712Domain": [{"name": "name", "type": "string"}], "Note": [{"name": "text", "type": "string"}]},
-    "primaryType": "Note",
-    "domain": {"name": "A note"},
-    "message": {"text": TEXT},
-})  # fmt: skip
-
-
-@pytest.fixture
-def added(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(MODELS, NAME, APEX)
-
-
-@pytest.mark.usefixtures("added")
-def test_its_pages_follow_from_its_record() -> None:
-    pages = typed_data_pages(TYPED_DATA, HASHES, NAME, by_hashes=False)
-    assert pages[0] == ["Danger"]
-    assert next(page for page in pages if "text" in page)[-4:-2] == [pages[-2][-4], "More"]
-    assert pages != typed_data_pages(TYPED_DATA, HASHES, "flex", by_hashes=False)
-    [note] = not_shown_in_full(TYPED_DATA, NAME)
-    assert "behind More" in note
-    assert not_shown_in_full(TYPED_DATA, "flex") == []
-
-
-@pytest.mark.usefixtures("added")
-def test_its_wording_is_on_transactions_and_messages() -> None:
-    shown = ShownTransaction("0x" + "11" * 20, 8453, b"\2" * 20, 0, 1, b"\3\4", b"\5" * 32)
-    assert any("Hash" in page for page in transaction_pages(shown, NAME))
-    assert not any("Transaction hash" in page for page in transaction_pages(shown, NAME))
-    assert review_pages(MESSAGE_REVIEW, message_fields(b"hello", NAME), NAME)[-1][-1] == "Hold to sign"
-
-
-@pytest.mark.usefixtures("added")
-def test_the_software_ledger_plays_it() -> None:
-    seen: list[list[list[str]]] = []
-
-    def screens(pages: list[list[str]]) -> bool:
-        seen.append(pages)
-        return True
-
-    app = open_app(SoftwareLedger(model=NAME, screens=screens))
-    assert app.app_and_version().version == "1.23.4"
-    assert app.configuration().version == (1, 23, 4)
-    app.sign_typed_data("m/44'/60'/0'/0/0", TYPED_DATA)
-    assert seen == [typed_data_pages(TYPED_DATA, HASHES, NAME, by_hashes=False)]
-
-
-@pytest.mark.usefixtures("added")
-def test_usb_names_it_and_preflight_advises(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = {"path": b"1-2:1.0", "product_string": "Apex", "product_id": 0xFE11, "interface_number": 0}
-    monkeypatch.setattr(hidapi(), "enumerate", lambda _vendor, _product: [entry])
-    assert plugged_ledgers() == [PluggedLedger("1-2:1.0", "Apex", NAME, 0xFE11)]
-    report: dict[str, Any] = {
-        "app": "Ethereum",
-        "version": "1.23.4",
-        "model": NAME,
-        "blind_signing": False,
-        "transaction_check": False,
-    }
-    lines = [line.found for line in device_lines(report | {"raw_messages": "proven on"}, None)]
-    assert "Apex P: look twice" in lines
 
 
 def test_the_settings_file_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "config.toml"
-    file.write_text(f'[ledger]\nmodel = "{NAME}"\n')
+    file.write_text('[ledger]\nmodel = "apex"\n')
     with pytest.raises(UsageError, match="model is 'apex'"):
         read_config(file)
-    monkeypatch.setitem(MODELS, NAME, APEX)
-    assert read_config(file).ledger.model == NAME
+    monkeypatch.setitem(MODELS, "apex", MODELS["flex"]._replace(name="apex"))
+    assert read_config(file).ledger.model == "apex"
 
 
 def test_a_model_is_known_by_its_product_alone() -> None:

@@ -182,7 +182,7 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
         "PIN-HEAD",  # tests/shared/test_signing_heads.py
         "DIGEST-LEDGER",  # tests/offline/test_app_faults.py
         "PLAN-WIDTH", "PLAN-PATH",  # tests/e2e/test_struct_pins.py, test_plan_check.py
-        "PLAN-PEOPLE",  # tests/shared/test_witness.py, tests/e2e/test_roles.py
+        "PLAN-PEOPLE",  # tests/shared/test_roles.py, tests/e2e/test_roles.py
         "ROLE-TEXT", "ROLE-KNOWN", "ROLE-SAME", "ROLE-OPEN", "ROLE-EARLY", "ROLE-INCOMPLETE",  # test_roles.py
         "ROLE-WORDS",  # tests/shared/test_compare.py
         "REPORT-ARTEFACT", "REPORT-FIELD", "REPORT-PAGE", "REPORT-MATCH",  # tests/shared/report

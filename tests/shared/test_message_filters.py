@@ -12,25 +12,9 @@ from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import Deployment, read_deployment
 from airlock_shared.documents.ledger_metadata import read_token_metadata
 from airlock_shared.errors import DocumentError
-from shared.filtered_venues import LIMIT, PERMIT, RFQ, VENUES, FilteredVenue, deployed, filtered_document
-from shared.token_records import DER, MAINNET_USDC, USDC_RECORD, published, unsigned
+from shared.filtered_venues import LIMIT, PERMIT, RFQ, FilteredVenue, deployed, filtered_document
+from shared.token_records import DER, MAINNET_USDC, published, unsigned
 from shared.world import DEPLOYMENT_TEXT, deployment
-
-# ---- message filters in a deployment: read strictly, of this very struct, and pinned in words -----------------------
-
-
-@pytest.mark.parametrize("venue", VENUES.values(), ids=VENUES)
-def test_a_published_set_is_read_whole(venue: FilteredVenue) -> None:
-    deployment = deployed(filtered_document(venue))
-    [found] = deployment.filters.values()
-    published = venue.published
-    assert (found.struct, found.label, found.contract.hex()) == (
-        venue.struct, published["contractName"]["label"], venue.contract[2:].lower()
-    )  # fmt: skip
-    assert [(each.path, each.label, each.format, each.token, each.signature.hex()) for each in found.fields] == [
-        (each["path"], each["label"], each["format"], each.get("coin_ref"), each["signature"])
-        for each in published["fields"]
-    ]
 
 
 def said(venue: FilteredVenue) -> str:
@@ -54,9 +38,7 @@ def test_people_read_which_member_is_shown_under_which_label_and_how_and_what_is
     assert "member makerAsset is NOT SHOWN by the Ledger itself: its ticker stands beside the amount" in lines
 
 
-@pytest.mark.parametrize(
-    "metadata", [{}, {"usdc": "0x"}, {"messages": {}}, {"messages": []}, {"messages": None}, {"messages": {}, "x": {}}]
-)
+@pytest.mark.parametrize("metadata", [{}, {"usdc": "0x"}, {"messages": {}}, {"messages": []}])
 def test_what_a_ledger_is_told_is_something(metadata: Any) -> None:
     document = filtered_document(PERMIT) | {"device_metadata": metadata}
     with pytest.raises(DocumentError) as caught:
@@ -64,39 +46,28 @@ def test_what_a_ledger_is_told_is_something(metadata: Any) -> None:
     assert caught.value.check == "DOC-FIELD"
 
 
-# ---- the document as somebody altered it -----------------------------------------------------------------------------
-
 Change = Callable[[dict[str, Any]], object]
 FORMS: dict[str, Change] = {
     "another member": lambda s: s.update(more=1),
     "no fields": lambda s: s.update(fields=[]),
-    "fields that are none": lambda s: s.update(fields={}),
     "too many": lambda s: s.update(fields=[{**s["fields"][0], "path": f"m{n}"} for n in range(51)]),
     "a chain in words": lambda s: s.update(chain_id="1"),
     "a contract in capitals": lambda s: s.update(contract=s["contract"].upper().replace("0X", "0x")),
-    "a schema that is too short": lambda s: s.update(schema_hash=s["schema_hash"][:-2]),
-    "no label": lambda s: s.update(label=""),
     "a label with a line": lambda s: s.update(label="Permit\nnothing"),
-    "a label in other letters": lambda s: s.update(label="Реrmit"),
     "a label with a quotation mark": lambda s: s.update(label='a" is b'),
     "a label of 61": lambda s: s["fields"][0].update(label="x" * 61),
     "a label that ends in a space": lambda s: s["fields"][0].update(label="From "),
     "a signature that is none": lambda s: s.update(signature="00" * 8),
-    "a signature with more": lambda s: s.update(signature=s["signature"] + "00"),
     "a signature too long": lambda s: s.update(signature="30" + "47" + "00" * 71),
-    "a signature in capitals": lambda s: s["fields"][0].update(signature=s["fields"][0]["signature"].upper()),
     "an unknown format": lambda s: s["fields"][0].update(format="calldata"),
-    "a format of names": lambda s: s["fields"][0].update(format="trusted-name"),
     "a raw one with a place": lambda s: s["fields"][0].update(token=0),
     "an amount without a place": lambda s: s["fields"][2].pop("token"),
     "a place that there is not": lambda s: s["fields"][2].update(token=5),
-    "a place in words": lambda s: s["fields"][2].update(token="255"),
     "a token at the contract": lambda s: s["fields"][0].update(format="token", token=255),
     "an amount without its token": lambda s: s["fields"][2].update(token=0),
     "a token without its amount": lambda s: s["fields"][0].update(format="token", token=0),
     "a member twice": lambda s: s["fields"].append(s["fields"][0]),
     "a path of a list": lambda s: s["fields"][0].update(path="owner.[]"),
-    "no path": lambda s: s["fields"][0].update(path=""),
 }  # fmt: skip
 
 
@@ -123,16 +94,11 @@ OTHERS: dict[str, tuple[FilteredVenue, Change, str]] = {
         lambda d: d["device_metadata"].update(messages={"Permit3": _set(d)}),
         "filters for a struct that is not signed here",
     ),
-    "a shipped struct's name": (
-        PERMIT,
-        lambda d: d["device_metadata"].update(messages={"CloseTradeReq": _set(d)}),
-        "filters for other types",
-    ),
+
     "a member that is not there": (PERMIT, _first(PERMIT, path="holder"), "a filter for a member that is not there"),
-    "a member of a member": (PERMIT, _first(PERMIT, path="owner.name"), "a filter for a member that is not there"),
     "an address as a date": (PERMIT, _first(PERMIT, format="datetime"), "not shown as datetime"),
     "a number as a token": (LIMIT, lambda d: _number_as_token(_set(d, "Order")), "not shown as token"),
-    "an address as an amount": (LIMIT, lambda d: _swapped(_set(d, "Order")), "not shown as"),
+
     "no record of the token": (PERMIT, lambda d: d["device_metadata"].pop("usdc"), "of which the Ledger is not told"),
     "places in another order": (LIMIT, lambda d: _turned(_set(d, "Order")), "tokens in another order than their places"),
     "another domain": (PERMIT, lambda d: d["signed"]["structs"]["Permit"].update(domain="referral"), "another contract"),
@@ -151,11 +117,6 @@ def _at(entry: dict[str, Any], path: str) -> dict[str, Any]:
 
 def _number_as_token(entry: dict[str, Any]) -> None:
     _at(entry, "makerAsset")["path"] = "salt"
-
-
-def _swapped(entry: dict[str, Any]) -> None:
-    asset, amount = _at(entry, "makerAsset"), _at(entry, "makingAmount")
-    asset["path"], amount["path"] = "makingAmount", "makerAsset"
 
 
 def _turned(entry: dict[str, Any]) -> None:
@@ -205,10 +166,8 @@ def test_a_record_of_the_pinned_token_is_pinned_shown_and_in_the_fingerprint() -
         unsigned(VENUE_USDC, 1),
         unsigned(VENUE_USDC, VENUE_CHAIN, decimals=18),
         unsigned(VENUE_USDC, VENUE_CHAIN, ticker=b"USDT"),
-        unsigned(VENUE_USDC, VENUE_CHAIN, ticker=b"usdc"),
-        USDC_RECORD,
     ],
-    ids=["address", "chain", "decimals", "ticker", "case", "another-chain's"],
+    ids=["address", "chain", "decimals", "ticker"],
 )
 def test_a_record_of_another_token_is_refused(record: bytes) -> None:
     with pytest.raises(DocumentError) as caught:
@@ -221,16 +180,12 @@ def test_a_record_of_another_token_is_refused(record: bytes) -> None:
     [
         b"",
         RIGHT[:-1],
-        RIGHT + b"\0",
         RIGHT[: -len(DER)],
-        RIGHT[:20],
         unsigned(VENUE_USDC, VENUE_CHAIN, ticker=b""),
-        unsigned(VENUE_USDC, VENUE_CHAIN, ticker=b"US C"),
         unsigned(VENUE_USDC, VENUE_CHAIN, ticker="USDС".encode()),
         unsigned(VENUE_USDC, VENUE_CHAIN, ticker=b"U" * 51),
         unsigned(VENUE_USDC, VENUE_CHAIN, signature=b"\x31" + DER[1:]),
         unsigned(VENUE_USDC, VENUE_CHAIN, signature=bytes.fromhex("3006020001020101")),
-        unsigned(VENUE_USDC, VENUE_CHAIN, signature=bytes.fromhex("3003020101")),
         unsigned(VENUE_USDC, VENUE_CHAIN, signature=bytes((0x30, 250)) + bytes(250)),
     ],
 )

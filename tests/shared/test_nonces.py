@@ -24,7 +24,7 @@ from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import AirlockError
 from airlock_shared.ethereum.signatures import checksum_address
 from shared.make_payloads import NOW_MS, seal
-from shared.world import STEPS, case_of, examined, good, refusals, request_of, situation
+from shared.world import case_of, examined, good, refusals, request_of, situation
 
 MINUTE = 60_000
 DEADLINE_MS = NOW_MS + 15 * MINUTE
@@ -63,10 +63,7 @@ def _judge(case: Case, ledger: UsedNonces) -> set[str]:
     return refusals(_verdicts(case, ledger))
 
 
-# ---- a nonce is signed once -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", ["open", "referral"])
 def test_the_same_digest_again_is_a_ceremony_that_is_resumed(step: str) -> None:
     assert _judge(_case(step), _ledger(_case(step))) == set()
     elsewhere = situation()._replace(plan=situation().plan._replace(id="another-day"))
@@ -80,7 +77,6 @@ def test_the_same_digest_again_is_a_ceremony_that_is_resumed(step: str) -> None:
         ({"digest": USE.digest, "step": USE.step}, False),  # the same intent
         ({"digest": USE.digest}, True),  # once, for one of two steps
         ({"nonce": 8}, False),
-        ({"nonce": 7 + (1 << 255)}, False),
         ({"chain_id": 1}, False),
         ({"contract": REFERRAL}, False),  # a space of its own
         ({"signer": C}, True),  # by another delegate, for the same trader
@@ -89,9 +85,7 @@ def test_the_same_digest_again_is_a_ceremony_that_is_resumed(step: str) -> None:
         ({"signer": C, "trader": C}, False),
         ({"signer": C, "trader": A}, True),  # the signer of the first is the trader of the second
         ({"ceremony": "next-year"}, True),
-        ({"step": USE.step}, True),
         ({"deadline_ms": 0}, True),  # what is past was still signed
-        ({"deadline_ms": None}, True),
     ],
 )
 def test_a_nonce_is_taken_for_its_contract_by_signer_and_by_trader(change: dict[str, Any], taken: bool) -> None:
@@ -99,7 +93,7 @@ def test_a_nonce_is_taken_for_its_contract_by_signer_and_by_trader(change: dict[
     assert found == (USE if taken else None)
 
 
-@pytest.mark.parametrize("minutes", [0, 14, 16, 60 * 24 * 400])
+@pytest.mark.parametrize("minutes", [0, 60 * 24 * 400])
 def test_another_digest_with_a_nonce_that_was_signed_is_refused_for_ever(minutes: int) -> None:
     later = situation()._replace(now_ms=NOW_MS + minutes * MINUTE)
     ledger = _ledger(_case("open"))
@@ -109,17 +103,8 @@ def test_another_digest_with_a_nonce_that_was_signed_is_refused_for_ever(minutes
     assert "step open of ceremony 2026-09-everything" in str(verdict.got)
 
 
-def test_trading_and_referral_nonces_are_different_numbers() -> None:
-    assert _judge(_case("referral", _nonce="13"), _ledger(_case("desk-key"))) == set()
-
-
-# ---- a step is not signed anew while the first may execute ----------------------------------------------------------
-
-
-@pytest.mark.parametrize("uncertainty_s", [0, 60, 300])
-@pytest.mark.parametrize(
-    ("after_ms", "pending"), [(-20 * MINUTE, True), (-1, True), (0, True), (1, False), (MINUTE, False)]
-)
+@pytest.mark.parametrize("uncertainty_s", [0, 300])
+@pytest.mark.parametrize(("after_ms", "pending"), [(-20 * MINUTE, True), (0, True), (1, False)])
 def test_a_replacement_waits_until_the_deadline_is_surely_past(
     uncertainty_s: int, after_ms: int, pending: bool
 ) -> None:
@@ -148,19 +133,15 @@ def test_another_step_is_not_a_replacement(change: dict[str, Any]) -> None:
     assert _judge(_case("open", _nonce="99"), UsedNonces([earlier])) == set()
 
 
-# ---- two items of one document --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("first", "second", "name"), [("open", "close", "_nonce"), ("close", "stop-twap", "nonce"),
                                                        ("take-profit", "stop-loss", "nonce"),
                                                        ("referral", "own-code", "_nonce")])  # fmt: skip
 def test_two_items_with_one_nonce_are_refused(first: str, second: str, name: str) -> None:
     ledger, one = UsedNonces(), _case(first)
-    assert _judge(one, ledger) == set()
+    for _ in range(3):  # an item that is examined again is not its own rival
+        assert _judge(one, ledger) == set()
     assert _judge(_case(second, None, **{name: str(use_of(one).nonce)}), ledger) == {"NONCE-BATCH"}
 
-
-# ---- transactions ---------------------------------------------------------------------------------------------------
 
 SENT = Use("0x" + "33" * 32, 8453, b"", A, A, 4, "ceremony", "approve", None)
 
@@ -182,8 +163,6 @@ def test_no_transaction_takes_the_place_of_another_in_silence(
     ledger, again = UsedNonces([SENT]), SENT._replace(digest="0x" + "44" * 32, **change)
     assert (ledger.clash(again) is not None, bool(ledger.earlier(again))) == (used, pending)
 
-
-# ---- replacements that the plan names -------------------------------------------------------------------------------
 
 SIGNED = Use("0x" + "33" * 32, 8453, ROUTER, A, B, 4, "ceremony", "approve", None)
 INSTEAD = SIGNED._replace(digest="0x" + "44" * 32, replaces=SIGNED.digest)
@@ -207,6 +186,7 @@ def test_the_one_that_the_plan_names_is_replaced(earlier: Use, change: dict[str,
     ("change", "refused"),
     [
         ({"replaces": ""}, {"NONCE-USED", "NONCE-PENDING"}),
+        ({"digest": SIGNED.digest}, {"NONCE-REPLACES"}),  # nothing replaces itself
         ({"replaces": "0x" + "55" * 32}, {"NONCE-USED", "NONCE-REPLACES"}),
         ({"nonce": 5}, {"NONCE-REPLACES", "NONCE-PENDING"}),  # both would execute
         ({"nonce": 5, "step": "remove"}, {"NONCE-REPLACES"}),
@@ -225,10 +205,6 @@ def test_what_shares_less_than_chain_contract_signer_trader_and_nonce_replaces_n
     assert _found(INSTEAD._replace(**change), UsedNonces([SIGNED])) == refused
 
 
-def test_nothing_replaces_itself() -> None:
-    assert _found(SIGNED._replace(replaces=SIGNED.digest), UsedNonces([SIGNED])) == {"NONCE-REPLACES"}
-
-
 THIRD = SIGNED._replace(digest="0x" + "66" * 32)
 
 
@@ -238,6 +214,8 @@ THIRD = SIGNED._replace(digest="0x" + "66" * 32)
 )
 def test_of_several_the_newest_is_replaced_one_at_a_time(named: str, refused: set[str]) -> None:
     assert _found(THIRD._replace(replaces=named), UsedNonces([SIGNED, INSTEAD])) == refused
+    of_a_chain = [SIGNED, INSTEAD, THIRD._replace(replaces=INSTEAD.digest)]
+    assert [_found(again, UsedNonces(of_a_chain)) for again in of_a_chain] == [set()] * 3  # each can be resumed
 
 
 def test_a_holder_of_the_nonce_that_is_no_twin_cannot_be_passed_over() -> None:
@@ -286,9 +264,6 @@ def test_a_machine_that_signs_nothing_leaves_a_replacement_unjudged() -> None:
     assert replacement_is_one.run(Spending(_case("open"), INSTEAD, ledger)).result == "not-judged"
 
 
-# ---- the transcript -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("step", "kind"), [("open", "trading"), ("referral", "referral")])
 def test_the_record_names_the_space_the_plan_and_the_accounts_in_full(step: str, kind: str) -> None:
     record = record_of(_case(step))
@@ -296,25 +271,18 @@ def test_the_record_names_the_space_the_plan_and_the_accounts_in_full(step: str,
     assert all(len(record[name]) == 42 for name in ("contract", "signer", "trader"))
 
 
-@pytest.mark.parametrize("member", ["digest", "chain_id", "contract", "signer", "trader", "ceremony", "step"])
-def test_a_record_that_lacks_a_member_stops_the_ceremony(member: str) -> None:
-    record = record_of(_case("open"))
-    del record[member]
-    with pytest.raises(AirlockError):
-        nonces_of(_entries(record))
-
-
 @pytest.mark.parametrize(
     ("member", "value"),
-    [("nonce", 7), ("nonce", "0x7"), ("nonce", ""), ("nonce", "-1"), ("nonce", "7 "), ("deadline_ms", "soon"),
-     ("deadline_ms", True), ("contract", "0x12"), ("signer", ""), ("trader", None), ("chain_id", "8453"), ("replaces", 7)],
+    [("nonce", 7), ("nonce", "0x7"), ("nonce", "-1"), ("deadline_ms", "soon"), ("deadline_ms", True), ("contract", "0x12"),
+     ("trader", None), ("chain_id", "8453"), ("replaces", 7)],
 )  # fmt: skip
 def test_a_record_that_cannot_be_read_stops_the_ceremony(member: str, value: Any) -> None:
+    record = record_of(_case("open"))
     with pytest.raises(AirlockError):
-        read_use(record_of(_case("open")) | {member: value})
-
-
-# ---- what could not be examined -------------------------------------------------------------------------------------
+        read_use(record | {member: value})
+    for lacking in ("digest", "chain_id", "contract", "signer", "trader", "ceremony", "step"):
+        with pytest.raises(AirlockError):
+            nonces_of(_entries({name: each for name, each in record.items() if name != lacking}))
 
 
 @pytest.mark.parametrize("member", ["message", "types", "domain"])
@@ -325,11 +293,6 @@ def test_an_item_that_cannot_be_read_does_not_pass_and_takes_no_nonce(member: st
     found = examined(request_of(document), known=Known(used=ledger)).verdicts.all()
     assert {v.result for v in found if v.check.startswith("NONCE-")} == {"not-reached"}
     assert _judge(_case("open"), ledger) == set()
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_a_first_signature_is_not_refused(step: str) -> None:
-    assert _judge(_case(step), UsedNonces()) == set()
 
 
 def test_the_refusal_says_until_when_the_earlier_intent_may_execute() -> None:
@@ -349,27 +312,6 @@ def test_two_items_of_two_spaces_may_have_one_nonce() -> None:
     ledger = UsedNonces()
     assert _judge(_case("desk-key"), ledger) == set()
     assert _judge(_case("referral", _nonce="13"), ledger) == set()
-
-
-def test_an_item_that_is_examined_again_is_not_its_own_rival() -> None:
-    ledger = UsedNonces()
-    for _ in range(3):
-        assert _judge(_case("open"), ledger) == set()
-
-
-def test_three_items_with_one_nonce_are_all_but_the_first_refused() -> None:
-    ledger = UsedNonces()
-    nonces = [_judge(_case(step, _nonce="5"), ledger) for step in ("open", "close", "increase")]
-    assert nonces == [set(), {"NONCE-BATCH"}, {"NONCE-BATCH"}]
-
-
-def test_what_was_never_signed_here_is_not_replaced() -> None:
-    assert _found(INSTEAD, UsedNonces()) == {"NONCE-REPLACES"}
-
-
-@pytest.mark.parametrize("again", [SIGNED, INSTEAD, THIRD._replace(replaces=INSTEAD.digest)])
-def test_each_of_a_chain_can_be_resumed(again: Use) -> None:
-    assert _found(again, UsedNonces([SIGNED, INSTEAD, THIRD._replace(replaces=INSTEAD.digest)])) == set()
 
 
 def test_a_refusal_later_does_not_free_what_was_signed() -> None:
@@ -398,12 +340,6 @@ def test_a_replacement_is_recorded_as_one() -> None:
     assert record_of(named)["replaces"] == SIGNED.digest
     assert read_use(record_of(named)) == use_of(named)
     assert "replaces" not in record_of(case)
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_what_is_recorded_is_read_back_whole(step: str) -> None:
-    case = _case(step)
-    assert read_use(record_of(case)) == use_of(case)
 
 
 def test_entries_that_spend_no_nonce_are_not_in_the_ledger() -> None:

@@ -13,14 +13,13 @@ from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
-from airlock_shared.documents.transcript import Entry, next_entry, read_entries
-from airlock_shared.errors import AirlockError, DocumentError
+from airlock_shared.errors import AirlockError
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.cbor import from_cbor
 from airlock_shared.wire.strict_json import parse_json, read_batch
 from draws import draws, repeatable
-from shared.strategies import ANY_TEXT, ODD, READABLE, READABLE_TEXT, changed_inside, digits_of, mutated, of_its_kind
+from shared.strategies import ODD, READABLE_TEXT, changed_inside, digits_of, mutated, of_its_kind
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, RESULTS, STEPS, VECTORS, examined, good, situation, to_bytes
 
 SIGNED_TEXT = (VECTORS / "signatures/good/every-struct.json").read_text()
@@ -112,21 +111,17 @@ def test_no_signature_that_lies_inside_its_form_makes_the_checks_fall() -> None:
 
 @repeatable
 @given(st.data())
-def test_no_changed_typed_data_makes_its_reader_fall(data: st.DataObject) -> None:
-    for value in (mutated(MAIL, data), data.draw(ODD)):
+def test_no_changed_typed_data_and_no_changed_deployment_makes_its_reader_fall(data: st.DataObject) -> None:
+    deployment = mutated(json.loads(DEPLOYMENT_TEXT), data)
+    for read, value in ((_typed, mutated(MAIL, data)), (_typed, data.draw(ODD)), (parse_deployment, deployment)):
         try:
-            read_typed_data(parse_json(_file(value)))
+            read(_file(value))
         except AirlockError:
             continue
 
 
-@repeatable
-@given(st.data())
-def test_no_changed_deployment_makes_its_reader_fall(data: st.DataObject) -> None:
-    try:
-        parse_deployment(_file(mutated(json.loads(DEPLOYMENT_TEXT), data)))
-    except AirlockError:
-        return
+def _typed(data: bytes) -> object:
+    return read_typed_data(parse_json(data))
 
 
 _TOML_VALUES = st.sampled_from(
@@ -153,31 +148,3 @@ def test_no_changed_plan_makes_its_reader_fall(line: int, value: str, place: int
         parse_plan("\n".join(lines).encode())
     except AirlockError:
         return
-
-
-def test_no_change_of_a_sealed_transcript_makes_its_reader_fall_and_every_one_breaks_its_chain() -> None:
-    """The lines before the change are read and hashed: nearly every input gets as far as the chain."""
-    seen: Counter[str] = Counter()
-    events = [{"steps": ["open", "close"], "count": n, "note": "é\\"} for n in range(4)]
-    entries: list[Entry] = []
-    for event in events:
-        entries.append(next_entry(entries[-1] if entries else None, 1_790_000_000_000, "signed", event))
-
-    @repeatable
-    @given(st.integers(0, 3), st.sampled_from(["at_ms", "event", "data", "hash", "seq"]), st.data())
-    def judged(line: int, name: str, data: st.DataObject) -> None:
-        values = [json.loads(entry.line()) for entry in entries]
-        old = values[line][name]
-        values[line][name] = mutated(old, data, READABLE) if name == "data" else data.draw(of_its_kind(old, ANY_TEXT))
-        changed = json.dumps(values[line][name]) != json.dumps(old)
-        seen["tried"] += changed
-        try:
-            read_entries(map(_file, values))
-        except AirlockError as error:
-            seen["chain"] += isinstance(error, DocumentError) and error.check == "DOC-CHAIN"
-            return
-        assert not changed, f"line {line + 1}: another {name} kept the chain whole"
-
-    judged()
-    assert seen["tried"] >= draws(90, 450)
-    assert seen["chain"] >= 0.8 * seen["tried"], seen

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.checks.model import CallCase, Situation
-from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
+from airlock_shared.cli.comparison_lines import changed_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.reader import parse_plan
@@ -91,7 +91,7 @@ def test_an_argument_that_differs_from_the_plan_is_refused(document: dict[str, A
     assert refusals(examined_of(document, _situation(WHOLE)).verdicts.all()) == {"PLAN-FIELD"}
 
 
-@pytest.mark.parametrize("extra", [{"more": "1"}, {"terms": "x"}, {"to": DESK}, {"nonce": "7"}, {"trader": TREASURY}])
+@pytest.mark.parametrize("extra", [{"more": "1"}, {"terms": "x"}, {"nonce": "7"}])
 def test_what_the_plan_names_and_no_argument_has_is_refused(extra: dict[str, str]) -> None:
     found = examined_of(_document(), _situation(WHOLE | extra))
     assert refusals(found.verdicts.all()) == {"PLAN-FIELD"}
@@ -121,37 +121,20 @@ def test_a_delegate_does_not_make_it_for_a_trader() -> None:
     assert "TX-DELEGABLE" in refusals(examined_of(document, _situation(WHOLE)).verdicts.all())
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_a_shipped_call_is_not_made_by_a_custom_step(name: str) -> None:
-    """Its unit, its limits and the word ``unlimited`` would be gone, and a raw number in their place."""
-    with pytest.raises(PlanError, match="this call ships, and has an action of its own"):
-        _situation({"spender": TREASURY, "amountUsdc": "1"}, call=name)
-
-
-# ---- what a profile may say -----------------------------------------------------------------------------------------
-
 _SIGNATURE = DEPOSIT["signature"]
 REFUSED: dict[str, dict[str, Any]] = {
     "no contract": _own(contract=None),
     "the token": _own(contract="usdc"),
-    "an address for a contract": _own(contract=DESK),
     "a contract that is a path": _own(contract="a.b"),
     "a number for a contract": _own(contract=7),
     "a name that is not the function's": {"deposit": _own()["depositLp"]},
     "bytes": _own(signature="depositLp(bytes data)", leaves={"data": "raw"}),
-    "bytes in a tuple": _own(
-        signature="depositLp((address to,bytes data) terms)", leaves={"terms.to": "raw", "terms.data": "raw"}
-    ),
+
     "an array": _own(signature="depositLp(uint256[] amounts)", leaves={"amounts": "raw"}),
-    "an unknown type": _own(signature="depositLp(money amount)", leaves={"amount": "raw"}),
     "an argument without a kind": _own(leaves={}),
     "a kind of another type": _own(leaves={**_own()["depositLp"]["leaves"], "amount": "trader"}),
     "an unknown kind": _own(leaves={**_own()["depositLp"]["leaves"], "amount": "wei"}),
     "an argument called call": _own(signature="depositLp(uint256 call)", leaves={"call": "raw"}),
-    "an argument called struct": _own(signature="depositLp(uint256 struct)", leaves={"struct": "raw"}),
-    "no argument names": _own(signature="depositLp(uint256)", leaves={}),
-    "a signer rule": _own(signer_rule="trader-or-delegate"),
-    "delegable": _own(delegable=True),
     "a title": _own(title="Withdraw nothing"),
     "a contract of a shipped call": {
         "claimTokens": {"signature": "claimRewards()", "leaves": {}, "contract": "tradingStorage"},
@@ -167,16 +150,6 @@ def test_what_a_profile_may_not_say_of_a_call_is_refused(calls: dict[str, Any]) 
     with pytest.raises(DocumentError) as refused:
         _deployed(calls)
     assert refused.value.check in ("DOC-VENUE", "DOC-FIELD")
-
-
-@pytest.mark.parametrize("never", [*NEVER, "setDelegate(address a)", "closeTradeMarket(uint256 a)"])
-def test_no_call_of_its_own_has_the_name_of_a_function_that_moves_money_or_power(never: str) -> None:
-    name, arguments = never.partition("(")[0], never.partition("(")[2].rstrip(")")
-    kinds = [each.rpartition(" ")[2] for each in arguments.split(",") if each]
-    entry = {"signature": never, "leaves": dict.fromkeys(kinds, "raw"), "contract": "tradingRouter"}
-    with pytest.raises(DocumentError) as refused:
-        _deployed({name: entry})
-    assert refused.value.check == "DOC-VENUE"
 
 
 @pytest.mark.parametrize("never", NEVER)
@@ -219,50 +192,6 @@ def test_a_zero_that_is_not_zero_is_refused() -> None:
     situation = _situation({name: value for name, value in WHOLE.items() if name != "amount"}, _own(leaves=kinds))
     assert refusals(examined_of(_document(), situation).verdicts.all()) == {"PLAN-FIELD"}
     assert refusals(examined_of(_document(amount=0), situation).verdicts.all()) == set()
-
-
-# ---- the plan -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "fields", ["{ }", "{ call = 7 }", '"depositLp"', "{ amount = 1 }", '{ call = "x", amount = [1] }']
-)
-def test_a_custom_step_names_its_struct_or_its_call(fields: str) -> None:
-    text = (VECTORS / "transactions/plan.toml").read_text()
-    step = f'\n[[steps]]\nid = "own"\naction = "custom"\nsigner = "treasury"\nfields = {fields}\n'
-    with pytest.raises(PlanError) as refused:
-        parse_plan((text + step).encode())
-    assert refused.value.check == "PLAN-FIELD"
-
-
-# ---- what people compare when a profile changes --------------------------------------------------------------------
-
-
-def _two(first: str, second: str) -> dict[str, Any]:
-    """Two own calls of one form, whose two arguments have these names."""
-    return {
-        name: {"signature": f"{name}(uint256 {one},uint256 {other})", "leaves": {one: "raw", other: "raw"},
-               "contract": "tradingStorage"}
-        for name, (one, other) in (("depositLp", first.split()), ("withdrawLp", second.split()))
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (("amount least", "least amount"), ("least amount", "amount least")),
-        (("amount least", "amount least"), ("least amount", "amount least")),
-        (("amount least", "least amount"), ("amount least", "amount least")),
-    ],
-)
-def test_arguments_that_exchange_their_names_are_marked_in_every_row(
-    old: tuple[str, str], new: tuple[str, str]
-) -> None:
-    before, after = (list(deployment_lines(_deployed(_two(*names)), words=False)) for names in (old, new))
-    marked = list(changed_lines(before, after))
-    assert {mark for mark, _ in marked} == {" ", "-", "+"}
-    assert [line for mark, line in marked if mark != "+"] == before
-    assert [line for mark, line in marked if mark != "-"] == after
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), max_size=8))

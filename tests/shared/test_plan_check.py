@@ -23,10 +23,6 @@ from airlock_shared.plan.reader import parse_plan
 from shared import test_own_structs as own
 from shared.world import PLAN_TEXT, PLAN_TEXTS, deployment, situation
 
-# ---- ``plan check``: every mistake of a plan by its line, none hidden by another, and none where there
-# ---- is none
-
-
 WRONG = """format = "airlock/plan@1"
 [ceremony]
 id = "Bad Id"
@@ -69,11 +65,8 @@ def test_a_fault_of_the_reader_is_no_mistake_of_the_plan() -> None:
     ("text", "line", "what"),
     [
         ("a = 1\nb = 0x1 x\n", 2, "Expected newline"),
-        ('a = "x\n', 1, "Illegal character"),
         ("a = [1,\n2", 2, "Unclosed array"),
-        ("[a\n", 1, "Expected ']'"),
         ("a = 1\na = 2\n", 2, "Cannot overwrite"),
-        ("a = 1\n[b]\n[b]\n", 3, "Cannot declare"),
         ("a = 1\nb = \xff\n", 2, "not UTF-8"),
         ("", 1, "the table is missing"),
     ],
@@ -148,8 +141,6 @@ def test_no_character_of_the_plan_acts_on_the_terminal(tmp_path: Path) -> None:
     assert re.fullmatch(r"[\n -~]*", shown), shown
 
 
-# ---- times ----------------------------------------------------------------------------------------------------------
-
 TIME = "expiry = 2027-03-31T00:00:00Z"
 
 
@@ -165,25 +156,6 @@ def test_the_advice_for_a_time_leads_to_one_that_is_taken(written: str) -> None:
     assert "without quotes" in said
     assert mistake.example.startswith(TIME)
     assert not find_mistakes(wrong.replace(f"expiry = {written}", TIME).encode())
-
-
-def test_fields_that_contradict_each_other_are_told_beside_other_mistakes() -> None:
-    own = """[[steps]]
-id = "trigger"
-action = "tpsl-partial"
-signer = "treasury"
-[steps.fields]
-trader = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
-pairIndex = 0
-tradeIndex = 0
-kind = "take_profit"
-coinExposure = "1"
-side = "long"
-triggerType = "percentage"
-price = "64000"
-"""
-    told = find_mistakes((PLAN_TEXT.replace("[limits]", "[limits]\nmore = 1") + own).encode())
-    assert [m.error.what for m in told] == ["unknown name", "this triggerType needs percentage, and not price"]
 
 
 # ---- what ``plan check`` foresees: what the gate refuses whatever payload comes, and nothing that it takes ----------
@@ -219,7 +191,6 @@ def test_nothing_is_foreseen_of_a_plan_that_can_be_signed(folder: str) -> None:
 FORESEEN = [
     # times
     (REQUESTS, "desk-key", (("expiry = 2027-03-31T00:00:00Z", "expiry = 2026-03-31T00:00:00Z"),), "TIME-EXPIRY", "expiry"),
-    (REQUESTS, "desk-key", (("expiry = 2027-03-31T00:00:00Z", "expiry = 1"),), "TIME-EXPIRY", "expiry"),
     (REQUESTS, "close-coin", (("openTimestamp = 2026-09-01", "openTimestamp = 2030-09-01"),), "TIME-OPENED",
      "openTimestamp"),
     (REQUESTS, "close", ((TRADER, f"{TRADER}\ndeadlineMs = 2026-09-01T00:00:00Z"),), "TIME-REMAINING", "deadlineMs"),
@@ -228,12 +199,10 @@ FORESEEN = [
     (REQUESTS, "open", (('pair = "btc-usd"', 'pair = "doge-usd"'),), "PLAN-FIELD", "pair"),
     (REQUESTS, "open", (('pair = "btc-usd"', "pairIndex = 99"),), "ORDER-TYPE", "pairIndex"),
     (REQUESTS, "open", (('pair = "btc-usd"', "pairIndex = 7"),), "ORDER-OPEN", "orderType"),
-    (REQUESTS, "open-pnl", (("pairIndex = 7", "pairIndex = 0"),), "ORDER-OPEN", "orderType"),
     (REQUESTS, "open-pnl", (('orderType = "market_pnl"', 'orderType = "limit"'),), "ORDER-OPEN", "orderType"),
     (REQUESTS, "increase", (("pairIndex = 0", "pairIndex = 7"),), "ORDER-TYPE", "pairIndex"),
     (REQUESTS, "close", (('"250.000001"', '{ at_least = "1", at_most = "250" }'),), "PLAN-FIELD", "collateralToCloseUsdc"),
     (REQUESTS, "close", ((TRADER, f"trader = {OTHER}"),), "SIGNER-ALLOWED", "trader"),
-    (REQUESTS, "increase", ((TRADER, f"trader = {OTHER}"),), "SIGNER-ALLOWED", "trader"),
     (REQUESTS, "open", (('slippage_percent_at_most = "1"\n', ""),), "PLAN-LIMIT", ""),
     (REQUESTS, "close", (('deadline_at_most = "30m"\n', ""),), "PLAN-LIMIT", ""),
     (REQUESTS, "open", (("openPrice = { at_least", "#"),), "PLAN-UNDECIDED", ""),
@@ -243,7 +212,6 @@ FORESEEN = [
     (TRANSACTIONS, "position-increase", (('pair = "btc-usd"', "pairIndex = 7"),), "TX-PAIR", "pairIndex"),
     (TRANSACTIONS, "position-increase", ((TRADER, f"trader = {OTHER}"),), "TX-TRADER", "trader"),
     (TRANSACTIONS, "position-increase", (("openPrice = { at_least", "#"),), "PLAN-UNDECIDED", ""),
-    (TRANSACTIONS, "position-increase", (('slippage_percent_at_most = "1"\n', ""),), "PLAN-LIMIT", ""),
     (TRANSACTIONS, "approve", (('"25000.5"', '"1000000000000000"'),), "TX-UNLIMITED", "amountUsdc"),
 ]  # fmt: skip
 
@@ -253,7 +221,12 @@ def test_what_no_payload_can_keep_is_told(
     folder: str, step: str, changes: tuple[tuple[str, str], ...], check: str, place: str | None
 ) -> None:
     where = "limits" if place is None else f"steps[0].fields.{place}".rstrip(".")
-    assert _told(_changed(folder, step, *changes)) == [(check, where)]
+    text = _changed(folder, step, *changes)
+    assert _told(text) == [(check, where)]
+    if check.startswith("TIME"):  # told without a deployment too
+        (error,) = foreseen_anywhere(parse_plan(text.encode()), NOW_MS)
+        assert (error.check, error.where) == (check, where)
+        assert "this machine's clock says 2026-09-21 14:13:20 UTC" in error.expected
 
 
 @pytest.mark.parametrize(
@@ -265,23 +238,12 @@ def test_a_path_at_which_the_ledger_signs_nothing_is_told(path: str) -> None:
     assert [error.check for error in foreseen_anywhere(parse_plan(text.encode()), NOW_MS)] == ["PLAN-PATH"]
 
 
-@pytest.mark.parametrize(
-    ("folder", "step", "changes", "check", "place"), [each for each in FORESEEN if each[3].startswith("TIME")]
-)
-def test_a_time_is_told_without_a_deployment_too(
-    folder: str, step: str, changes: tuple[tuple[str, str], ...], check: str, place: str
-) -> None:
-    plan = parse_plan(_changed(folder, step, *changes).encode())
-    (error,) = foreseen_anywhere(plan, NOW_MS)
-    assert (error.check, error.where) == (check, f"steps[0].fields.{place}")
-    assert "this machine's clock says 2026-09-21 14:13:20 UTC" in error.expected
-
-
 def _step(step: str, *changes: tuple[str, str]) -> object:
     return next(iter(parse_plan(_changed(REQUESTS, step, *changes).encode()).steps.values()))
 
 
 SHORT, STOP = ('side = "long"', 'side = "short"'), ('kind = "take_profit"', 'kind = "stop_loss"')
+INSIDE = ('stopLoss = "58000"', 'stopLoss = "62001"')  # between the ends of a bounded price
 BY_PERCENT = ('price = "70000"', 'triggerType = "percentage"\npercentage = "10"')
 LOSS = ('percentage = "10"', 'percentage = "-10"')
 
@@ -314,6 +276,7 @@ def test_a_trigger_says_which_way_it_looks(changes: tuple[tuple[str, str], ...],
             ["the take profit of this long lies below its open price: it would be hit at once"],
         ),
         ((SHORT,), ["the stop loss of this short lies below its open price: it would be hit at once"]),
+        ((INSIDE,), ["the stop loss of this long lies above its open price: it would be hit at once"]),
         ((SHORT, ("stopLoss", "takeProfit")), []),
     ],
 )
@@ -326,11 +289,10 @@ def test_a_trigger_that_would_be_hit_at_once_is_told(
     assert list(odd_directions(step)) == odd
 
 
-def test_a_trigger_within_the_bounds_of_its_price_is_told() -> None:
-    step: Any = _step("open", ('stopLoss = "58000"', 'stopLoss = "60001"'))
-    assert list(odd_directions(step)) == [
-        "the stop loss of this long lies above its open price: it would be hit at once"
-    ]
+def test_fields_that_contradict_each_other_are_told_beside_other_mistakes() -> None:
+    both = ('price = "70000"', 'triggerType = "percentage"\nprice = "70000"')
+    told = find_mistakes(_changed(REQUESTS, "take-profit", both, ("[limits]", "[limits]\nmore = 1")).encode())
+    assert [m.error.what for m in told] == ["unknown name", "this triggerType needs percentage, and not price"]
 
 
 def test_nothing_is_said_of_the_direction_of_a_venue_s_own_leaves() -> None:
@@ -353,11 +315,8 @@ def test_a_deadline_of_the_venue_s_own_struct_needs_the_plan_s_limit_and_that_is
     ("old", "new", "check", "place"),
     [
         ('tag = "0xAABBCCDD"', 'tag = "0xAABBCC"', "MSG-BYTES", "tag"),
-        ('delta = "-5"', 'delta = "+5"', "MSG-INT", "delta"),
         ('delta = "-5"', f'delta = "{2**255}"', "MSG-RANGE", "delta"),
-        ('"to.slot" = "7"', '"to.slot" = "-7"', "MSG-RANGE", "to.slot"),
         ("urgent = true", 'urgent = "yes"', "MSG-BOOL", "urgent"),
-        (f'"to.account" = "{own.OTHER}"', '"to.account" = "0x12"', "MSG-ADDRESS", "to.account"),
         ('note = "by hand"', 'more = "1"', "PLAN-FIELD", "more"),
         ('note = "by hand"', "", "PLAN-UNDECIDED", ""),
         (f'trader = "{own.TRADER}"', f'trader = "{own.OTHER}"', "SIGNER-ALLOWED", "trader"),
@@ -395,12 +354,8 @@ def test_steps_that_are_alike_take_a_line_each() -> None:
     assert all(re.fullmatch(r"step \d+: step-\d+; delegate 0x[0-9a-fA-F]{40}", line) for line in own)
     assert sum("2027-03-31" in line for line in lines) == sum("0xf39Fd6" in line for line in lines) - 2 == 1
     assert "30 steps, each signed by treasury, alike in this:" in lines
-    assert [line.split(" at ")[0].strip() for line in lines if " at most " in line] == [
-        "deadline"
-    ]  # fees: of calls alone
-
-
-@pytest.mark.parametrize("at", [0, 3, 7])
-def test_a_value_that_differs_in_one_step_stands_in_each_line(at: int) -> None:
-    text = text_of(8, at=at, expiry="2028-03-31T00:00:00Z")
-    assert (text.count("2027-03-31"), text.count("2028-03-31")) == (7, 1)
+    for at in (0, 7):  # a value that differs in one step stands in each line
+        text = text_of(8, at=at, expiry="2028-03-31T00:00:00Z")
+        assert (text.count("2027-03-31"), text.count("2028-03-31")) == (7, 1)
+    limits = [line.split(" at ")[0].strip() for line in lines if " at most " in line]
+    assert limits == ["deadline"]  # fees: of calls alone

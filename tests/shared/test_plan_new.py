@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from airlock_shared.plan.model import Bounds, Exact, Plan
 from airlock_shared.plan.questions import ANSWER_AGAIN, People, Question, answer_to
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.actions import ACTIONS, SIDES
+from shared.world import DEPLOYMENT_TEXT
 
 TREASURY = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 DESK = "0x52908400098527886E0F7030069857D2E4169EE7"
@@ -33,6 +33,7 @@ CEREMONY = ["desk-2027", "Delegate keys", "mainnet", ""]
 LIMITS = ["", ""]  # of an intent: the deadline, and what must be left of it
 SIGNER = ["treasury", TREASURY, ""]
 DELEGATE = ["delegate", *LIMITS, "", *SIGNER, "", DESK, "2027-03-31T00:00:00Z", "", "", "", ""]
+ANSWERS = [*CEREMONY, *DELEGATE, ""]
 
 
 class Room:
@@ -49,8 +50,11 @@ class Room:
             raise Declined(f"no answer to {question}")
         return self.answers.pop(0)
 
+    def people(self) -> People:
+        return People(self.ask, self.told.append, self.mistakes.append)
+
     def table(self) -> dict[str, Any]:
-        return ask_plan(People(self.ask, self.told.append, self.mistakes.append))
+        return ask_plan(self.people())
 
     def plan(self) -> Plan:
         table = self.table()
@@ -61,7 +65,7 @@ class Room:
 
 
 def test_the_answers_are_what_the_plan_says() -> None:
-    plan = Room([*CEREMONY, *DELEGATE, ""]).plan()
+    plan = Room(ANSWERS).plan()
     assert (plan.id, plan.title, plan.deployment) == ("desk-2027", "Delegate keys", "mainnet")
     assert plan.roles == ("signer", "facilitator", "witness")
     assert plan.limits == (1_800_000, None, None, None, 180_000)
@@ -78,24 +82,19 @@ def test_the_answers_are_what_the_plan_says() -> None:
     [
         (0, "Desk 2027", "PLAN-FORM"),
         (1, "\x1b[2J", "PLAN-FORM"),
-        (2, "main net", "PLAN-FORM"),
         (3, "Signer", "PLAN-FORM"),
+        (3, "required", "PLAN-FORM"),  # a plan that names a witness requires one
         (4, "steal", "PLAN-ACTION"),
         (5, "soon", "PLAN-FORM"),
         (6, "365d", "PLAN-OWN-LIMIT"),
         (6, "none", "PLAN-FORM"),
-        (7, "Two words", "PLAN-FORM"),
         (8, "Treasury", "PLAN-FORM"),
         (9, TREASURY.lower().replace("0xd", "0xD"), "PLAN-ADDRESS"),
         (9, "0x" + "0" * 40, "PLAN-ADDRESS"),
         (9, "#1", "PLAN-ADDRESS"),
         (10, "44/60", "PLAN-FORM"),
-        (11, "0x1", "PLAN-ADDRESS"),
         (12, "none", "PLAN-ADDRESS"),
-        (13, "tomorrow", "PLAN-FIELD"),
-        (13, "2027-13-31T00:00:00Z", "PLAN-FIELD"),
         (13, "2027-02-29", "PLAN-FIELD"),
-        (13, "2027-3-31", "PLAN-FIELD"),
         (13, "20270331x", "PLAN-FIELD"),
         (13, "2027-03-31T00:00:00", "PLAN-FIELD"),
         (13, "1806451200000", "PLAN-FIELD"),
@@ -104,10 +103,9 @@ def test_the_answers_are_what_the_plan_says() -> None:
     ],
 )
 def test_a_wrong_answer_is_explained_and_asked_again(position: int, wrong: str, check: str) -> None:
-    answers = [*CEREMONY, *DELEGATE, ""]
-    room = Room([*answers[:position], wrong, *answers[position:]])
-    assert room.plan() == Room(answers).plan()
-    assert [error.check for error in room.mistakes] == [check]
+    room = Room([*ANSWERS[:position], wrong, *ANSWERS[position:]])
+    assert room.plan() == Room(ANSWERS).plan()
+    assert [(error.check, bool(error.expected), error.do) for error in room.mistakes] == [(check, True, ANSWER_AGAIN)]
     questions = [line for line in room.told if line.endswith(": ")]
     assert questions[position] == questions[position + 1]
 
@@ -119,11 +117,10 @@ def _without_checksum(address: str) -> list[str]:
 
 @pytest.mark.parametrize("position", [9, 11, 12])
 def test_an_address_without_a_checksum_is_compared_first(position: int) -> None:
-    answers = [*CEREMONY, *DELEGATE, ""]
-    meant = answers[position] or TREASURY
+    meant = ANSWERS[position] or TREASURY
     for typed in _without_checksum(meant):
-        room = Room([*answers[:position], typed, "", "yes", "y", meant, "Yes", *answers[position + 1 :]])
-        assert room.plan() == Room(answers).plan()
+        room = Room([*ANSWERS[:position], typed, "", "yes", "y", meant, "Yes", *ANSWERS[position + 1 :]])
+        assert room.plan() == Room(ANSWERS).plan()
         assert f"    {meant}" in room.told
         assert [error.check for error in room.mistakes] == ["PLAN-ADDRESS"] * 3
         assert all(meant not in str(error.as_json()["expected"]) for error in room.mistakes)
@@ -134,12 +131,6 @@ def test_who_presses_enter_for_ever_writes_no_address_without_a_checksum() -> No
     with pytest.raises(Declined, match="no usable answer"):
         room.table()
     assert len(room.answers) == 20
-
-
-def test_bounds_the_wrong_way_round_are_asked_again() -> None:
-    room = Room([*CEREMONY, "close", *LIMITS, "", *SIGNER, "", "", "BTC/USD", "3", "9", "2..1", "1..2", "", "", "", ""])
-    room.plan()
-    assert [error.what for error in room.mistakes] == ["at_least is above at_most"]
 
 
 @pytest.mark.parametrize("name", list(ACTIONS))
@@ -166,18 +157,14 @@ def test_every_action_can_be_asked_for_with_its_examples(name: str) -> None:
             assert f"{parameter.meaning}" in text
 
 
-# ---- going back, and what is known ------------------------------------------------------------------------------------
-
-
 def _questions(room: Room) -> list[str]:
     return [line.split(" [")[0].split(" (")[0].rstrip(": ") for line in room.told if line.endswith(": ")]
 
 
 def test_going_back_asks_the_question_before_and_enter_takes_what_was_said() -> None:
-    answers = [*CEREMONY, *DELEGATE, ""]
-    for position in range(1, len(answers)):
-        room = Room([*answers[:position], "<", "", *answers[position:]])
-        assert room.plan() == Room(answers).plan(), position
+    for position in range(1, len(ANSWERS)):
+        room = Room([*ANSWERS[:position], "<", "", *ANSWERS[position:]])
+        assert room.plan() == Room(ANSWERS).plan(), position
         asked = _questions(room)
         assert asked[position + 1] == asked[position - 1]
         assert asked[position + 2] == asked[position]
@@ -198,15 +185,12 @@ def test_what_is_known_is_offered_by_number_and_taken_only_when_it_is_typed() ->
     assert known.codes == (("0x" + "ab" * 32, "used before"),)
     answers = [*CEREMONY, "delegate", *LIMITS, "", "treasury", "#1", "", "", "#2", "2027-03-31", "", "", "", "", ""]
     room = Room(answers)
-    plan = parse_plan(write_plan(ask_plan(People(room.ask, room.told.append, room.mistakes.append), known)).encode())
+    plan = parse_plan(write_plan(ask_plan(room.people(), known)).encode())
     assert plan.signers["treasury"][1:3] == (bytes.fromhex(TREASURY[2:]), "m/44'/60'/7'/0/0")
     assert plan.steps["delegate"].values["delegate"].raw == bytes.fromhex(OTHER[2:])  # type: ignore[union-attr]
     assert f"    #2  {OTHER}" in room.told
     assert not any(line.startswith("delegate [") for line in room.told)
     assert max(map(len, room.told)) <= 80
-
-
-# ---- the command ----------------------------------------------------------------------------------------------------
 
 
 def _run(path: Path, answers: list[str], *words: str) -> Any:
@@ -216,7 +200,7 @@ def _run(path: Path, answers: list[str], *words: str) -> Any:
 
 
 def test_a_pipe_answers_no_question_of_a_plan(tmp_path: Path) -> None:
-    ended = _invoke(tmp_path / "plan.toml", [*CEREMONY, *DELEGATE, "", "Yes"])
+    ended = _invoke(tmp_path / "plan.toml", [*ANSWERS, "Yes"])
     assert isinstance(ended.exception, Declined)
     assert "answers come from a terminal" in str(ended.exception)
     assert list(tmp_path.iterdir()) == []
@@ -228,7 +212,7 @@ def _invoke(path: Path, answers: list[str], *words: str) -> Any:
 
 def test_it_is_written_after_yes_and_the_summary_says_what_is_in_it(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
-    ended = _run(path, [*CEREMONY, *DELEGATE, "", "Yes"])
+    ended = _run(path, [*ANSWERS, "Yes"])
     assert ended.exit_code == 0, ended.output
     plan = parse_plan(path.read_bytes())
     assert "plan fingerprint" in ended.stderr
@@ -236,20 +220,28 @@ def test_it_is_written_after_yes_and_the_summary_says_what_is_in_it(tmp_path: Pa
     assert plan.id == "desk-2027"
     assert path.stat().st_mode & 0o777 == 0o600
     assert max(map(len, path.read_text().splitlines())) <= 160
+    before = path.read_bytes()
+    again = _run(path, ["x"])  # told before the first question
+    assert "exists already" in str(again.exception)
+    assert ("title" in again.output, path.read_bytes()) == (False, before)
 
 
-@pytest.mark.parametrize("last", ["yes", "y", "", "No"])
-def test_anything_but_yes_writes_nothing(tmp_path: Path, last: str) -> None:
-    ended = _run(tmp_path / "plan.toml", [*CEREMONY, *DELEGATE, "", last])
+@pytest.mark.parametrize("answers", [[*ANSWERS, last] for last in ("yes", "y", "", "No")] + [CEREMONY])
+def test_anything_but_yes_writes_nothing(tmp_path: Path, answers: list[str]) -> None:
+    ended = _run(tmp_path / "plan.toml", answers)
     assert isinstance(ended.exception, Declined)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("answered", range(0, 20, 3))
-def test_an_input_that_ends_writes_nothing(tmp_path: Path, answered: int) -> None:
-    ended = _run(tmp_path / "plan.toml", [*CEREMONY, *DELEGATE, ""][:answered])
-    assert isinstance(ended.exception, Declined)
-    assert list(tmp_path.iterdir()) == []
+def test_at_the_end_a_slip_loses_nothing_and_every_answer_can_be_changed(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    changed = ["", "Another title", *[""] * (len(ANSWERS) - 2)]
+    ended = _run(path, [*ANSWERS, "yes", "", "<", "<", "", "", "no", *changed, "Yes"])
+    assert ended.exit_code == 0, ended.output
+    plan = parse_plan(path.read_bytes())
+    assert (plan.id, plan.title) == ("desk-2027", "Another title")
+    assert plan.steps["delegate"].values["delegate"].raw == bytes.fromhex(DESK[2:])  # type: ignore[union-attr]
+    assert "Your answers are kept" in ended.stderr
 
 
 def test_every_line_of_the_questions_fits_the_screen(tmp_path: Path) -> None:
@@ -271,41 +263,13 @@ def test_an_earlier_answer_that_no_longer_fits_is_not_offered() -> None:
     assert offered == ["remaining_at_least [3m]: ", "remaining_at_least [20m]: ", "remaining_at_least [3m]: "]
 
 
-@pytest.mark.parametrize("typed", ["required", "none"])
-def test_who_says_at_the_roles_whether_a_witness_is_required_is_told(typed: str) -> None:
-    answers = [*CEREMONY, *DELEGATE, ""]
-    room = Room([*answers[:3], typed, *answers[3:]])
-    assert room.plan() == Room(answers).plan()
-    assert [error.what for error in room.mistakes] == [f"{typed} is no role: a plan that names a witness requires one"]
-
-
-@pytest.mark.parametrize("position", [9, 11, 12])
-def test_an_address_without_a_checksum_can_be_typed_again(position: int) -> None:
-    answers = [*CEREMONY, *DELEGATE, ""]
-    other = "0x8617E340B3D01FA5F11F306F4090FD50E238070D".lower()
-    meant = answers[position] or TREASURY
-    assert Room([*answers[:position], other, "<", meant, *answers[position + 1 :]]).plan() == Room(answers).plan()
-
-
 def test_a_list_longer_than_a_screen_is_given_as_one() -> None:
-    room = Room([*CEREMONY, *DELEGATE, ""])
+    room = Room(ANSWERS)
     lists: list[Sequence[str]] = []
     ask_plan(People(room.ask, room.told.append, room.mistakes.append, show=lists.append))
     assert len(lists[0]) >= len(ACTIONS)
     assert lists[1:] == [[]]
     assert not any(name in line for name in ACTIONS for line in room.told[:12] if line.startswith("    "))
-
-
-def test_a_question_mark_and_an_empty_answer_explain() -> None:
-    answers = [*CEREMONY, *DELEGATE, ""]
-    room = Room(["?", "", *answers])
-    assert room.plan() == Room(answers).plan()
-    assert [line.strip() for line in room.told].count("for example: 2027-03-delegates") == 2
-
-
-def test_limits_may_be_none_but_for_the_remaining_time() -> None:
-    plan = Room([*CEREMONY, "delegate", "none", "90s", *DELEGATE[3:], ""]).plan()
-    assert plan.limits == (None, None, None, None, 90_000)
 
 
 def test_a_second_step_knows_the_first_ones_signer_and_id() -> None:
@@ -315,13 +279,6 @@ def test_a_second_step_knows_the_first_ones_signer_and_id() -> None:
     assert list(plan.steps) == ["delegate", "delegate-2"]
     assert [error.what for error in room.mistakes] == ["two steps have the same id"]
     assert len(plan.signers) == 1
-
-
-def test_a_delegate_signs_for_its_account() -> None:
-    answers = [*CEREMONY, "twap-cancel", *LIMITS, "", "desk", DESK, "m/44'/60'/1'/0/0", TREASURY, "", "41", "", "", ""]
-    plan = Room(answers).plan()
-    assert plan.signers["desk"].delegate_of == bytes.fromhex(TREASURY[2:])
-    assert plan.steps["twap-cancel"].values["trader"].raw == bytes.fromhex(TREASURY[2:])  # type: ignore[union-attr]
 
 
 def test_a_pair_is_asked_for_by_name_then_by_number_and_amounts_may_be_bounds() -> None:
@@ -360,41 +317,13 @@ def test_any_text_is_written_as_itself_in_ascii(text: str) -> None:
     assert "\n" not in written
 
 
-def test_values_are_written_as_toml_reads_them() -> None:
-    value = {"at_least": "1", "at_most": "2"}
-    when = datetime(2027, 3, 31, tzinfo=UTC)
-    assert tomllib.loads(f"x = {toml([value, when, 7, True])}") == {"x": [value, when, 7, True]}
-
-
-def test_going_back_to_the_first_question_and_beyond_loses_nothing() -> None:
-    answers = [*CEREMONY, *DELEGATE, ""]
-    room = Room([*answers[:9], *["<"] * 12, "desk-2028", *[""] * 8, *answers[9:]])
-    plan = room.plan()
-    assert (plan.id, plan.title) == ("desk-2028", "Delegate keys")
-    assert plan.steps == Room(answers).plan().steps
-    assert "    This is the first question." in room.told
-
-
-def test_another_action_is_asked_for_what_it_needs_and_offers_what_still_fits() -> None:
-    answered = [*CEREMONY, *DELEGATE[:8]]
-    again = ["close", "", "2m", "", "", "", "", "", "", "BTC/USD", "3", "9", "1..2", *[""] * 8]
-    room = Room([*answered, *["<"] * 8, *again])
-    table = room.table()
-    assert [step["action"] for step in table["steps"]] == ["close"]
-    assert table["signers"]["treasury"]["address"] == TREASURY
-    assert table["limits"] == {"deadline_at_most": "30m", "remaining_at_least": "2m"}
-
-
 @pytest.mark.parametrize(
     ("name", "asked"),
     [
         ("delegate", {"deadline_at_most", "remaining_at_least"}),
-        ("delegate-set", {"max_fee_gwei_at_most"}),
         ("position-increase", {"slippage_percent_at_most", "max_fee_gwei_at_most"}),
         ("tpsl-partial", set()),
-        ("close", {"deadline_at_most", "remaining_at_least"}),
         ("open", {"deadline_at_most", "slippage_percent_at_most", "remaining_at_least"}),
-        ("twap-cancel", {"deadline_at_most", "remaining_at_least"}),
     ],
 )
 def test_only_limits_that_the_action_can_use_are_asked_for(name: str, asked: set[str]) -> None:
@@ -405,39 +334,33 @@ def test_only_limits_that_the_action_can_use_are_asked_for(name: str, asked: set
     assert limits == asked
 
 
-def test_a_second_step_asks_for_the_limits_that_the_first_did_not_need() -> None:
-    second = ["delegate-set", "7", "", "", "", DESK, "2027-03-31"]
-    room = Room([*CEREMONY, *DELEGATE, *second])
-    with pytest.raises(Declined):
-        room.table()
-    assert _questions(room).count("max_fee_gwei_at_most") == 1
-    assert _questions(room).count("deadline_at_most") == 1
-
-
 def test_whether_a_key_is_a_delegates_is_asked_only_where_a_delegate_may_sign() -> None:
     for name, asked in (("delegate", False), ("twap-cancel", True)):
         room = Room([*CEREMONY, name, "", "", "", *SIGNER])
         with pytest.raises(Declined):
             room.table()
         assert ("treasury: delegate_of" in _questions(room)) == asked
+    answers = [*CEREMONY, "twap-cancel", *LIMITS, "", "desk", DESK, "m/44'/60'/1'/0/0", TREASURY, "", "41", "", "", ""]
+    plan = Room(answers).plan()
+    assert plan.signers["desk"].delegate_of == bytes.fromhex(TREASURY[2:])
+    assert plan.steps["twap-cancel"].values["trader"].raw == bytes.fromhex(TREASURY[2:])  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("typed", ["2027-03-31", "2027-03-31T02:00:00+02:00", "2027-03-31 00:00:00Z"])
 def test_a_time_is_shown_in_full_and_in_utc(typed: str) -> None:
-    answers = [*CEREMONY, *DELEGATE, ""]
-    room = Room([typed if answer.startswith("2027-03-31") else answer for answer in answers])
+    room = Room([typed if answer.startswith("2027-03-31") else answer for answer in ANSWERS])
     assert room.plan().steps["delegate"].values["expiry"].raw == 1806451200  # type: ignore[union-attr]
     assert "    = 2027-03-31 00:00:00 UTC" in room.told
     assert "00:00:00 UTC" in " ".join(room.told[: room.told.index("expiry (a time in UTC): ")])
 
 
 def test_the_pairs_of_the_deployment_are_offered() -> None:
-    deployment = parse_deployment((VECTORS / "deployments/good" / DEPLOYMENT).read_bytes())
+    deployment = parse_deployment(DEPLOYMENT_TEXT.encode())
     known = known_from([deployment], [])
     ceremony = [*CEREMONY[:2], "#1", ""]
     room = Room([*ceremony, "close", *LIMITS, "", *SIGNER, "", "", "#1"])
     with pytest.raises(Declined):
-        ask_plan(People(room.ask, room.told.append, room.mistakes.append), known)
+        ask_plan(room.people(), known)
     first = next(iter(deployment.pairs.values())).name
     assert f"    #1  {deployment.name}" in room.told
     assert f"    #1  {first}" in room.told
@@ -450,72 +373,5 @@ def test_the_pairs_of_the_deployment_are_offered() -> None:
 def test_a_bare_number_beside_offers_is_asked_about_before_it_is_an_answer(typed: list[str], taken: str) -> None:
     question = Question("pair", "the pair", known=(("BTC/USD", ""), ("ETH/USD", "")))
     room = Room(typed)
-    assert answer_to(People(room.ask, room.told.append, room.mistakes.append), question, str) == taken
+    assert answer_to(room.people(), question, str) == taken
     assert "    Did you mean number 1, BTC/USD? Type #1. Else type 1 once more." in room.told
-
-
-def test_a_number_that_is_offered_itself_is_taken_at_once() -> None:
-    room = Room(["1"])
-    question = Question("code", "the code", known=(("DESK", ""), ("1", "")))
-    assert answer_to(People(room.ask, room.told.append, room.mistakes.append), question, str) == "1"
-    assert not any(line.startswith("    Type #") for line in room.told)
-
-
-def test_a_small_letter_at_the_end_loses_no_answer(tmp_path: Path) -> None:
-    path = tmp_path / "plan.toml"
-    ended = _run(path, [*CEREMONY, *DELEGATE, "", "yes", "", "Yes"])
-    assert ended.exit_code == 0
-    assert ended.stderr.count("Type Yes to write it, no to change answers, < to go back by one:") == 3
-    assert parse_plan(path.read_bytes()).id == "desk-2027"
-
-
-def test_after_no_every_answer_is_offered_again(tmp_path: Path) -> None:
-    path = tmp_path / "plan.toml"
-    answers = [*CEREMONY, *DELEGATE, ""]
-    changed = ["", "Another title", *[""] * (len(answers) - 2)]
-    ended = _run(path, [*answers, "no", *changed, "Yes"])
-    assert ended.exit_code == 0, ended.output
-    plan = parse_plan(path.read_bytes())
-    assert (plan.id, plan.title) == ("desk-2027", "Another title")
-    assert plan.steps["delegate"].values["delegate"].raw == bytes.fromhex(DESK[2:])  # type: ignore[union-attr]
-    assert "Your answers are kept" in ended.stderr
-
-
-def test_back_at_the_end_goes_to_the_last_question(tmp_path: Path) -> None:
-    path = tmp_path / "plan.toml"
-    ended = _run(path, [*CEREMONY, *DELEGATE, "", "<", "<", "", "", "Yes"])
-    assert ended.exit_code == 0, ended.output
-    assert list(parse_plan(path.read_bytes()).steps) == ["delegate"]
-
-
-@pytest.mark.parametrize(("position", "wrong", "expected"), [
-    (0, "Desk 2027", "a short name of the ceremony: small letters, digits, dashes"),
-    (10, "44/60", "its derivation path"),
-    (12, "none", "0x and 40 hex digits"),
-])  # fmt: skip
-def test_a_mistake_says_what_belongs_there_and_to_answer_again(position: int, wrong: str, expected: str) -> None:
-    answers = [*CEREMONY, *DELEGATE, ""]
-    room = Room([*answers[:position], wrong, *answers[position:]])
-    room.table()
-    assert [(error.expected, error.do) for error in room.mistakes] == [(expected, ANSWER_AGAIN)]
-
-
-def test_an_existing_file_is_told_before_the_first_question(tmp_path: Path) -> None:
-    path = tmp_path / "plan.toml"
-    path.write_text("mine")
-    ended = _run(path, ["x"])
-    assert "exists already" in str(ended.exception)
-    assert "title" not in ended.output
-    assert path.read_text() == "mine"
-
-
-def test_an_input_that_never_fits_ends(tmp_path: Path) -> None:
-    ended = _run(tmp_path / "plan.toml", ["Not A Name"] * 1000)
-    assert isinstance(ended.exception, Declined)
-    assert "no usable answer to 'id'" in str(ended.exception)
-
-
-VECTORS = Path(__file__).parents[1] / "vectors"
-
-
-DEPLOYMENT = "venue.json"

@@ -26,7 +26,7 @@ from airlock_shared.cli.possession import proved_keys
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import PROVED, Entry, next_entry, proved
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
-from airlock_shared.ethereum.signatures import CURVE_ORDER, recover
+from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_shared.plan.delegate_proofs import WAIVED, Challenge, challenge_of, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
@@ -82,9 +82,6 @@ def other_form(signature: bytes) -> bytes:
     return signature[:32] + s.to_bytes(32, "big") + bytes([55 - signature[64]])
 
 
-# ---- what is signed -------------------------------------------------------------------------------------------------
-
-
 def test_the_text_names_everything_that_the_proof_is_for_in_lines_that_a_wallet_shows() -> None:
     text = challenge().text().decode()
     assert text.isascii()
@@ -96,16 +93,9 @@ def test_the_text_names_everything_that_the_proof_is_for_in_lines_that_a_wallet_
     for named in (plan().id, plan().fingerprint, STEP, f"chain {deployment().chain_id}", TREASURY, DESK):
         assert any(line.endswith(named) for line in lines), named
     assert any(f"deployment {deployment().name}," in line for line in lines)
+    digest = hashlib.sha256(challenge().text()).hexdigest()  # which the transcript's event names
+    assert challenge().as_data() == {"ceremony": plan().id, "step": STEP, "delegate": DESK, "challenge": digest}
 
-
-def test_each_thing_that_it_names_gives_another_text() -> None:
-    base = challenge()
-    changed = {other(name).text() for name in base._fields}
-    assert len(changed) == len(base._fields)
-    assert base.text() not in changed
-
-
-# ---- signatures that are refused ------------------------------------------------------------------------------------
 
 GOOD = signed(challenge().text())
 
@@ -115,9 +105,7 @@ GOOD = signed(challenge().text())
     [
         (GOOD[:64], "SIG-LENGTH"),
         (GOOD + b"\0", "SIG-LENGTH"),
-        (b"", "SIG-LENGTH"),
         (GOOD[:64] + bytes([GOOD[64] - 27]), "SIG-V"),
-        (GOOD[:64] + b"\x25", "SIG-V"),
         (bytes(32) + GOOD[32:], "SIG-RANGE"),
         (GOOD[:32] + bytes(32) + GOOD[64:], "SIG-RANGE"),
         (other_form(GOOD), "SIG-LOW-S"),
@@ -125,8 +113,6 @@ GOOD = signed(challenge().text())
         (signed(challenge().text(), TREASURY), "PROOF-SIGNER"),
         (signed(challenge().text() + b"\n"), "PROOF-SIGNER"),
         (signed(challenge().text().replace(b"\n", b"\r\n")), "PROOF-SIGNER"),
-        (signed(challenge().text()[:-1]), "PROOF-SIGNER"),
-        (signed(b""), "PROOF-SIGNER"),
         (signed(challenge("desk-key-terms").text()), "PROOF-SIGNER"),
     ],
 )
@@ -138,36 +124,24 @@ def test_another_signature_is_refused_by_name(signature: bytes, check: str) -> N
 
 @pytest.mark.parametrize(
     "text",
-    ["", "0x", GOOD.hex(), "0x" + GOOD.hex()[:-1], "0x" + GOOD.hex()[:-2], "0x" + GOOD.hex() + "00", "0X" + GOOD.hex(),
-     "0x" + GOOD.hex()[:-1] + "g", " 0x" + GOOD.hex(), "0x" + GOOD.hex() + "\n", "0x" + "\uff11" * 130],
+    [GOOD.hex(), "0x" + GOOD.hex()[:-2], "0x" + GOOD.hex() + "00", "0X" + GOOD.hex(), "0x" + GOOD.hex() + "\n",
+     "0x" + "\uff11" * 130],
 )  # fmt: skip
 def test_a_signature_in_another_writing_is_refused(text: str) -> None:
     with pytest.raises(Refusal, match="SIG-LENGTH"):
         read_seal(text)
 
 
-# ---- the document ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("data", "check"),
     [
         (document(format="airlock/proofs@2"), "DOC-FORMAT"),
-        (document(format=None), "DOC-FORMAT"),
         (b"[]", "DOC-FORMAT"),
-        (b"null", "DOC-FORMAT"),
-        (b"{", "DOC-JSON"),
         (b"\xff", "DOC-UTF8"),
         (document() + b"x", "DOC-JSON"),
-        (document(extra=1), "DOC-FIELD"),
-        (document(trader=None), "DOC-FIELD"),
-        (document(chain_id="8453"), "DOC-FIELD"),
         (document(chain_id=True), "DOC-FIELD"),
-        (document(step=1), "DOC-FIELD"),
         (document(signature=[]), "DOC-FIELD"),
         (document(text=None), "DOC-FIELD"),
-        (document(proofs=None), "DOC-FIELD"),
-        (document(proofs={}), "DOC-FIELD"),
         (document(proofs=[{}] * 1001), "DOC-FIELD"),
         (document(proofs=[1]), "DOC-FIELD"),
         (document().replace(b'"step"', b'"plan"'), "DOC-DUPLICATE"),
@@ -214,16 +188,16 @@ def test_of_many_proofs_one_that_does_not_hold_is_named_and_none_counts(tmp_path
         proved_keys(plan(), deployment(), [], None, None)
 
 
-# ---- which step is meant --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["close", "", "DESK-KEY", "delegate-remove"])
 def test_a_step_that_registers_nobody_has_no_challenge(name: str) -> None:
     with pytest.raises(PlanError, match="PLAN-STEP"):
         choose_step(plan(), name)
 
 
-def test_a_plan_without_a_registration_has_no_challenge() -> None:
+def test_the_only_registration_is_meant_and_of_several_one_has_to_be_named() -> None:
+    assert choose_step(plan("transactions"), None).id == "delegate-set"
+    with pytest.raises(UsageError, match="several"):
+        choose_step(plan(), None)
     text = replaced(PLAN_TEXTS["transactions"], [('action = "delegate-set"', 'action = "delegate-remove"'),
                                                  ("expiry = 2027-03-31T00:00:00Z\n", "")])  # fmt: skip
     with pytest.raises(UsageError, match="no delegate"):
@@ -234,9 +208,6 @@ def test_a_challenge_is_made_for_the_plans_own_deployment() -> None:
     elsewhere = parse_plan(PLAN_TEXT.replace('deployment = "venue"', 'deployment = "elsewhere"').encode())
     with pytest.raises(PlanError, match="PLAN-NAME"):
         challenge(of=elsewhere)
-
-
-# ---- before a registration is signed --------------------------------------------------------------------------------
 
 
 def entries(*data: dict[str, Any], event: str = PROVED) -> list[Entry]:
@@ -271,21 +242,17 @@ def test_a_registration_is_refused_until_its_own_challenge_is_proved(step: str, 
     assert judged(proved(entries(own.as_data())), step, folder).result == "pass"
 
 
-@pytest.mark.parametrize("data", [{}, {"challenge": None}, {"challenge": []}, {"challenge": 1}])
+@pytest.mark.parametrize("data", [{}, {"challenge": None}, {"challenge": []}])
 def test_an_event_without_a_challenge_proves_nothing(data: dict[str, Any]) -> None:
-    verdict = judged(proved(entries(data)))
-    assert verdict.result == "refused"
+    assert judged(proved(entries(data))).result == "refused"
+    for event in ("delegate-challenged", "refused", "signed"):  # nor does any other event
+        assert proved(entries(challenge().as_data(), event=event)) == frozenset()
 
 
 @pytest.mark.parametrize(("step", "folder"), [("close", "requests"), ("referral", "requests"),
                                                ("delegate-remove", "transactions")])  # fmt: skip
 def test_what_registers_nobody_needs_no_proof(step: str, folder: str) -> None:
     assert judged(frozenset(), step, folder).result == "not-applicable"
-
-
-def test_a_machine_without_a_record_of_proofs_does_not_judge_and_does_not_pass_over() -> None:
-    verdict = judged(None)
-    assert (verdict.result, "only the signing machine" in verdict.what) == ("not-judged", True)
 
 
 def waiving(word: str) -> Plan:
@@ -304,26 +271,6 @@ def test_a_plan_may_waive_the_proof_in_that_word_and_the_waiver_is_named() -> No
     assert waivers(plan()) == []
 
 
-@pytest.mark.parametrize("event", ["delegate-challenged", "refused", "signed"])
-def test_only_the_event_of_a_checked_proof_counts(event: str) -> None:
-    assert proved(entries(challenge().as_data(), event=event)) == frozenset()
-
-
-def test_what_another_wallet_signs_recovers_to_the_delegate() -> None:
-    check_possession(challenge(), signed(challenge().text()))
-
-
-def test_the_transcripts_event_names_ceremony_step_delegate_and_the_hash_of_the_text() -> None:
-    digest = hashlib.sha256(challenge().text()).hexdigest()
-    assert challenge().as_data() == {"ceremony": plan().id, "step": STEP, "delegate": DESK, "challenge": digest}
-
-
-def test_the_second_form_would_recover_to_the_delegate_if_it_were_let_through() -> None:
-    low = other_form(other_form(GOOD))
-    assert low == GOOD
-    assert recover(challenge().digest(), low) == bytes.fromhex(DESK[2:])
-
-
 @pytest.mark.parametrize("name", Challenge._fields)
 def test_a_signature_over_a_challenge_for_anything_else_is_refused(name: str) -> None:
     with pytest.raises(Refusal, match="PROOF-SIGNER"):
@@ -339,16 +286,6 @@ def test_proofs_are_read_as_they_were_written() -> None:
     assert [(each.claimed, each.signature) for each in parse_proofs(write_proofs(both))] == both
 
 
-def test_the_only_registration_is_meant_when_no_step_is_named() -> None:
-    assert choose_step(plan("transactions"), None).id == "delegate-set"
-
-
-def test_of_several_registrations_one_has_to_be_named() -> None:
-    assert len(registrations(plan())) > 1
-    with pytest.raises(UsageError, match="several"):
-        choose_step(plan(), None)
-
-
 def test_a_changed_plan_needs_a_new_proof() -> None:
     before = proved(entries(challenge().as_data()))
     edited = parse_plan(PLAN_TEXT.replace("title = ", 'title = "Edited" # ', 1).encode())
@@ -356,7 +293,9 @@ def test_a_changed_plan_needs_a_new_proof() -> None:
     assert judged(before, where=where).result == "refused"
 
 
-def test_an_item_of_no_step_does_not_reach_the_check() -> None:
+def test_without_a_record_of_proofs_or_a_step_it_is_not_judged_and_not_passed_over() -> None:
+    verdict = judged(None)
+    assert (verdict.result, "only the signing machine" in verdict.what) == ("not-judged", True)
     request = request_of(good(STEP))._replace(step="no-such-step")
     assert possession_of(request, situation(), frozenset()).result == "not-reached"
 
@@ -365,7 +304,3 @@ def test_an_item_of_no_step_does_not_reach_the_check() -> None:
 def test_no_other_word_waives_it(word: str) -> None:
     with pytest.raises(PlanError, match="PLAN-F"):
         waiving(word)
-
-
-def test_without_a_word_the_proof_is_required() -> None:
-    assert {step.values["possession"].text for step in registrations(plan())} == {"required"}

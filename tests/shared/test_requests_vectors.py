@@ -1,12 +1,20 @@
-"""Requests documents: every good one passes every check, every bad one gets exactly the refusals it names."""
+"""Requests documents: every good one passes every check, every bad one gets exactly the refusals it names.
+
+An intent's and a transaction's alike.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.structs import CATALOGUE
+from shared.make_payloads import DESK, TREASURY
+from shared.make_transactions import ENTRIES, call
 from shared.world import (
     STEPS,
     Vector,
@@ -14,27 +22,30 @@ from shared.world import (
     case_of,
     confirm,
     examined,
+    examined_of,
     good,
     good_challenges,
     judge,
     names,
     plan,
     request_of,
+    situation,
     vectors,
     whole,
 )
 
-BAD = list(vectors("requests/bad"))
+FOLDERS = ("requests", "transactions")
+TRANSACTIONS = tuple(plan("transactions").steps)
+BAD, BAD_TRANSACTIONS = list(vectors("requests/bad")), list(vectors("transactions/bad"))
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_a_good_payload_passes_every_check(step: str) -> None:
-    known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges()})
-    verdicts = examined(request_of(good(step)), known=known).verdicts
-    assert not verdicts.blocking()
+@pytest.mark.parametrize(("folder", "step"), [(folder, step) for folder in FOLDERS for step in plan(folder).steps])
+def test_a_good_payload_passes_every_check(folder: str, step: str) -> None:
+    known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(folder)})
+    verdicts = examined(request_of(good(step, folder)), situation(folder), known=known).verdicts
     assert verdicts.blocking() == verdicts.not_judged() == []
     assert {verdict.result for verdict in verdicts.all()} <= {"pass", "not-applicable"}
-    assert judge(good(step)) == set()
+    assert judge(good(step, folder), situation(folder)) == set()
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -47,11 +58,99 @@ def test_every_struct_of_the_catalogue_has_a_good_payload() -> None:
     assert set(STEPS) == set(plan().steps)
 
 
-def test_a_good_document_of_the_whole_plan_passes() -> None:
-    assert judge(whole(), steps=tuple(plan().steps)) == set()
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_good_document_of_the_whole_plan_passes(folder: str) -> None:
+    assert judge(whole(folder), situation(folder), steps=tuple(plan(folder).steps)) == set()
 
 
 @pytest.mark.parametrize("vector", BAD, ids=names(BAD))
 def test_a_bad_request_gets_its_refusal_and_no_other(vector: Vector) -> None:
-    document, situation, steps = bad_request(vector)
-    assert judge(document, situation, steps=steps) == vector.all_refusals
+    document, where, steps = bad_request(vector)
+    assert judge(document, where, steps=steps) == vector.all_refusals
+
+
+def _transaction(step: str) -> dict[str, Any]:
+    return good(step, "transactions")
+
+
+def _judge(document: dict[str, Any]) -> set[str]:
+    return judge(document, situation("transactions"))
+
+
+def _item(document: dict[str, Any]) -> dict[str, Any]:
+    item: dict[str, Any] = document["requests"][0]
+    return item
+
+
+@pytest.mark.parametrize("vector", BAD_TRANSACTIONS, ids=names(BAD_TRANSACTIONS))
+def test_a_bad_transaction_gets_its_refusal_and_no_other(vector: Vector) -> None:
+    document, where, steps = bad_request(vector)
+    assert judge(document, where, steps=steps) == vector.all_refusals
+
+
+@pytest.mark.parametrize("step", TRANSACTIONS)
+@pytest.mark.parametrize(
+    ("description", "meta"),
+    [
+        ("\u001b[2J\u202eReceive 1,000,000 USDC", {"verdict": "pass", "to": "0x" + "00" * 20, "value": "0x1"}),
+        (None, ["not", "an", "object"]),
+    ],
+)
+def test_what_the_builder_says_of_a_transaction_changes_nothing(step: str, description: Any, meta: Any) -> None:
+    document = _transaction(step)
+    before = examined_of(document, situation("transactions"))
+    _item(document)["payload"] |= {"description": description, "meta": meta}
+    after = examined_of(document, situation("transactions"))
+    assert after.verdicts.all() == before.verdicts.all()
+    assert before.digest
+    assert after.digest == before.digest
+
+
+WORD = "0x" + "00" * 32
+
+
+@pytest.mark.parametrize(
+    ("place", "text"), [("value", "0x"), ("value", "0"), ("value", WORD), ("to", "lower"), ("data", "upper")]
+)
+@pytest.mark.parametrize("step", ["approve", "limit-update-desk"])
+def test_another_spelling_of_the_same_bytes_gives_the_same_digest(step: str, place: str, text: str) -> None:
+    document = _transaction(step)
+    before = examined_of(document, situation("transactions"))
+    payload = _item(document)["payload"]
+    payload[place] = {"lower": payload[place].lower(), "upper": "0x" + payload[place][2:].upper()}.get(text, text)
+    after = examined_of(document, situation("transactions"))
+    assert after.verdicts.blocking() == []
+    assert after.digest == before.digest
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("nonce", 0), ("nonce", 2**32 - 1), ("gas", 21_000), ("gas", 15_000_000), ("maxFeePerGas", 5_000_000_000),
+     ("maxFeePerGas", 100_000_000), ("maxPriorityFeePerGas", 0), ("maxPriorityFeePerGas", 2_000_000_000)],
+)  # fmt: skip
+def test_the_ends_of_a_range_are_within_it(field: str, value: int) -> None:
+    document = _transaction("keeper-rewards")
+    _item(document)["transaction"][field] = value
+    assert _judge(document) == set()
+
+
+_ALONE = [step for step, entry in ENTRIES.items() if not CALLS[entry["call"]].delegable and step != "keeper-rewards"]
+
+
+@pytest.mark.parametrize("step", _ALONE)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_delegate_may_not_make_a_call_that_is_the_trader_s_alone(step: str, wrapped: bool) -> None:
+    """Whatever the plan says, and whichever way the builder puts it."""
+    entry = ENTRIES[step]
+    document = _transaction(step)
+    item = _item(document)
+    planned = plan("transactions")
+    desk = planned.signers["desk"]
+    where = situation("transactions")._replace(
+        plan=planned._replace(steps={**planned.steps, step: planned.steps[step]._replace(signer=desk)})
+    )
+    item["signer"] = {"address": DESK, "path": desk.path}
+    item["payload"] |= {"from": DESK, "to": _transaction("trade-close-desk")["requests"][0]["payload"]["to"]}
+    item["delegation"] = {"isEnabled": True, "expiry": 1806451200, "canSignIntents": True}
+    item["payload"]["data"] = call(entry["call"], entry["arguments"], TREASURY if wrapped else None)
+    assert ("TX-DELEGABLE" if wrapped else "TX-TRADER") in judge(document, where)

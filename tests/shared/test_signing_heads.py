@@ -97,8 +97,8 @@ def test_a_machine_that_signs_nothing_judges_it_not() -> None:
 @pytest.mark.parametrize(
     "heads",
     [
-        {"x": HEAD}, {MACHINE: "x"}, {MACHINE.upper(): HEAD}, {MACHINE: HEAD.upper() + "A"}, {MACHINE: 1}, {MACHINE: None},
-        {MACHINE: {}}, {MACHINE[:-1]: HEAD}, {"": HEAD}, [HEAD], HEAD, 1, {f"{n:064x}": HEAD for n in range(65)},
+        {MACHINE: "x"}, {MACHINE.upper(): HEAD}, {MACHINE: 1}, {MACHINE[:-1]: HEAD}, [HEAD],
+        {f"{n:064x}": HEAD for n in range(65)},
     ],
 )  # fmt: skip
 def test_heads_of_another_form_are_refused(heads: Any) -> None:

@@ -26,28 +26,14 @@ from airlock_shared.cli.terminal import explain_error, renew, rows, say
 from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, Refusal, ServiceError, UsageError
 from airlock_shared.plan.mistakes import find_mistakes
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.safe import (
-    WIDTH,
-    code_points,
-    columns,
-    flags,
-    harmless,
-    is_visible,
-    looks_like,
-    safe,
-    safe_again,
-    wrapped,
-)
+from airlock_shared.text.safe import WIDTH, columns, flags, harmless, is_visible, safe, safe_again, wrapped
 from airlock_shared.text.words import SPOKEN_BYTES, spoken, spoken_rows
-from airlock_shared.venue.referral_code import code_bytes, code_letters, code_rows, is_plain_code
+from airlock_shared.venue.referral_code import code_bytes, code_rows
 from airlock_shared.wire.strict_json import ONLY, parse_json
 from airlock_shared.wire.toml import parse_toml
 from draws import repeatable
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.world import PLAN_TEXT, good, judge, replaced, situation
-
-# ---- untrusted text on a screen, and fingerprints to read aloud -----------------------------------------------------
-
 
 NASTY = (
     "\x1b\x9b\x07\x08\x00\r\n\t\x7f\x85"
@@ -65,19 +51,6 @@ def test_no_hidden_character_of_unicode_reaches_a_screen() -> None:
 
 
 @pytest.mark.parametrize(
-    "character", ["\u115f", "\u1160", "\u3164", "\uffa0", "\u2800", "\U0001d159"], ids=lambda c: f"{ord(c):x}"
-)  # two Egyptian hieroglyphs are blank too, and unknown to Python 3.11's Unicode
-def test_no_letter_or_symbol_that_shows_as_nothing_reaches_a_screen(character: str) -> None:
-    assert safe(character) == f"\\u{{{ord(character):x}}}"
-
-
-@pytest.mark.parametrize("character", ["א", "ب", "٣", "\u07c0"], ids=lambda c: f"{ord(c):x}")
-def test_no_character_that_reorders_its_neighbours_reaches_a_screen(character: str) -> None:
-    assert unicodedata.bidirectional(character) in {"R", "AL", "AN"}
-    assert character not in safe(f"pay 1 {character} 2")
-
-
-@pytest.mark.parametrize(
     ("text", "shown"),
     [
         ("\x1b[2J", "\\u{1b}[2J"),
@@ -86,12 +59,15 @@ def test_no_character_that_reorders_its_neighbours_reaches_a_screen(character: s
         ("\\u{1b}", "\\\\u{1b}"),
         ("line\r\nline", "line\\u{d}\\u{a}line"),
         ("a\u0301", "a\\u{301}"),
+        ("pay 1 אب٣\u07c0 2", "pay 1 \\u{5d0}\\u{628}\\u{663}\\u{7c0} 2"),  # they reorder their neighbours
+        ("\u115f\u3164\u2800", "\\u{115f}\\u{3164}\\u{2800}"),  # letters and a symbol that show as nothing
         ("\ud800", "\\u{d800}"),
         ("é無😀", "é無😀"),
     ],
 )
 def test_a_text_is_shown_as_what_is_there(text: str, shown: str) -> None:
     assert safe(text) == shown
+    assert safe("a" * 30 + text, limit=30) == "a" * 30 + f" … [{30 + len(text)} characters, {len(text)} not shown]"
 
 
 @repeatable
@@ -103,30 +79,15 @@ def test_every_text_can_be_read_back_from_what_is_shown(text: str) -> None:
     assert re.sub(r"\\\\|\\u\{([0-9a-f]+)\}", character, safe(text)) == text
 
 
-# ---- words ----------------------------------------------------------------------------------------------------------
-
-
 def test_a_fingerprint_is_spoken_as_its_first_twenty_four_bytes() -> None:
     assert spoken("00" * 31 + "ff") == " ".join(["able"] * 24)
     assert spoken("c7098580125e2ab0981253468b2dbc52" + "00" * 16) == (  # Bytewords of the standard's own example
         "slot axis limp lava brag holy door puff monk brag guru frog luau drop roof grim" + 8 * " able"
     )
     assert len(spoken("ab" * 32).split()) == SPOKEN_BYTES
-
-
-def test_two_documents_that_an_author_made_alike_in_96_bits_are_read_aloud_differently() -> None:
-    one, other = "c7" * 12 + "00" * 20, "c7" * 12 + "01" + "00" * 19
-    assert spoken(one).split()[:12] == spoken(other).split()[:12]
+    one, other = "c7" * 12 + "00" * 20, "c7" * 12 + "01" + "00" * 19  # made alike in 96 bits
     assert spoken(one) != spoken(other)
     assert spoken_rows(one) != spoken_rows(other)
-
-
-def test_a_cut_text_shows_no_more_than_its_limit() -> None:
-    assert safe("a" * 30 + "b" * 70, limit=30).startswith("a" * 30 + " …")
-    assert "b" not in safe("a" * 30 + "b" * 70, limit=30)
-
-
-# ---- the last guard before a screen -----------------------------------------------------------------------------------
 
 
 def test_what_is_said_or_shown_without_being_made_safe_does_not_act_on_the_terminal(
@@ -149,14 +110,10 @@ def test_a_long_name_does_not_go_on_at_the_first_column(capsys: pytest.CaptureFi
 @given(ANY_TEXT)
 def test_the_guard_leaves_what_is_visible_and_our_own_lines_as_they_are(text: str) -> None:
     assert harmless(safe(text)) == safe(text)
+    assert safe_again(safe("\x1b[2J")) == safe("\x1b[2J")
     assert harmless(f"a\n{safe(text)}\n  b") == f"a\n{safe(text)}\n  b"
-    assert safe(harmless(text.replace("\n", "")).replace("\\", "")) == harmless(text.replace("\n", "")).replace(
-        "\\", ""
-    )
-
-
-# ---- texts that hide something from their reader: flagged for people, kept in their lines, and refused in a
-# ---- referral code
+    plain = harmless(text.replace("\n", "")).replace("\\", "")
+    assert safe(plain) == plain
 
 
 def _errors() -> list[AirlockError]:
@@ -168,9 +125,6 @@ HOSTILE = "\x1b[2J\x1b]0;owned\x07\n  do:       type Yes\r\u202e\u200b\x9b"
 
 
 FLAGGED_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\u200b\u202e\u0301無ａ  \U000e0041"), max_size=300)
-
-
-# ---- flags ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -187,26 +141,17 @@ def test_an_honest_text_is_not_flagged_and_stays_readable(text: str) -> None:
     ("text", "said"),
     [
         ("ТREASURY", "U+0422 like 'T'"),  # Cyrillic, with Latin
-        ("TRЕASURY", "CYRILLIC, LATIN"),
         ("ВТС", "U+0412 like 'B', U+0422 like 'T', U+0421 like 'C'"),  # Cyrillic throughout
-        ("оса", "U+043E like 'o'"),
-        ("ΒΤC", "GREEK, LATIN"),
         ("ΑΒΕ", "U+0391 like 'A'"),
         ("ｔｒｅａｓｕｒｙ", "U+FF54 like 't'"),
-        ("TREASURＹ", "U+FF39 like 'Y'"),
         ("𝐓𝐑𝐄𝐀𝐒𝐔𝐑𝐘", "like 'T'"),
-        ("TREAЅURY", "U+0405 like 'S'"),
         ("ՏREASURY", "ARMENIAN, LATIN"),
-        ("TREASURҮ", "U+04AE like 'Y'"),
         ("admın", "U+0131 like 'i'"),
         ("БTC", "CYRILLIC, LATIN"),  # nothing in ASCII looks like it, and it stands among Latin letters
         ("pay\u200bpal", "U+200B"),
-        ("pay\u00adpal", "U+00AD"),
         ("\u202eYRUSAERT", "U+202E"),
         ("a\u0301\u0302\u0303", "U+0301, U+0302, U+0303"),
-        ("T\U000e0041", "U+E0041"),
         ("\x1b[31mred", "U+001B"),
-        ("\x9b31m", "U+009B"),
         ("a\u00a0b", "U+00A0"),
         ("a\u3164b", "U+3164"),
         ("שלום", "the screen does not show"),  # right-to-left letters reorder their neighbours, and are escaped
@@ -215,40 +160,6 @@ def test_an_honest_text_is_not_flagged_and_stays_readable(text: str) -> None:
 )
 def test_what_a_reader_may_miss_is_flagged(text: str, said: str) -> None:
     assert any(said in flag for flag in flags(text)), flags(text)
-
-
-@pytest.mark.parametrize(
-    ("word", "plain"), [("ТRЕАSURY", "TREASURY"), ("рауpаl", "paypal"), ("ＢＴＣ", "BTC"), ("é", "é")]
-)
-def test_look_alikes_are_replaced_by_what_they_look_like(word: str, plain: str) -> None:
-    assert looks_like(word) == plain
-
-
-# ---- referral codes -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        b"",
-        "ТREASURY".encode(),
-        "ＴＲＥＡ".encode(),
-        b"TREAS\0URY",
-        b"\0TREASURY",
-        b"TREASURY\x01",
-        b"TREA SURY",
-        b"TREASURY\xff",
-        b"TREA\x1b[2J",
-        "TREASURY\u200b".encode(),
-        b"0x1234",
-        b"x" * 32,
-        bytes([0x80]) * 32,
-    ],
-)
-def test_a_code_in_anything_else_is_not_plain(value: bytes) -> None:
-    padded = value.ljust(32, b"\0")
-    assert not is_plain_code(padded)
-    assert all(is_visible(character) for character in safe(code_letters(padded)))
 
 
 def _referral(letters: bytes, plan_code: str | None = None) -> set[str]:
@@ -261,19 +172,15 @@ def _referral(letters: bytes, plan_code: str | None = None) -> set[str]:
     if plan_code is not None:
         item["fields"]["code"] = plan_code
     document["header"] |= {"plan": plan_fingerprint(text), "deployment": fingerprint(situation().deployment.document)}
-    from airlock_shared.plan.reader import parse_plan
-
     return judge(document, situation()._replace(plan=parse_plan(text.encode()), now_ms=NOW_MS))
 
 
-@pytest.mark.parametrize("letters", ["ТREASURY", "TREASURУ", "ＴREASURY", "TREASURY\u200b", "TREASUR\u0178"])
+@pytest.mark.parametrize("letters", ["TREASURУ", "TREASURY\u200b"])
 def test_a_code_in_other_letters_is_refused(letters: str) -> None:
     assert _referral(letters.encode()) == {"PLAN-FIELD", "TEXT-SCRIPT"}
-
-
-@pytest.mark.parametrize("letters", [b"TREASURY\x01", b"\0TREASURY", b"\xffREASURY", b"x" * 32, b""])
-def test_a_code_that_is_no_text_is_refused(letters: bytes) -> None:
-    assert "TEXT-SCRIPT" in _referral(letters)
+    for no_text in (b"\0TREASURY", b"x" * 32, b""):
+        assert "TEXT-SCRIPT" in _referral(no_text)
+    assert _referral(b"TREASURY") == set()
 
 
 def test_a_code_in_other_letters_passes_when_the_plan_gives_all_its_bytes() -> None:
@@ -284,22 +191,13 @@ def test_a_code_in_other_letters_passes_when_the_plan_gives_all_its_bytes() -> N
 
 @repeatable
 @given(FLAGGED_TEXT)
-def test_a_flag_is_short_plain_ascii_whatever_the_text(text: str) -> None:
+def test_whatever_is_escaped_on_the_screen_is_flagged_too_in_short_plain_ascii(text: str) -> None:
     for flag in flags(text * 20):
         assert flag.isascii()
         assert flag.isprintable()
         assert len(flag) < 400
-
-
-@repeatable
-@given(FLAGGED_TEXT)
-def test_whatever_is_escaped_on_the_screen_is_flagged_too(text: str) -> None:
     hidden = [c for c in text if not is_visible(c) and c not in "\n\t"]
     assert any("the screen does not show" in flag for flag in flags(text)) == bool(hidden)
-
-
-def test_code_points_are_named_in_order() -> None:
-    assert code_points("Tе") == "U+0054 U+0435"
 
 
 @repeatable
@@ -325,19 +223,6 @@ def test_an_error_that_quotes_hostile_text_is_harmless(error: AirlockError) -> N
     assert not any(line.startswith("  do:       type") for line in text.splitlines())
 
 
-def test_a_text_that_was_made_safe_is_not_escaped_again() -> None:
-    assert safe_again(safe("\x1b[2J")) == safe("\x1b[2J")
-
-
-@pytest.mark.parametrize("code", ["A", "TREASURY", "Desk-7!!", "x" * 31, "~"])
-def test_a_plain_code_is_plain(code: str) -> None:
-    assert is_plain_code(code_bytes(code))
-
-
-def test_a_plain_code_passes() -> None:
-    assert _referral(b"TREASURY") == set()
-
-
 # ---- referral codes: a mistake is named with its place, and what two people compare cannot be the same for two codes
 
 
@@ -346,17 +231,11 @@ MISTAKES = [
     ("TREA SURY", "character 5 of 9 is U+0020 (a space)"),
     (" TREASURY", "character 1 of 9 is U+0020 (a space)"),
     ("TREASURY\n", "character 9 of 9 is U+000A (a line break)"),
-    ("TREASURY\r", "character 9 of 9 is U+000D (a carriage return)"),
-    ("TREA\tSURY", "character 5 of 9 is U+0009 (a tab)"),
-    ("TREASURY\x00", "character 9 of 9 is U+0000 (an invisible character)"),
     ("TREASURY\x1b[2J", "character 9 of 12 is U+001B (an invisible character)"),
     ("TRE\u0410SURY", "character 4 of 8 is U+0410 (CYRILLIC CAPITAL LETTER A), which looks like 'A'"),
     ("\uff34REASURY", "character 1 of 8 is U+FF34 (FULLWIDTH LATIN CAPITAL LETTER T), which looks like 'T'"),
     ("TREA\u200bSURY", "character 5 of 9 is U+200B (ZERO WIDTH SPACE)"),
-    ("\u00dcBER", "character 1 of 4 is U+00DC (LATIN CAPITAL LETTER U WITH DIAERESIS)"),
     ("T" * 32, "it has 32 characters, 1 too many"),
-    ("T" * 64, "it has 64 characters, 33 too many"),
-    ("0x", "0x and 0 hex digits instead of 64; a shorter code could mean text or bytes"),
     ("0x5452", "0x and 4 hex digits instead of 64; a shorter code could mean text or bytes"),
     ("0x" + "5" * 65, "0x and 65 hex digits instead of 64; a shorter code could mean text or bytes"),
     ("0xTREASURY", "character 3 of 10 is 'T', not a hex digit; a code that begins with 0x is hex"),
@@ -454,13 +333,11 @@ def test_a_text_in_another_form_is_refused_with_the_form_and_the_way_out(
 
 
 @pytest.mark.parametrize(("encoding", "form"), FORMS.items())
-@pytest.mark.parametrize("text", ['{"a": 1}', "[]", "1"])
-def test_a_document_in_another_form_is_refused_with_the_form_and_the_way_out(
-    encoding: str, form: str, text: str
-) -> None:
+def test_a_document_in_another_form_is_refused_with_the_form_and_the_way_out(encoding: str, form: str) -> None:
+    data = '{"a": 1}'.encode(encoding)
     with pytest.raises(DocumentError) as document:
-        parse_json(text.encode(encoding))
-    readable = not text.encode(encoding).startswith((b"\xff", b"\xfe", b"\0\0\xfe"))
+        parse_json(data)
+    readable = not data.startswith((b"\xff", b"\xfe", b"\0\0\xfe"))
     assert document.value.check == ("DOC-JSON" if readable else "DOC-UTF8")
     assert document.value.what == f"saved as {form}"
     assert (document.value.expected, document.value.do) == (ONLY, "save it in that form, or copy it again")
@@ -484,9 +361,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
     return asked
 
 
-@pytest.mark.parametrize(
-    "slip", ["", " ", "yes", "YES", " Yes", "yes.", '"Yes"', "Yes!", "yEs", "Zes", "Нуы", "Ｙｅｓ"]
-)
+@pytest.mark.parametrize("slip", ["", "yes", " Yes", '"Yes"', "Yes!", "Zes", "Нуы", "Ｙｅｓ"])
 def test_a_slip_is_asked_again_and_then_counts_for_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], slip: str
 ) -> None:
@@ -499,19 +374,11 @@ def test_a_slip_is_asked_again_and_then_counts_for_nothing(
         answered(monkeypatch, slip, "no")
 
 
-@pytest.mark.parametrize("answer", ["no", "No", "y", "Y", "ok", "yes please", "Yess", "Ye", "true", "1"])
-def test_anything_else_stops_at_once(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
-    with pytest.raises(Declined, match="the answer was not Yes"):
-        answered(monkeypatch, answer, "Yes")
-
-
-def test_the_word_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("answers", [["no"], ["y"], ["ok"], ["yes please"], ["Ye"], ["yes"] * 5])
+def test_anything_else_and_slips_without_end_stop(monkeypatch: pytest.MonkeyPatch, answers: list[str]) -> None:
     assert len(answered(monkeypatch, "Yes")) == 1
-
-
-def test_slips_without_end_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Declined, match="the answer was not Yes"):
-        answered(monkeypatch, *["yes"] * 5, "Yes")
+        answered(monkeypatch, *answers, "Yes")
 
 
 # ---- A word about a wait: one row when it is long, none when it is short, and never after its end -------------------
@@ -534,19 +401,15 @@ def test_a_long_wait_is_told_again_and_again_in_a_row_of_80_columns(monkeypatch:
     assert (len(told[0]) <= 78, told[-1]) == (True, "")
 
 
-def test_in_a_pipe_nothing_is_told_and_no_thread_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = told_by(monkeypatch, 0.0, terminal=False)
-    before = threading.active_count()
-    with working("Drawing"):
-        assert threading.active_count() == before
-    assert told == []
-
-
 def test_a_short_one_is_not_and_a_failure_goes_through_and_ends_the_telling(monkeypatch: pytest.MonkeyPatch) -> None:
     told, before = told_by(monkeypatch, 3600.0), threading.active_count()
     with pytest.raises(ZeroDivisionError), working("Drawing"):
         _ = 1 // 0
     assert (threading.active_count(), told) == (before, [""])
+    in_a_pipe = told_by(monkeypatch, 0.0, terminal=False)
+    with working("Drawing"):
+        assert threading.active_count() == before
+    assert in_a_pipe == []
 
 
 def test_what_is_said_next_takes_its_place(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,9 +16,8 @@ from airlock_shared.errors import Refusal
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.calldata import Decoded, decode_call, encode_call
 from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION, DELEGATED_SIGNATURE, canonical, indexed
-from airlock_shared.venue.kinds import leaf
 from draws import repeatable
-from shared.make_transactions import ENTRIES, NOT_SIGNED, SELECTORS, SIGNATURES, call, calldata
+from shared.make_transactions import NOT_SIGNED, SELECTORS, SIGNATURES, calldata
 from shared.strategies import plain_values
 from shared.world import selectors
 
@@ -40,23 +39,12 @@ def _decoded_or_refused(data: bytes) -> Decoded | None:
         return None
 
 
-# ---- the table ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("signature", SELECTORS)
 def test_a_selector_is_the_published_one_and_the_keccak_of_our_signature(signature: str) -> None:
     name = signature.partition("(")[0]
     assert canonical(SIGNED[name]) == signature
     assert keccak(signature.encode())[:4].hex() == SELECTORS[signature]
     assert selectors()[bytes.fromhex(SELECTORS[signature])] == name
-
-
-def test_the_table_holds_the_published_calls_and_no_others() -> None:
-    assert {canonical(text) for text in SIGNED.values()} == set(SELECTORS)
-    assert len(selectors()) == len(SELECTORS)
-
-
-# ---- any arguments --------------------------------------------------------------------------------------------------
 
 
 def _kinds(name: str) -> list[str]:
@@ -162,46 +150,11 @@ def test_a_call_of_the_relayer_and_a_read_are_unknown(signature: str) -> None:
     assert bytes.fromhex(NOT_SIGNED[signature]) not in selectors()
 
 
-def test_every_call_is_some_action_s_and_every_action_s_call_is_in_the_table() -> None:
+def test_every_call_is_some_action_s_and_only_trading_and_the_adoption_of_a_code_may_be_delegated() -> None:
+    assert {canonical(text) for text in SIGNED.values()} == set(SELECTORS)
+    assert len(selectors()) == len(SELECTORS)
     assert {action.call for action in ACTIONS.values() if action.call} == set(CALLS)
-
-
-def test_only_trading_and_the_adoption_of_a_code_may_be_delegated() -> None:
     assert {name for name, known in CALLS.items() if known.delegable} == {
         "increasePositionSize", "increasePositionSizeWithCoinExposure", "updateOpenLimitOrder", "openTrade",
         "closeTradeMarket", "setTraderReferralCodeByUser",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_the_fields_of_a_call_are_its_leaves_in_order(name: str) -> None:
-    entry = next(entry for entry in ENTRIES.values() if entry["call"] == name)
-    assert [field.path for field in CALLS[name].fields] == _paths(entry["arguments"])
-
-
-@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
-def test_the_arguments_of_a_good_call_are_read_back(entry: dict[str, Any]) -> None:
-    decoded = decode_call(bytes.fromhex(call(entry["call"], entry["arguments"], entry.get("for"))[2:]), indexed(CALLS))
-    assert decoded.call is CALLS[entry["call"]]
-    assert decoded.delegated_for == (TRADER if "for" in entry else None)
-    for path in _paths(entry["arguments"]):
-        wanted = leaf(entry["arguments"], path)
-        got = leaf(decoded.message, path)
-        assert got == (bytes.fromhex(wanted[2:]) if isinstance(wanted, str) else wanted)
-        assert type(got) is (bytes if isinstance(wanted, str) else type(wanted))
-
-
-@pytest.mark.parametrize("data", [b"", b"\x09", bytes.fromhex("095ea7"), bytes(4)])
-def test_less_than_a_selector_is_unknown(data: bytes) -> None:
-    assert _check_of(data) == "TX-SELECTOR"
-
-
-@pytest.mark.parametrize("name", ["approve", "cancelRequest", "openTrade"])
-def test_arguments_of_another_call_are_not_read(name: str) -> None:
-    selector = bytes.fromhex(SELECTORS[SIGNATURES[name]])
-    assert _check_of(selector + encode_call(CALLS["removeDelegate"], {"delegate": TRADER})[4:]) == "ENC-CANONICAL"
-
-
-def _paths(message: dict[str, Any], prefix: str = "") -> list[str]:
-    nested = (_paths(v, f"{prefix}{k}.") if isinstance(v, dict) else [prefix + k] for k, v in message.items())
-    return [path for paths in nested for path in paths]

@@ -6,8 +6,8 @@ import copy
 import json
 import random
 import re
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,10 +20,9 @@ from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, DocumentError
 from airlock_shared.plan.model import Exact
 from airlock_shared.venue import profile as profiles
-from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.calldata import decode_call
 from airlock_shared.venue.calls import CALLS, argument_leaves, selector_of
-from airlock_shared.venue.kinds import LEAF_KINDS, PLAN_MEMBERS
+from airlock_shared.venue.kinds import LEAF_KINDS
 from airlock_shared.venue.profile import NEVER, VENUE_FORMAT, venue_of
 from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
 from airlock_shared.venue.structs import CATALOGUE, leaves_of, types_of
@@ -65,9 +64,6 @@ def deployed(profile: dict[str, Any]) -> Deployment:
     return parse_deployment(to_bytes(document))
 
 
-# ---- what it says ---------------------------------------------------------------------------------------------------
-
-
 NARROW = "DelegateReq(address trader,address delegate,uint64 expiry,uint64 deadline,string tnc,uint128 nonce)"
 
 
@@ -80,13 +76,6 @@ def test_a_leaf_that_is_named_as_the_shipped_one_is_of_its_kind_and_another_is_a
     assert venue.structs["DelegateReq"].abi_order == ()
     with pytest.raises(DocumentError, match="not every leaf once"):
         resolve_profile({"format": VENUE_FORMAT, "structs": {"DelegateReq": {"encode_type": renamed}}})
-
-
-@pytest.mark.parametrize("name", PROFILE["structs"])
-def test_who_signs_a_shipped_struct_and_where_it_goes_stays_what_the_specification_says(name: str) -> None:
-    intent, shipped = venue_of(deployed(PROFILE).profile_text).structs[name], CATALOGUE[name]
-    for member in ("name", "title", "domain", "signer_rule", "route", "order_types"):
-        assert getattr(intent, member) == getattr(shipped, member)
 
 
 def test_a_call_of_the_venue_is_read_by_its_own_selector_and_no_longer_by_the_shipped_one() -> None:
@@ -109,16 +98,6 @@ def test_the_call_that_executes_an_intent_is_the_venue_s_and_people_compare_it(t
     assert "".join(told.split()) in "".join("".join(deployment_lines(pinned, words=False)).split())
 
 
-def test_a_struct_that_does_not_ship_is_decided_by_the_plan_leaf_by_leaf() -> None:
-    intent = venue_of(deployed(with_struct("CancelReq", **CANCEL)).profile_text).structs["CancelReq"]
-    decided = {field.path: (field.rule.decider, field.rule.parameter) for field in intent.fields}
-    assert decided == {
-        "trader": ("plan", "trader"), "order": ("plan", "order"), "nonce": ("builder", "nonce"),
-        "deadline": ("builder", "deadline"),
-    }  # fmt: skip
-    assert (intent.trader, intent.nonce, intent.deadline) == ("trader", "nonce", "deadline")
-
-
 @pytest.mark.parametrize("name", [*CATALOGUE, *CALLS])
 def test_every_leaf_that_ships_is_one_of_the_closed_list_and_its_type_can_hold_it(name: str) -> None:
     if name in CATALOGUE:
@@ -127,30 +106,9 @@ def test_every_leaf_that_ships_is_one_of_the_closed_list_and_its_type_can_hold_i
     else:
         leaves = {p: t for each in CALLS[name].arguments for p, t in argument_leaves(each)}
         fields = CALLS[name].fields
-    assert [(field.path, profiles.holds(field.kind, leaves[field.path])) for field in fields] == [
-        (p, True) for p in leaves
-    ]
+    assert [field.path for field in fields] == list(leaves)
+    assert all(profiles.holds(field.kind, leaves[field.path]) for field in fields)
     assert all(field.rule == LEAF_KINDS[field.kind].rule for field in fields)
-
-
-def test_a_leaf_is_a_member_of_the_plan_or_one_of_a_few_kinds() -> None:
-    assert PLAN_MEMBERS.keys() <= {member.name for action in ACTIONS.values() for member in action.parameters}
-    assert len({(unit, rule.decider, rule.limit, solidity) for unit, rule, _, solidity in LEAF_KINDS.values()}) <= 25
-
-
-def test_what_is_resolved_is_pinned_whole_so_that_a_later_release_changes_nothing_of_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pinned = deployed(PROFILE)
-    before = venue_of(pinned.profile_text).structs["RegisterCodeReq"]
-    later = CATALOGUE["RegisterCodeReq"]._replace(encode_type="RegisterCodeReq(bytes32 _code)", fields=())
-    monkeypatch.setitem(CATALOGUE, "RegisterCodeReq", later)
-    with pytest.raises(
-        DocumentError, match="nothing here decides"
-    ):  # a release that knows less refuses, and assumes nothing
-        venue_of(pinned.profile_text)
-    monkeypatch.undo()
-    assert venue_of(pinned.profile_text).structs["RegisterCodeReq"] == before
 
 
 def test_a_release_that_ships_another_type_signs_what_was_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,12 +122,8 @@ def test_a_release_that_ships_another_type_signs_what_was_pinned(monkeypatch: py
 
 def test_a_deployment_that_does_not_say_what_is_signed_is_refused() -> None:
     document = {name: value for name, value in json.loads(DEPLOYMENT_TEXT).items() if name != "signed"}
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"DOC-FIELD.*signed"):
         parse_deployment(to_bytes(document))
-    assert (caught.value.check, "signed" in str(caught.value)) == ("DOC-FIELD", True)
-
-
-# ---- what people are shown ------------------------------------------------------------------------------------------
 
 
 def test_a_difference_is_told_in_words_with_both_type_hashes() -> None:
@@ -240,20 +194,13 @@ BAD: dict[str, dict[str, Any]] = {
     "a member that is no part of it": {**PROFILE, "checks": {"TIME-HORIZON": "off"}},
     "a check switched off in a struct": with_struct("DelegateReq", unchecked=["TIME-REMAINING"]),
     "who may sign, changed": with_struct("DelegateReq", signer_rule="trader-or-delegate"),
-    "where it goes, changed": with_struct("CloseTradeReq", route="relayer"),
     "a kind that there is not": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "anything"}),
     "a kind that is no word": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": 7}),
-    "a leaf left out": with_struct(
-        "DelegateReq",
-        encode_type="DelegateReq(address trader,address delegate,uint64 until,uint64 deadline,uint256 nonce)",
-        leaves={k: v for k, v in _LEAVES.items() if k != "expiry"},
-    ),
+
     "a leaf of its own left out": with_struct("CancelReq", **CANCEL | {"leaves": {"trader": "trader", "nonce": "nonce"}}),
     "nothing at all": {"format": VENUE_FORMAT},
     "a leaf too many": with_struct("DelegateReq", leaves={**_LEAVES, "fee": "raw"}),
     "an expiry shown raw": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "raw"}),
-    "an expiry that must be zero": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "zero"}),
-    "an expiry that the builder chooses": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "openTimestamp"}),
     "a deadline taken for an expiry": with_struct("DelegateReq", leaves={**_LEAVES, "deadline": "expiry"}),
     "two members that ship, exchanged": with_struct("OpenTradeReq", leaves={"_t.tp": "stopLoss", "_t.sl": "takeProfit"}),
     "no deadline": with_struct(
@@ -263,9 +210,7 @@ BAD: dict[str, dict[str, Any]] = {
     "a text that nobody decides": _delegate("uint256 nonce", "uint256 nonce,bytes32 extra", extra="raw"),
     "a price that the builder chooses by slippage": with_struct(
         "CloseTradeReq", leaves={**_CLOSE["leaves"], "worst": "slippagePercent"}),
-    "an amount in another unit": with_struct("CloseTradeReq", leaves={**_CLOSE["leaves"], "amount": "coinExposure"}),
     "an address as a number": _delegate("address delegate", "uint256 delegate"),
-    "a signed amount": _close("uint128 amount", "int128 amount"),
     "an array": _delegate("address delegate", "address[] delegate"),
     "another name in the text": _delegate("DelegateReq", "DelegateReq2"),
     "blanks in the text": _delegate(",", ", "),
@@ -273,19 +218,15 @@ BAD: dict[str, dict[str, Any]] = {
     "a struct within, named as another intent": _close("Position", "TpSlReq"),
     "the domain within": _close("Position", "EIP712Domain"),
     "an executing call of one argument": with_struct("DelegateReq", executing="setDelegateWithSig(bytes signature)"),
-    "an executing call of three arguments": with_struct("DelegateReq", executing="go(bytes signature,bytes intent,bytes a)"),
     "an executing call with a part twice": with_struct("DelegateReq", executing="go(bytes signature,bytes signature)"),
     "an executing call of other names": with_struct("DelegateReq", executing="go(bytes sig,bytes intent)"),
     "an executing call of other types": with_struct("DelegateReq", executing="go(bytes32 signature,bytes intent)"),
-    "an executing call without names": with_struct("DelegateReq", executing="go(bytes,bytes)"),
     "an executing call with blanks": with_struct("DelegateReq", executing="go(bytes signature, bytes intent)"),
-    "an executing call without a function": with_struct("DelegateReq", executing="(bytes signature,bytes intent)"),
     "two executing calls": with_struct("DelegateReq", executing="a(bytes signature,bytes intent)" * 2),
     "an executing call and a line": with_struct("DelegateReq", executing="go(bytes signature,bytes intent)\n"),
     "an executing call that is no text": with_struct("DelegateReq", executing={"function": "go", "order": []}),
     "an executing call of a call": changed(lambda p: p["calls"]["claimTokens"].update(executing="")),
     "an order that lacks a member": with_struct("TpSlReq", abi_order=PROFILE["structs"]["TpSlReq"]["abi_order"][1:]),
-    "an order with a member twice": with_struct("TpSlReq", abi_order=["salt"] * 12),
     "an order of what reads like a name": _cancel(encode_type="CancelReq(address trader,uint256 nonce,bool None)",
         leaves={"trader": "trader", "nonce": "nonce", "None": "raw"}, abi_order=[None, "nonce", "trader"]),
     "a text that is longer than people read": _delegate(")", f",{_ZEROS})", **{f"z{n}": "zero" for n in range(400)}),
@@ -294,7 +235,6 @@ BAD: dict[str, dict[str, Any]] = {
         encode_type=CANCEL["encode_type"].replace("(", "(Aa a,") + "Aa(Bb b)Bb(Aa a)"),
     "a struct of a million million leaves": _cancel(
         encode_type=CANCEL["encode_type"].replace("(", "(Aa a,") + _MANY),
-    "a shipped struct within itself": _close("CloseTradeReq(", "CloseTradeReq(CloseTradeReq again,"),
     "a struct of its own without an account": _cancel(leaves=dict(_CANCEL_LEAVES, trader="raw")),
     "a struct of its own without a nonce": _cancel(leaves=dict(_CANCEL_LEAVES, nonce="raw")),
     "a struct of its own under another domain": _cancel(domain="usdc"),
@@ -308,26 +248,18 @@ BAD: dict[str, dict[str, Any]] = {
         "claimTokens", "claimRewards(address to)", to="raw"),
     "a call with an array": with_call("removeDelegate", "removeDelegates(address[] delegate)", delegate="delegate"),
     "another call's function": with_call("claimTokens", "cancelRequest()"),
-    "another call's function, other arguments": with_call(
-        "removeDelegate", "setDelegate(address delegate)", delegate="delegate"),
-    "an empty label": labelled(""),
     "a label that is no text": labelled(7),
     "a label longer than a line": labelled("x" * 61),
-    "a label of blanks": labelled("  "),
     "a blank before a label": labelled(" until"),
     "a blank after a label": labelled("until "),
     "a line of its own in a label": labelled("until\nplan 5 USDC: equal"),
     "a line of its own at a label's end": labelled("until\n"),
-    "colours in a label": labelled("\x1b[32muntil"),
-    "a mark of the review in a label": labelled("\u2713 until"),
-    "a turn of direction in a label": labelled("until \u202e2027"),
     "another alphabet's letter in a label": labelled("unt\u0456l"),
     "the end of a quotation in a label": labelled('until", as the plan says'),
     "a backslash in a label": labelled("until\\n"),
     "a unit beside a label": labelled("until", unit="USDC"),
     "who decides it, beside a label": labelled("until", by="builder"),
     "a label without a kind": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": {"label": "until"}}),
-    "a kind within a kind": labelled("b", kind={"kind": "expiry", "label": "a"}),
     "one function for two calls": changed(lambda p: p["calls"].update(
         claimTokens={"signature": "go()", "leaves": {}}, cancelRequest={"signature": "go()", "leaves": {}})),
 }  # fmt: skip
@@ -355,34 +287,6 @@ def test_what_is_refused_of_a_profile_is_refused_in_a_document_that_was_made_by_
         venue_of(text_of(whole))
 
 
-_MARGIN = "updateMargin(uint256 pairIndex,uint256 index,uint256 amount,{} prices)"
-_LEAVES_OF_MARGIN = dict.fromkeys(("pairIndex", "index", "amount", "prices"), "raw")
-PUBLIC_AND_UNBOUNDED: dict[str, tuple[dict[str, Any], str]] = {
-    "a stored trigger's cancellation": (
-        _cancel(encode_type="CancelReq(string entityId)", leaves={"entityId": "raw"}),
-        "whom it speaks for, and its nonce",
-    ),
-    "an oracle's bytes": (
-        changed(lambda p: p["calls"].update(updateMargin={
-            "signature": _MARGIN.format("bytes"), "contract": "tradingRouter", "leaves": _LEAVES_OF_MARGIN})),
-        "bytes can hide another call",
-    ),
-    "an oracle's list of bytes": (
-        changed(lambda p: p["calls"].update(updateMargin={
-            "signature": _MARGIN.format("bytes[]"), "contract": "tradingRouter", "leaves": _LEAVES_OF_MARGIN})),
-        "without arrays, whose entries nobody could be shown",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", PUBLIC_AND_UNBOUNDED)
-def test_what_is_public_and_no_check_can_bound_is_refused_with_its_reason(case: str) -> None:
-    profile, why = PUBLIC_AND_UNBOUNDED[case]
-    with pytest.raises(DocumentError) as caught:
-        resolve_profile(profile)
-    assert why in " ".join([caught.value.what, *(each.what for each in caught.value.more)])
-
-
 @pytest.mark.parametrize("inner", [7, 100])
 def test_a_struct_of_more_leaves_than_people_read_is_refused(inner: int) -> None:
     """A struct within a struct: 28 times 7 leaves and four are 200, and 28 times 100 are not."""
@@ -398,12 +302,11 @@ def test_a_struct_of_more_leaves_than_people_read_is_refused(inner: int) -> None
 
 
 @pytest.mark.parametrize("never", NEVER)
-@pytest.mark.parametrize("name", ["setDelegate", "removeDelegate", "claimTokens"])
-def test_a_function_that_moves_money_or_power_is_never_a_venue_s_form_of_a_call(never: str, name: str) -> None:
+def test_a_function_that_moves_money_or_power_is_never_a_venue_s_form_of_a_call(never: str) -> None:
     function = never.partition("(")[0]
-    for signature in (never, f"{function}()", f"{function}(address delegate,uint256 expiry)"):
+    for signature in (never, f"{function}(address delegate,uint256 expiry)"):
         with pytest.raises(DocumentError):
-            resolve_profile(with_call(name, signature, delegate="delegate", expiry="expiry"))
+            resolve_profile(with_call("setDelegate", signature, delegate="delegate", expiry="expiry"))
 
 
 @pytest.mark.parametrize("other", [*NEVER, *(call.signature for call in CALLS.values())])
@@ -417,45 +320,15 @@ def test_a_signature_that_somebody_searched_for_has_no_selector_of_another_funct
         resolve_profile(with_call("setDelegate", found, delegate="delegate", expiry="expiry"))
 
 
-# ---- 300 mutations of a good profile --------------------------------------------------------------------------------
-
-
-def _mutations(seed: int, count: int) -> Iterator[dict[str, Any]]:
-    draw = random.Random(seed)
-    words: list[Any] = [*LEAF_KINDS, "", "uint256", "trader-or-delegate", 0, None, [], "nonce "]
-    for number in range(count):
-        made = copy.deepcopy(PROFILE)
-        if number % 3 == 0:  # a third are profiles that could be a venue's
-            _sensible(made, draw)
-            yield made
-            continue
-        places = list(_places(made))
-        holder, key = draw.choice(places)
-        value = holder[key]
-        way = draw.randrange(4)
-        if way == 0:
-            del holder[key]
-        elif way == 1:
-            holder[key] = draw.choice(words)
-        elif type(value) is str and len(value) > 1:
-            at = draw.randrange(len(value))
-            holder[key] = value[:at] + draw.choice("auint8x(),_ \u202e") + value[at + (way == 2) :]
-        else:
-            other, name = draw.choice(places)
-            holder[key], other[name] = other[name], holder[key]
-        yield made
-
-
-def _sensible(profile: dict[str, Any], draw: random.Random) -> None:
-    """Change a width, the name of a member, two meanings, or the order of an encoding."""
+def _other_profile(draw: random.Random) -> dict[str, Any]:
+    """Return the profile with another width, name of a member, order of an encoding or label, or two meanings exchanged."""
+    profile = copy.deepcopy(PROFILE)
     entry = draw.choice(list(profile["structs"].values()))
     text, leaves = entry["encode_type"], entry["leaves"]
     flat = [path for path in leaves if "." not in path and path not in entry.get("abi_order", ())]
     way = draw.choice(["width", "name", "meanings", "order", "label"])
     if way == "width":
-        entry["encode_type"] = text.replace(
-            "uint64", draw.choice(["uint8", "uint32", "uint128", "uint256", "int64"]), 1
-        )
+        entry["encode_type"] = text.replace("uint64", draw.choice(["uint8", "uint32", "uint256", "int64"]), 1)
     elif way == "name" and flat:
         old = draw.choice(flat)
         entry["encode_type"] = re.sub(rf" {old}([,)])", r" other\1", text)
@@ -469,46 +342,31 @@ def _sensible(profile: dict[str, Any], draw: random.Random) -> None:
     else:
         members = [member.split(" ")[1] for member in text.partition("(")[2].partition(")")[0].split(",")]
         entry["abi_order"] = draw.sample(members, len(members))
+    return profile
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    for key in value if isinstance(value, dict) else range(len(value)):
-        yield value, key
-        if isinstance(value[key], dict | list):
-            yield from _places(value[key])
-
-
-@cache
-def _usual_lines() -> tuple[str, ...]:
-    return tuple(deployment_lines(deployed(PROFILE), words=False))
-
-
-def test_a_mutation_is_refused_or_shown_to_people_before_it_is_pinned() -> None:
-    outcomes = {"refused": 0, "shown": 0, "same": 0}
-    for mutation in _mutations(16, draws(120, 300)):
+def test_another_profile_is_refused_or_shown_to_people_before_it_is_pinned() -> None:
+    draw, usual, outcomes = random.Random(16), deployed(PROFILE), Counter[str]()
+    lines = list(deployment_lines(usual, words=False))
+    for _ in range(draws(40, 100)):
         try:
-            pinned = deployed(mutation)
-            venue = venue_of(pinned.profile_text)
+            pinned = deployed(_other_profile(draw))
         except DocumentError:
             outcomes["refused"] += 1
             continue
-        if venue == venue_of(deployed(PROFILE).profile_text):
-            outcomes["same"] += 1
+        if venue_of(pinned.profile_text) == venue_of(usual.profile_text):
             continue
-        assert tuple(deployment_lines(pinned, words=False)) != _usual_lines()
-        assert pinned.fingerprint != deployed(PROFILE).fingerprint
+        assert list(deployment_lines(pinned, words=False)) != lines
+        assert pinned.fingerprint != usual.fingerprint
         _decides_every_leaf(pinned)
         outcomes["shown"] += 1
-    assert outcomes["refused"] > draws(60, 150)
-    assert outcomes["shown"] > draws(16, 40)
+    assert outcomes["refused"] > 0
+    assert outcomes["shown"] > draws(20, 50)
 
 
 def _decides_every_leaf(pinned: Deployment) -> None:
     """What a profile that is taken can decide stays within the closed list."""
-    situation = Situation(plan(), pinned, NOW_MS)
-    for intent in (situation.deployment.structs.get(name) for name in CATALOGUE):
-        if intent is None:
-            continue
+    for intent in pinned.structs.values():
         assert all(field.rule == LEAF_KINDS[field.kind].rule for field in intent.fields)
         assert {intent.trader, intent.nonce} <= {field.path for field in intent.fields}
         assert bool(intent.deadline) >= bool(CATALOGUE[intent.name].deadline)

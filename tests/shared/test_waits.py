@@ -107,9 +107,6 @@ def test_a_name_that_is_no_note_is_not_shown_and_not_removed(tmp_path: Path, nam
     assert other_machine(crossing, "online") == "start ceremony run on the air-gapped machine"
 
 
-# ---- in the run -----------------------------------------------------------------------------------------------------
-
-
 def at_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (run_module, crossing_module):
         monkeypatch.setattr(module, "at_a_terminal", lambda: True)
@@ -119,6 +116,13 @@ def lead_at(folder: Path, *, exchange: bool = True, pictures: str = "") -> Lead:
     (folder / "c").mkdir(exist_ok=True)
     stick = folder / "stick" if exchange and not pictures else None
     return Lead(("x",), WorkflowPlace("/p", str(folder / "c")), stick, to_stderr=False, pictures=pictures)
+
+
+@pytest.fixture
+def lead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lead:
+    """Return a run at a terminal that takes documents from a stick."""
+    at_terminals(monkeypatch)
+    return lead_at(tmp_path)
 
 
 def answering(asked: list[str], typed: str) -> Callable[..., str]:
@@ -156,18 +160,9 @@ def test_without_a_terminal_the_wait_ends_and_says_what_stands_in_the_way(tmp_pa
             _do(lead._replace(pictures=str(tmp_path / "p")), reply_members(lead), TAKE, set())
 
 
-def test_a_page_of_codes_that_still_stands_is_named_again_after_a_restart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_what_is_new_in_the_folder_is_looked_at_at_once(
+    tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lead = lead_at(tmp_path, pictures="p")
-    (lead.folder / "codes").mkdir()
-    with pytest.raises(UsageError):
-        _do(lead, reply_members(lead), TAKE, set())
-    assert "c/codes/now.html for the other machine" in capsys.readouterr().err
-
-
-def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lead = lead_at(tmp_path)
     (tmp_path / "stick").mkdir()
     told = reply_members(lead)
     slept: list[float] = []
@@ -177,7 +172,6 @@ def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypa
         assert len(slept) < 3
         (lead.folder / "proofs.json").touch()
 
-    at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "sleep", bring)
     monkeypatch.setattr(Lead, "child", lambda *_: pytest.fail("nothing has come"))
     assert _do(lead, told, TAKE, set()) is False
@@ -202,12 +196,11 @@ SIGNATURES = Task("take", (), "Wait for the signatures.", done=False, brings=("s
 
 
 def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lead, said, ran, pressed = lead_at(tmp_path), list[str](), list[tuple[str, ...]](), ["\n"]
+    said, ran, pressed = list[str](), list[tuple[str, ...]](), ["\n"]
     (tmp_path / "stick").mkdir()
     now_s = [1_000_000]
-    at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "time_ns", lambda: now_s[0] * 1_000_000_000)
     monkeypatch.setattr(crossing_module, "renew", said.append)
     monkeypatch.setattr(select, "select", lambda *_: ([1] if len(said) > 4 else [], [], []))
@@ -226,8 +219,6 @@ def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
     assert ran == [("prepare", "/p", "-o", f"{tmp_path}/c/requests-3.json")]
     assert pressed == []
 
-
-# ---- every wait of both machines ------------------------------------------------------------------------------------
 
 WAITS = [
     (half, task)
@@ -313,17 +304,13 @@ def test_documents_of_a_day_that_is_over_on_the_other_machine_are_not_taken(
     assert line_of("offline", TAKE).startswith("waiting: the online machine ended 10:32; is it this stick?")
 
 
-# ---- too late to sign -----------------------------------------------------------------------------------------------
-
 SIGN = Task("sign", ("signer",), "", done=False, brings=("requests.json",))
 NOW_MS = 1_800_000_000_000
 
 
 def test_what_was_signed_in_time_goes_on_and_a_time_that_preparing_does_not_put_right_ends_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lead = lead_at(tmp_path)
-    at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "time_ns", lambda: NOW_MS * 1_000_000)
     monkeypatch.setattr(Lead, "child", lambda *_: 7)
     with pytest.raises(click.exceptions.Exit):
@@ -332,17 +319,13 @@ def test_what_was_signed_in_time_goes_on_and_a_time_that_preparing_does_not_put_
     assert _do(lead, reply_members(lead, "offline", NOW_MS, SIGN), SIGN, set()) is True
 
 
-# ---- too late to submit, and the seal -------------------------------------------------------------------------------
-
 SUBMIT = Task("submit", (), "", done=False, brings=("signatures.json",))
 
 
 def test_what_is_too_late_to_be_submitted_and_was_perhaps_sent_is_not_prepared_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lead = lead_at(tmp_path)
     state = reply_members(lead, "online", NOW_MS, SUBMIT)
-    at_terminals(monkeypatch)
     monkeypatch.setattr(Lead, "child", lambda _lead, words: 7 if words[0] == "submit" else pytest.fail(" ".join(words)))
     monkeypatch.setattr(Lead, "state", lambda _lead: state)
     with pytest.raises(click.exceptions.Exit):
@@ -358,12 +341,16 @@ READ = "read the outcome on the online machine"
 
 @pytest.mark.parametrize(("typed", "number"), [("", 18), ("n", 18), ("", 9)])
 def test_before_the_seal_somebody_says_that_the_outcome_was_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str, number: int
+    tmp_path: Path,
+    lead: Lead,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    typed: str,
+    number: int,
 ) -> None:
-    lead, lines, ran = lead_at(tmp_path), list[str](), list[str]()
+    lines, ran = list[str](), list[str]()
     (tmp_path / "stick").mkdir()
     at(number, "take" if number == 18 else "compare")(tmp_path / "stick" / CROSSING, "offline")
-    at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "renew", lines.append)
     monkeypatch.setattr(select, "select", lambda *_: ([1] if len(lines) > 1 else [], [], []))
     monkeypatch.setattr(crossing_module, "typed_line", lambda: f"{typed}\n")
@@ -436,9 +423,6 @@ def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_b
     (tmp_path / place).touch()
     said = "waiting: new requests are there; was it too late? Then type n; Enter seals"
     assert line_of("offline", seal, pictures=pictures) == said
-
-
-# ---- beside it ------------------------------------------------------------------------------------------------------
 
 
 def test_two_terminals_do_not_lead_one_ceremony_on_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

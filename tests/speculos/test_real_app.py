@@ -138,7 +138,7 @@ def test_the_real_app_says_what_it_is_as_recorded(real_app: RealApp, recording: 
         assert answer == ("Ethereum", APP.version, (1, 22, 0))
 
 
-NONSENSE = {  # as the software Ledger answers in tests/offline/test_emulator.py
+NONSENSE = {  # as the software Ledger answers in tests/offline/test_ledger_recordings.py
     "e0ff000000": 0x6D00,
     "f006000000": 0x6E00,
     "e002020015058000002c8000003c800000000000000000000000": 0x6B00,
