@@ -168,13 +168,11 @@ def test_of_many_proofs_one_that_does_not_hold_is_named_and_none_counts(tmp_path
     Account.enable_unaudited_hdwallet_features()
     of_phrase = (Account.from_mnemonic("test " * 11 + "junk", account_path=f"m/44'/60'/0'/0/{n}") for n in range(3))
     keys = {account.address: account for account in of_phrase}
-    answers = [
-        (each, "0x" + keys[each.delegate].sign_message(encode_defunct(each.text())).signature.hex()) for each in asked
-    ]
+    signatures = [keys[each.delegate].sign_message(encode_defunct(each.text())).signature for each in asked]
+    answers = [(each, "0x" + signature.hex()) for each, signature in zip(asked, signatures, strict=True)]
+    documents = (answers[:1], answers, [answers[0], (asked[1], answers[0][1])], answers)
     files = [tmp_path / name for name in ("one.json", "both.json", "wrong.json", "other.json")]
-    for file, found in zip(
-        files, (answers[:1], answers, [answers[0], (asked[1], answers[0][1])], answers), strict=True
-    ):
+    for file, found in zip(files, documents, strict=True):
         file.write_bytes(write_proofs(found))
     assert proved_keys(plan(), deployment(), files[1:2], None, None) == answers
     assert proved_keys(plan(), deployment(), [files[0], files[1]], None, None) == [answers[0], *answers]
@@ -188,16 +186,13 @@ def test_of_many_proofs_one_that_does_not_hold_is_named_and_none_counts(tmp_path
         proved_keys(plan(), deployment(), [], None, None)
 
 
-@pytest.mark.parametrize("name", ["close", "", "DESK-KEY", "delegate-remove"])
-def test_a_step_that_registers_nobody_has_no_challenge(name: str) -> None:
-    with pytest.raises(PlanError, match="PLAN-STEP"):
-        choose_step(plan(), name)
-
-
 def test_the_only_registration_is_meant_and_of_several_one_has_to_be_named() -> None:
     assert choose_step(plan("transactions"), None).id == "delegate-set"
     with pytest.raises(UsageError, match="several"):
         choose_step(plan(), None)
+    for registers_nobody in ("close", "", "DESK-KEY", "delegate-remove"):
+        with pytest.raises(PlanError, match="PLAN-STEP"):
+            choose_step(plan(), registers_nobody)
     text = replaced(PLAN_TEXTS["transactions"], [('action = "delegate-set"', 'action = "delegate-remove"'),
                                                  ("expiry = 2027-03-31T00:00:00Z\n", "")])  # fmt: skip
     with pytest.raises(UsageError, match="no delegate"):
