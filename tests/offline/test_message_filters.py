@@ -12,7 +12,7 @@ from airlock_offline.ledger.device_errors import NoSuchWidth, WrongAnswer, Wrong
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.status_words import Locked, NotSupported
-from airlock_offline.ledger.typed_data_screens import Page
+from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
 from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused, NoDate
 from airlock_shared.documents.ledger_metadata import FieldFilter, MessageFilters, read_token_metadata
 from airlock_shared.ethereum.typed_document import read_typed_data
@@ -74,6 +74,25 @@ def test_a_message_is_shown_as_listed_and_nothing_is_blind(venue: FilteredVenue,
     sign(desk, venue)
     assert desk.shown == told.pages(read_typed_data(typed(venue))[0], model)
     assert "Blind signing ahead" not in desk.shown[0]
+
+
+@pytest.mark.parametrize("model", ["flex", "nanosp"])
+def test_with_raw_messages_on_the_app_heeds_no_filter_and_shows_every_member(model: str) -> None:
+    desk = Desk(model, raw_messages=True)
+    sign(desk, PERMIT)
+    typed_data, hashes = read_typed_data(typed(PERMIT))
+    assert desk.shown == typed_data_pages(typed_data, hashes, model, by_hashes=False)
+    assert desk.shown != told_of(PERMIT).pages(typed_data, model)
+
+
+def test_a_members_filter_before_that_of_the_message_is_refused() -> None:
+    device = Desk().device
+    typed_data, _ = read_typed_data(typed(PERMIT))
+    flow = told_of(PERMIT).flow(PATH, typed_data)
+    field = next(apdu for apdu in flow.values if apdu.ins == Ins.EIP712_FILTER and apdu.p2 == 0xFF)
+    for apdu in (*flow.definitions, flow.values[0]):
+        assert device.exchange(apdu.encode())[1] == 0x9000
+    assert device.exchange(field.encode()) == (b"", 0x6980)
 
 
 def on_a_flex(venue: FilteredVenue, **values: str) -> list[str]:
