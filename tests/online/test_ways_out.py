@@ -238,6 +238,7 @@ def test_a_market_order_is_found_with_its_id_and_its_end(desk: DeliveringMachine
         ([log(REGISTERED, order_id="0x")], [log(topic(OrderState.FILLED), order_id="0x")], 7),  # no topic of a chain
         ([log(REGISTERED)], [log(topic(OrderState.FILLED), address=KEEPER)], 7),
         ([log(REGISTERED, address=KEEPER)], [log(topic(OrderState.FILLED))], 7),
+        ([log(REGISTERED, address=KEEPER), log("0x" + "00" * 32)], [log(topic(OrderState.FILLED))], 7),
         ([], [log(topic(OrderState.FILLED))], 7),
     ],
 )
