@@ -145,7 +145,7 @@ def test_what_was_sent_is_told_on_a_full_disk(
     machine.services.faults = Faults.of(*filter(None, [fault]))
     (machine.home / "config.toml").write_text("")
     filled_up(monkeypatch, "outcome")
-    ended = machine("submit", signatures, "--patience", 0 if fault else 60)
+    ended = machine("submit", signatures, "--patience", 60)
     assert (ended.code, f"outcome: {state}" in ended.out, "outcome: CONFIRMED" in ended.out) == (9, True, True)
     assert ended.err.count("could not be shown or recorded") == 2
     monkeypatch.undo()
