@@ -20,7 +20,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.installation import Installation, KitFinding
 from airlock_offline.ledger.usb import PluggedLedger, UsbPort
 from airlock_offline.preflight.isolation import interface_lines, radio_lines, route_lines
-from airlock_offline.preflight.page import PreflightInputs, PreflightResult, kit_lines, look_at
+from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, kit_lines, look_at
 from airlock_shared.cli.machine import read_deployments, transcript_line
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.files import FAULT, LOOK, OK, REFUSED, MachineProbes, Observed, TranscriptFile, current
@@ -573,3 +573,9 @@ def test_a_plugged_ledger_is_said_with_what_stands_in_the_way(
     [line] = ledger_lines(lambda: [PluggedLedger("1-2:1.0", "Flex\x1b[2J", "flex")])
     assert (said in line.found, line.verdict, line.code) == (True, OK if code == ExitCode.DONE else FAULT, code)
     assert "\x1b" not in line.found
+
+
+def test_a_kit_is_on_the_page_with_the_installation(home: Path, world: MachineProbes, tmp_path: Path) -> None:
+    found = (KitFinding("KIT-MANIFEST", "MANIFEST", "changed, or of another kit"),)
+    result = look(home, world, {"kit": Kit(tmp_path, "ab" * 32, found)})
+    assert result.report["refused"] == ["KIT-MANIFEST"]

@@ -206,7 +206,13 @@ def test_a_nonce_that_the_chain_has_as_used_leaves_a_refusal_open(desk: Deliveri
 
 
 @pytest.mark.parametrize(
-    "answer", [http(400, b"\xff\xfe", "application/json"), Answer(b"HTTP/1.1 400 X\r\ncontent-length: 50\r\n\r\nhalf")]
+    "answer",
+    [
+        http(400, b"\xff\xfe", "application/json"),
+        http(400, b"x" * 100_000, "text/html"),
+        Answer(b"HTTP/1.1 400 X\r\ncontent-length: 50\r\n\r\nhalf"),
+        Answer(b"HTTP/1.1 400 X\r\ncontent-type: text/event-stream\r\n\r\n" + ACCEPTED),
+    ],
 )
 def test_a_400_is_a_rejection_whatever_its_body_is(desk: DeliveringMachine, answer: Answer) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [answer]})

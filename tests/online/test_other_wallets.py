@@ -113,7 +113,11 @@ def test_a_wrong_answer_is_refused(changes: dict[str, Any], check: str) -> None:
 
 ALTERED = {
     "a field": ("desk-key", "payload.message.delegate", "0x" + "11" * 20, "DIGEST-MATCH"),
+    "a field's form": ("desk-key", "payload.message.expiry", "1e9", "MSG-INT"),
+    "the struct": ("desk-key", "payload.primaryType", "Permit", "TYPES-KNOWN"),
     "the chain": ("approve", "payload.chainId", 1, "TX-CHAIN"),
+    "the function": ("approve", "payload.data", "0xdeadbeef", "TX-SELECTOR"),
+    "the contract": ("approve", "payload.to", "0x12", "MSG-ADDRESS"),
     "the nonce": ("approve", "transaction.nonce", -1, "TX-GAS"),
 }
 

@@ -35,7 +35,7 @@ from airlock_online.readback.referral_codes import (
     settled_facts,
 )
 from airlock_online.speech.sections import REPLIES
-from airlock_rehearsal.services.venue.positions import order_json, seeded, seeded_limit
+from airlock_rehearsal.services.venue.positions import PAIRS, order_json, seeded, seeded_limit
 from airlock_shared.cli.program import run
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.plan.reader import parse_plan
@@ -274,6 +274,14 @@ def test_a_number_in_another_form_is_not_told(column: Column, value: object) -> 
         source = {name: source}
     [row] = values_read(source, [column])
     assert (row.raw, row.text) == (None, NOT_TOLD)
+
+
+def test_the_pairs_are_listed_against_the_pinned_ones(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(told([pair.as_json() for pair in PAIRS], "/v2/pairs"), "pairs") == 0
+    lines = shown(capsys).splitlines()
+    assert lines[1].split() == ["0", "BTC/USD", "ordinary", "1", "to", "100"]
+    assert lines[3].endswith("not as pinned")
+    assert lines[6].endswith("close only, not as pinned")
 
 
 @pytest.mark.parametrize(

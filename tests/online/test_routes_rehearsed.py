@@ -75,3 +75,15 @@ def test_by_rpc_without_a_node_is_a_usage_error(machine: OnlineCommand) -> None:
     (machine.home / "config.toml").unlink()
     assert machine("submit", signatures, "--by-rpc").code == 2
     assert machine.states() == {}
+
+
+@pytest.mark.parametrize("way", ["relay", "rpc"])
+def test_another_hash_in_the_answer_is_an_anomaly_and_the_signed_one_is_followed(
+    machine: OnlineCommand, way: str
+) -> None:
+    step, place, words = WAYS[way]
+    signatures = machine.signatures(step=step)
+    machine.services.faults = Faults.of(f"wrong-hash@{place}")
+    ended = machine("submit", signatures, *words)
+    assert (ended.code, machine.states()) == (0, {"step": "CONFIRMED"})
+    assert "ANOMALY: other-transaction-hash" in ended.err

@@ -137,11 +137,13 @@ RECEIPT = {"transactionHash": TX, "status": 1}
         DONE | {"receipt": {"transactionHash": "0x1", "status": 1}, "blockNumber": 8},
         DONE | {"receipt": RECEIPT, "blockNumber": "8"},
         DONE | {"receipt": RECEIPT | {"status": 0}, "blockNumber": 8},
+        DONE | {"receipt": RECEIPT | {"status": "reverted"}, "blockNumber": 8},
         DONE | {"receipt": RECEIPT | {"revertReason": "no"}, "blockNumber": 8},
         DONE | {"receipt": RECEIPT, "blockNumber": 8, "requestId": "r-2"},
         {"status": "Finalised", "receipt": RECEIPT, "blockNumber": 8},
         {"requestId": "r-1", "status": "Failed"},
         {"requestId": "r-1", "status": "FINALISED", "receipt": RECEIPT, "blockNumber": 8},
+        {"requestId": "r-1", "receipt": RECEIPT, "blockNumber": 8},
         reply(302, {}, "location: https://other.example/relays/r-1"),
     ],
 )

@@ -280,6 +280,7 @@ def test_available_is_the_opposite_of_used_and_a_contradiction_tells_nothing(
         ("iso", "2026-01-01T00:00:00Z", 1_767_225_600),
         ("iso", "2026-01-01T00:00:00", None),
         ("iso", "2026-01-01T00:00:00.5Z", None),
+        ("iso", 1_767_225_600, None),
         ("unix-ms", 1_767_225_600_000, 1_767_225_600),
         ("unix-ms", 1_767_225_600_001, None),
         ("unix-ms", True, None),

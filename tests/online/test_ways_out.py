@@ -328,3 +328,12 @@ def test_another_orders_tracking_id_is_found_out_by_its_transaction(desk: Delive
     chain = chain_with(delivery, Mined(TX, KEEPER, 1, nested(other)))
     with chain.node() as node, pytest.raises(ServiceError, match="does not carry"):
         by_hash(delivery, world(desk, delivery, node.url))
+
+
+def test_a_search_ends_with_the_node_s_answers(desk: DeliveringMachine) -> None:
+    delivery = lost(desk, "twap")
+    with Wire({}) as gone:
+        url = gone.url  # where nobody listens any more
+    context = world(desk, delivery, url)
+    with pytest.raises(ServiceError, match="no connection"):
+        list(chain_search._blocks(RpcClient(url, desk.world.http), 0, 2**40, context))

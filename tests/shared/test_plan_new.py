@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airlock_shared.cli.plan import new_plan
@@ -309,6 +309,7 @@ def test_a_trigger_asks_for_what_its_type_needs(kind: str, asked: str, not_asked
     assert not_asked not in plan.steps["tpsl-partial"].values
 
 
+@example('"\\')
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_any_text_is_written_as_itself_in_ascii(text: str) -> None:
     written = toml(text)
@@ -375,3 +376,23 @@ def test_a_bare_number_beside_offers_is_asked_about_before_it_is_an_answer(typed
     room = Room(typed)
     assert answer_to(room.people(), question, str) == taken
     assert "    Did you mean number 1, BTC/USD? Type #1. Else type 1 once more." in room.told
+
+
+def test_an_input_that_never_fits_ends(tmp_path: Path) -> None:
+    ended = _run(tmp_path / "plan.toml", ["Not A Name"] * 1000)
+    assert isinstance(ended.exception, Declined)
+    assert "no usable answer to 'id'" in str(ended.exception)
+
+
+def test_going_back_to_the_first_question_and_beyond_loses_nothing() -> None:
+    answers = [*CEREMONY, *DELEGATE, ""]
+    room = Room([*answers[:9], *["<"] * 12, "desk-2028", *[""] * 8, *answers[9:]])
+    plan = room.plan()
+    assert (plan.id, plan.title) == ("desk-2028", "Delegate keys")
+    assert plan.steps == Room(answers).plan().steps
+    assert "    This is the first question." in room.told
+
+
+def test_limits_may_be_none_but_for_the_remaining_time() -> None:
+    plan = Room([*CEREMONY, "delegate", "none", "90s", *DELEGATE[3:], ""]).plan()
+    assert plan.limits == (None, None, None, None, 90_000)

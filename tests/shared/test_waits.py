@@ -441,3 +441,13 @@ def test_two_terminals_do_not_lead_one_ceremony_on_a_machine(tmp_path: Path, mon
     assert led == [folder]
     ended = CliRunner().invoke(run_module.run_command(), [*words, "--qr", str(tmp_path / "nope")])
     assert f"{tmp_path}/nope is not there" in str(ended.exception)
+
+
+def test_a_page_of_codes_that_still_stands_is_named_again_after_a_restart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lead = lead_at(tmp_path, pictures="p")
+    (lead.folder / "codes").mkdir()
+    with pytest.raises(UsageError):
+        _do(lead, reply_members(lead), TAKE, set())
+    assert "c/codes/now.html for the other machine" in capsys.readouterr().err
