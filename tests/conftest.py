@@ -30,7 +30,7 @@ _UMASK = 0o022
 _LONGEST = frozenset(
     f"test_{name}.py"
     for name in "rehearsal one_command interrupted_checkpoints many_steps public_venue second_venue ledger_errors "
-    "crash crash_command campaign endings fairness interleavings killed_while_signing report "
+    "crash campaign endings fairness interleavings killed_while_signing report "
     "document_commands install bundle".split()
 )
 

@@ -58,6 +58,9 @@ def test_what_crosses_is_readable_by_its_owner_alone_and_never_overwritten(desk:
     before = requests.read_bytes()
     refused(desk.online("prepare", plan, "-o", requests), 2, "exists already")
     assert requests.read_bytes() == before
+    nowhere = desk.offline("sign", requests, "--plan", plan, "-o", desk.path("no/out.json"), typed="Yes\n")
+    refused(nowhere, 2, "make its folder")
+    assert "fingerprint" not in nowhere.err  # nothing was read aloud or reviewed for it
 
 
 def test_a_gif_of_millions_of_frames_is_given_up_in_seconds(desk: BothMachines) -> None:

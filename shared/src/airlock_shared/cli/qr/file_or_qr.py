@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,8 @@ def require_output(output: Path | None, *, qr: bool) -> None:
     """Raise ``UsageError`` when a command has nowhere to put its result, or would overwrite something."""
     if output is not None:
         require_new(output)
+        if not os.access(output.parent, os.W_OK):
+            raise UsageError(f"{output} could not be written", do="make its folder, or choose another place")
     elif not qr:
         raise UsageError("the result has no file name", do="name one with -o, or show it with --qr")
 
