@@ -247,6 +247,7 @@ BAD: dict[str, dict[str, Any]] = {
     "a call with an argument that nothing decides": with_call(
         "claimTokens", "claimRewards(address to)", to="raw"),
     "a call with an array": with_call("removeDelegate", "removeDelegates(address[] delegate)", delegate="delegate"),
+    "a call with a blank": with_call("claimTokens", "claimRewards( )"),
     "another call's function": with_call("claimTokens", "cancelRequest()"),
     "a label that is no text": labelled(7),
     "a label longer than a line": labelled("x" * 61),
