@@ -58,8 +58,8 @@ quick: ## Lint and the pure tests but those of random data, for the daily loop (
 test-pure: $(VENVS)/dev/.done $(VENVS)/offline/.done
 	@$(VENVS)/dev/bin/python -m pytest -q -n 2 $(PURE) tests/workspace $(RANDOM:%=--ignore=%)
 
-# Where tests of one part wait, those of another go on. The longest first: so they end together.
-PARTS := test-together test-online test-installed test-offline
+# Where tests of one part wait, those of another go on. First the part of one worker, so that no core waits for it at the end.
+PARTS := test-installed test-together test-online test-offline
 test: ## Run all tests, two parts of them at a time; what a part said is shown at its end
 	@$(MAKE) --no-print-directory -j2 --output-sync=target $(PARTS)
 

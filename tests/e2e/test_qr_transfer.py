@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from random import Random
 
 import pytest
+from PIL import Image
 
-from airlock_rehearsal.camera import photograph
+from airlock_rehearsal.machines import photograph
 from airlock_shared.wire.strict_json import fingerprint
+from bench.picture_faults import DEGRADATIONS, captured
 from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger
 from e2e.terminal import Terminal
 from shared.world import good, to_bytes
@@ -25,8 +28,13 @@ def codes_of(desk: BothMachines, machine: str, file: str) -> Path:
     run = desk.online if machine == "online" else desk.offline
     name = Path(file).name
     assert run("show", file, "--as", "png", "-o", desk.path(f"{name}.codes")).code == 0
-    photograph(desk.path(f"{name}.codes"), desk.path(f"{name}.pictures"), seed=name)
-    return desk.path(f"{name}.pictures")
+    pictures = desk.path(f"{name}.pictures")
+    photograph(desk.path(f"{name}.codes"), pictures, seed=name)
+    seed = Random(name)
+    for picture in sorted(pictures.iterdir()):
+        with Image.open(picture) as code:
+            seed.choice([*DEGRADATIONS.values()]).apply(captured(code), seed, level=0).save(picture, compress_level=1)
+    return pictures
 
 
 def prepared(desk: BothMachines, ceremony: str = "delegate-key") -> tuple[Path, Path]:

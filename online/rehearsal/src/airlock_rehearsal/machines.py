@@ -9,16 +9,20 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
-from airlock_rehearsal.camera import photograph
+from PIL import Image
+
 from airlock_rehearsal.processes import Ended, run_command
 from airlock_rehearsal.scenarios import Ceremony, ceremonies, service_words
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.host.files import read_input
+from airlock_shared.host.files import make_folder, read_input
+from airlock_shared.qr.scan import texts_in
 from airlock_shared.text.safe import WIDTH
+from airlock_shared.ur.decode import Decoder
 
 ANSWERS = "Yes\n" * 8
 _PLACES = re.compile(r"word (\d+) and word (\d+): $")
@@ -93,6 +97,36 @@ class Play(NamedTuple):
         same = fingerprint(first.screen, label) == fingerprint(second.screen, label) != ""
         self.say(f"\n=== the {what} fingerprint is {'EQUAL' if same else 'NOT EQUAL'} on both screens")
         return same
+
+
+ROUNDS = 2  # how often the camera sees the whole cycle, at least
+MOST_ROUNDS = 20  # then somebody would look what is wrong
+LEAST_FRAMES = 6  # of a still code, too, a camera takes more than one picture
+LOST = 0.3  # of all frames, each time they are shown
+
+
+def photograph(codes: Path, pictures: Path, *, seed: str) -> tuple[int, int]:
+    """Keep what a camera sees of a folder's frames in a new folder; return how many were shown, and how many were seen.
+
+    As people do, it holds the camera until the transfer is whole. The same seed and frames give the same pictures.
+    """
+    rng = Random(seed)  # noqa: S311  (a simulation)
+    cycle, decoder = sorted(codes.glob("*.png")), Decoder()
+    make_folder(pictures)
+    shown = seen = 0
+    for frame in cycle * MOST_ROUNDS:
+        if shown >= max(ROUNDS * len(cycle), LEAST_FRAMES) and decoder.result is not None:
+            break
+        shown += 1
+        if rng.random() < LOST:
+            continue
+        seen += 1
+        shutil.copyfile(frame, pictures / f"picture-{seen:04}.png")
+        if decoder.result is None:
+            with Image.open(frame) as code:
+                for text in texts_in(code):
+                    decoder.receive(text)
+    return shown, seen
 
 
 MACHINES = {"online": "ONLINE MACHINE", "offline": "AIR-GAPPED MACHINE"}
