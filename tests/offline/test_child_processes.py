@@ -113,7 +113,7 @@ def test_a_child_has_nothing_but_its_pipes(tmp_path: Path, monkeypatch: pytest.M
     assert said.decode() == "False True False /\n"
 
 
-def test_the_child_confines_itself_before_it_loads_a_library_of_others() -> None:
+def test_the_child_confines_itself_before_it_loads_a_library_of_others(tmp_path: Path) -> None:
     """The libraries are replaced by one that tries what they may not: it could only run after the filter."""
     script = (
         "import sys, ctypes, types, socket\n"
@@ -122,14 +122,14 @@ def test_the_child_confines_itself_before_it_loads_a_library_of_others() -> None
         "class Stand:\n"
         "    def find_spec(self, name, *_):\n"
         "        if name == 'airlock_shared.ethereum.library_opinion':\n"
-        "            for attempt in (socket.socket, lambda: open('/proc/self/status'), lambda: open('/tmp/x', 'w')):\n"
+        "            for attempt in (socket.socket, lambda: open('/proc/self/status'), lambda: open(sys.argv[1], 'w')):\n"
         "                try: attempt(); sys.stderr.write('done ')\n"
         "                except PermissionError: sys.stderr.write('refused ')\n"
         "sys.meta_path.insert(0, Stand()); sys.stderr.write('click loaded ' * ('click' in sys.modules))\n"
         "opinion_child.main()"
     )  # fmt: skip
-    ended = subprocess.run([sys.executable, "-c", script], input=b"\0\0\0\2{}", capture_output=True, check=False,
-                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})  # fmt: skip
+    ended = subprocess.run([sys.executable, "-c", script, tmp_path / "new"], input=b"\0\0\0\2{}", capture_output=True,
+                           check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})  # fmt: skip
     assert ended.stderr.startswith(b"refused refused refused "), ended.stderr
     assert ended.returncode != -signal.SIGSYS
 
