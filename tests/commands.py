@@ -14,9 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.errors import AirlockError
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import spoken
 from loaded import LoadedCommand, Streams, can_be_forked, loaded_program
 
 Variables = Mapping[str, str] | None

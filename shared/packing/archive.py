@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sums import MANIFEST
 
-from airlock_shared.text.words import grouped, spoken_rows
+from airlock_shared.text.safe import grouped, spoken_rows
 
 
 def settle(kit: Path, programs: Collection[str], epoch_s: int) -> None:

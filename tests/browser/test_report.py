@@ -18,7 +18,7 @@ from airlock_shared.qr.scan import texts_in
 from airlock_shared.report.page.page import plan_page, report_page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import report_of_artefacts
-from airlock_shared.text.words import grouped
+from airlock_shared.text.safe import grouped
 from browser.chromium import Page
 from shared.report.day import HOSTILE, PLAYED, offline_files, online_files, signed
 from shared.world import PLAN_TEXT, plan

@@ -15,8 +15,7 @@ from airlock_online.home import OnlineHome
 from airlock_rehearsal.services.runtime import DEFAULT_TRADER
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
+from airlock_shared.documents.requests import SignaturesHeader, parse_requests, write_signatures
 from online.comparison import note_compared
 from online.online_command import APPROVAL, CODE, OPEN, TRIGGER, TWAP, sign
 from shared.world import to_bytes

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.apdu import parse_path
+from airlock_offline.ledger.transport import parse_path
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_software_ledger.keys import TEST_SEED, derive
 from commands import FinishedCommand, run_command

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from airlock_rehearsal.services.faults import Faults
-from airlock_shared.cli.explain import OF_ONE
+from airlock_shared.cli.mistyped import OF_ONE
 from commands import FinishedCommand
 from e2e.conftest import ROOT, BothMachines, Ledger, refused
 from e2e.test_roles import _change

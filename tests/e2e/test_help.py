@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from airlock_offline.cli.main import program as offline
 from airlock_online.cli.main import program as online
-from airlock_shared.cli.lazy_commands import LazyCommands
+from airlock_shared.cli.program import LazyCommands
 
 PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
 WITHOUT_JSON = {

@@ -17,7 +17,7 @@ from eth_account.signers.local import LocalAccount
 
 from airlock_shared.host.files import read_transcript
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import spoken
 from draws import draws
 from e2e import led
 from e2e.conftest import BothMachines, Ledger

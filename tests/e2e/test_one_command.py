@@ -13,7 +13,7 @@ from airlock_rehearsal.scenarios import DELEGATE_PATH
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.host.files import read_transcript
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import spoken
 from draws import ALL
 from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger, key_at
 from e2e.led import Asked, Read, Screen, careful, count, kill, lead, rows_of, start, words_on

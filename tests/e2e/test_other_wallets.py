@@ -7,7 +7,7 @@ import shutil
 import uuid
 from pathlib import Path
 
-from airlock_offline.ledger.apdu import encode_path
+from airlock_offline.ledger.transport import encode_path
 from airlock_rehearsal.scenarios import PATH, TRADER
 from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.signatures import checksum_address, recover

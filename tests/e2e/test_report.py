@@ -24,7 +24,7 @@ from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.timeline import parse_timeline
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import report_of_artefacts, verify_report
-from airlock_shared.venue.services import BATCHED_MARKET, CORE_API, RELAY
+from airlock_shared.venue.structs import BATCHED_MARKET, CORE_API, RELAY
 from commands import FinishedCommand
 from draws import every_nth
 from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger

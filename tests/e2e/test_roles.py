@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.clock import now_ms, uptime
-from airlock_offline.home import OfflineHome
+from airlock_offline.home import OfflineHome, now_ms, uptime
 from airlock_shared.checks.times import STATED
 from commands import FinishedCommand
 from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger

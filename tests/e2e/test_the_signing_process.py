@@ -97,10 +97,10 @@ def test_what_comes_by_qr_is_read_elsewhere_and_shown_as_a_page_here(desk: BothM
 
 
 WITHOUT_LANDLOCK = """
-from airlock_offline.confinement import files
+from airlock_offline.confinement import filter
 def version():
     raise OSError(38, "Function not implemented")
-files.version = version
+filter.landlock_version = version
 """
 
 

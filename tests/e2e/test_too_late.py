@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import spoken
 from e2e.conftest import BothMachines, Ledger
 from e2e.led import Asked, Screen, careful, lead
 from e2e.test_one_command import Day, unpinned

@@ -13,8 +13,7 @@ from airlock_offline.home import OfflineHome
 from airlock_online.delivery.deliveries import raw_transaction
 from airlock_rehearsal.scenarios import TRADER
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.ethereum.transactions import Transaction
+from airlock_shared.ethereum.signatures import Transaction, checksum_address
 from airlock_shared.plan.reader import parse_plan
 from commands import FinishedCommand
 from e2e.conftest import BothMachines, Ledger

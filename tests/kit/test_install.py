@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from airlock_shared.host.files import read_transcript
-from airlock_shared.text.words import spoken_rows
+from airlock_shared.text.safe import spoken_rows
 from airlock_shared.wire.strict_json import parse_json
 from commands import FinishedCommand, run_command
 from kit.conftest import UNSHARED, Installed, Kit, changed, sum_up
@@ -109,7 +109,7 @@ def _preflight(installed: Installed, *words: object) -> set[str]:
 def test_preflight_refuses_a_changed_installation_and_a_changed_kit(installed: Installed, kit: Kit) -> None:
     medium = ("--kit", kit.folder, "--fingerprint", kit.fingerprint)
     assert _preflight(installed, *medium) == set()
-    with changed(next((installed.folder / "lib").glob("*/site-packages/airlock_shared/text/words.py"))):
+    with changed(next((installed.folder / "lib").glob("*/site-packages/airlock_shared/text/safe.py"))):
         assert _preflight(installed) == {"KIT-INSTALLED"}
     with changed(installed.folder / "share/airlock-offline/INSTALLED"):
         assert _preflight(installed) == {"KIT-MANIFEST"}

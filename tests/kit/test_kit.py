@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.installation import examine_kit
-from airlock_shared.text.words import grouped, spoken_rows
+from airlock_shared.text.safe import grouped, spoken_rows
 from commands import run_command
 from kit.conftest import OWN, ROOT, Kit, build, changed, clone, kit_in
 from workspace.test_requirements import OFFLINE_CLOSURE

@@ -11,7 +11,7 @@ import pytest
 
 from airlock_offline.installation import PROGRAMS, examine_kit
 from airlock_shared.errors import UsageError
-from airlock_shared.text.words import grouped
+from airlock_shared.text.safe import grouped
 from commands import FinishedCommand, run_command
 from kit.conftest import ROOT, Kit, sum_up
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.cli.main import MODULES
-from airlock_offline.confinement import files as landlock
-from airlock_offline.confinement.filter import ARCHITECTURES
+from airlock_offline.confinement.filter import ARCHITECTURES, landlock_version
 
 _START = """
 import ctypes, errno, os, sys
@@ -54,7 +53,7 @@ def require_seccomp() -> None:
 
 def require_landlock(abi: int = 1) -> None:
     try:
-        found = landlock.version()
+        found = landlock_version()
     except OSError as error:
         pytest.skip(f"this kernel has no Landlock: {error}")
     if found < abi:

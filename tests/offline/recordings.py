@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from coincurve import PublicKey
 
-from airlock_offline.ledger.apdu import DeviceSignature, parse_path
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import RELEASED
+from airlock_offline.ledger.transport import DeviceSignature, parse_path
 from airlock_shared.ethereum.eip712 import Hashes, TypedData
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
 from airlock_shared.ethereum.typed_document import read_typed_data

@@ -18,7 +18,7 @@ from airlock_offline.preflight.page import preflight_verdict_lines, report_lines
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import Declined, UsageError
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import spoken
 from airlock_software_ledger.app import SoftwareLedger
 from offline.signing_room import Room, answer_with, plan_of, set_up, stop_the_clock, write_documents
 from offline.test_signing import SEED

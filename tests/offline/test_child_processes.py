@@ -14,12 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline import child_process
+from airlock_offline.confinement.command import end_child, start_child
 from airlock_offline.scanning import scan_process as records
 from airlock_offline.scanning.scan_process import END, ERROR, REMARK, TEXTS, record, texts_by_child
-from airlock_offline.signing.opinion_process import CHILD, OpinionProcess
+from airlock_offline.signing.second_opinion import CHILD, OpinionProcess, compare_opinion, opinion_question
 from airlock_shared.checks.model import IntentCase
-from airlock_shared.checks.second_opinion import compare_opinion, opinion_question
 from airlock_shared.errors import AirlockError, DocumentError, Refusal, UsageError
 from airlock_shared.qr.render import picture as drawn
 from airlock_shared.qr.symbol import matrix
@@ -88,7 +87,7 @@ def test_a_document_longer_than_a_pipe_holds_up_nobody_and_arrives_whole() -> No
     "given", [b"", b"\0\0\0\x02{", b"\0\0\0\x02{}}", b"\0\0\0\x02{}", b"\xff\xff\xff\xff{}", b"\0\0\0\x04null"]
 )
 def test_the_child_answers_nothing_to_what_is_not_one_document(given: bytes) -> None:
-    child = child_process.start_child(CHILD)
+    child = start_child(CHILD)
     out, _ = child.communicate(given, timeout=60)
     assert (out, child.returncode != 0) == (b"", True)
 
@@ -97,7 +96,7 @@ def begin_child(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> s
     """Begin a child, as the second opinion is begun, that runs this script as its module."""
     (folder / "probe_child.py").write_text(f"import os, sys, time\ndef main():\n    {script}\n")
     monkeypatch.syspath_prepend(str(folder))
-    return child_process.start_child("probe_child")
+    return start_child("probe_child")
 
 
 def test_a_child_has_nothing_but_its_pipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +154,7 @@ def test_what_a_child_has_started_is_ended_with_it(tmp_path: Path, monkeypatch: 
     assert child.stdout is not None
     started = int(child.stdout.readline())
     assert is_there(started)
-    child_process.end_child(child)
+    end_child(child)
     assert is_gone(started)
     assert is_gone(child.pid)
 
@@ -166,8 +165,8 @@ def test_a_child_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     )
     script = (
         "import time\n"
-        "from airlock_offline import child_process\n"
-        "child = child_process.start_child('probe_child')\n"
+        "from airlock_offline.confinement.command import start_child\n"
+        "child = start_child('probe_child')\n"
         "print(child.stdout.readline().decode(), flush=True); time.sleep(600)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}

@@ -8,8 +8,7 @@ import pytest
 
 from airlock_offline.cli.ceremony import _place
 from airlock_offline.cli.preflight import Statement, compare_clocks, read_time
-from airlock_offline.clock import now_ms, uptime
-from airlock_offline.home import OfflineHome
+from airlock_offline.home import OfflineHome, now_ms, uptime
 from airlock_shared.checks.times import CONTRADICTED, STATED, VALID_MS, Clock, Uptime, clock_of, time_is_stated
 from airlock_shared.cli.ceremony.workflow import facts_of
 from airlock_shared.documents.transcript import Entry, next_entry

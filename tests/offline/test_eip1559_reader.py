@@ -9,7 +9,7 @@ import rlp
 
 from airlock_offline.wallets.hot_wallet import MAX_TRANSACTION_BYTES, read_unsigned
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.transactions import unsigned_bytes
+from airlock_shared.ethereum.signatures import unsigned_bytes
 from shared.world import VECTORS, good, request_of
 
 STEPS = sorted(path.stem for path in (VECTORS / "transactions/good").glob("*.json"))

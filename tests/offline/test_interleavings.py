@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.signing import guards
+from airlock_offline.signing import sign_item
 from airlock_shared.ceremony.seals import check_seals
 from airlock_shared.checks.nonces import SIGNED, SIGNED_LATE, SIGNING
 from airlock_shared.documents.transcript import Entry
@@ -53,7 +53,7 @@ def watch(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcript_file, "append_line", append)
     monkeypatch.setattr(transcript_file.TranscriptFile, "entries", entries)
     monkeypatch.setattr(transcript_file, "alone_in", partial(files.alone_in, busy=scheduler.lock))
-    monkeypatch.setattr(guards, "_wait", lambda _account, _file, descriptor: scheduler.lock(descriptor))
+    monkeypatch.setattr(sign_item, "_wait", lambda _account, _file, descriptor: scheduler.lock(descriptor))
     answer_with(monkeypatch, lambda question: pause(f"is asked: {question}"), lambda: ledger(pause))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.ledger.typed_data_screens import Page
+from airlock_offline.ledger.screens import Page
 from airlock_shared.checks.nonces import SIGNED, SIGNING
 from airlock_software_ledger.app import SoftwareLedger
 from draws import every_nth, step_of

@@ -7,10 +7,18 @@ from typing import Any
 import pytest
 
 from airlock_offline.device_connection import Device
-from airlock_offline.ledger.apdu import parse_path
-from airlock_offline.ledger.device_errors import AppClosed, NoSuchWidth, TooLargeForDevice, WrongAnswer, WrongApp
+from airlock_offline.ledger.device_errors import (
+    AppClosed,
+    AppFault,
+    AppTooOld,
+    NoSuchWidth,
+    NotReleased,
+    TooLargeForDevice,
+    WrongAnswer,
+    WrongApp,
+)
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
-from airlock_offline.ledger.status_words import AppFault, AppTooOld, NotReleased
+from airlock_offline.ledger.transport import parse_path
 from airlock_offline.ledger.typed_data import SIGNED_BITS, fields_flow, refused_integers
 from airlock_shared.checks.intent import definitions
 from airlock_shared.errors import UsageError

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 from hypothesis import given, reject
 
-from airlock_offline.ledger.apdu import DeviceSignature
 from airlock_offline.ledger.device_errors import (
     NoSuchWidth,
     RefusedOnDevice,
     SettingOff,
     SignedOtherwise,
     TooLargeForDevice,
+    WrongOrder,
 )
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.models import DEFAULT_MODEL
-from airlock_offline.ledger.status_words import WrongOrder
-from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
+from airlock_offline.ledger.screens import Page, typed_data_pages
+from airlock_offline.ledger.transport import DeviceSignature
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_software_ledger.answers import AppSettings

@@ -9,7 +9,7 @@ import pytest
 from airlock_offline.home import read_config
 from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
 from airlock_offline.ledger.models import MODELS, model_of_product
-from airlock_offline.ledger.typed_data_screens import review_pages
+from airlock_offline.ledger.screens import review_pages
 from airlock_shared.errors import UsageError
 
 

@@ -10,25 +10,29 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.ledger.drawing import (
+from airlock_offline.ledger.models import (
     INTER_MEDIUM_36,
+    MODELS,
     OPEN_SANS_EXTRABOLD_11,
     OPEN_SANS_REGULAR_11,
+    Buttons,
     counted_lines,
     cut_lines,
+    screen_of,
+    shown_models,
     text_lines,
     text_pages,
     title_line,
     width_px,
 )
-from airlock_offline.ledger.models import MODELS, Buttons, screen_of, shown_models
-from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
-from airlock_offline.ledger.typed_data_screens import (
+from airlock_offline.ledger.screens import (
     TYPED_DATA,
     ScreenField,
+    ShownTransaction,
     button_field_pages,
     not_shown_in_full,
     review_pages,
+    transaction_pages,
 )
 from airlock_offline.signing.review import screen_lines
 from airlock_shared.ethereum.typed_document import read_typed_data

@@ -19,8 +19,7 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import AirlockError, Refusal
 from airlock_shared.plan.model import Bounds
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.venue.calldata import decode_call, encode_call
-from airlock_shared.venue.calls import CALLS, indexed
+from airlock_shared.venue.calls import CALLS, decode_call, encode_call, indexed
 from draws import draws, repeatable
 from shared.make_payloads import DESK, NOW_MS, OTHER, plan_fingerprint
 from shared.strategies import changed_inside

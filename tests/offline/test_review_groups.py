@@ -12,9 +12,8 @@ import pytest
 from eth_account import Account
 
 from airlock_offline.cli import review_pages
-from airlock_offline.cli.group_pages import GroupPages
-from airlock_offline.signing.review import section_lines
-from airlock_offline.signing.review_groups import ROWS_AT_MOST, Group, groups_of, rows_of_page
+from airlock_offline.cli.review_pages import GroupPages
+from airlock_offline.signing.review import ROWS_AT_MOST, Group, groups_of, rows_of_page, section_lines
 from airlock_offline.signing.sign_item import judged, sign_item, to_sign
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CEREMONY_ENDED, PAGE_CONFIRMED, confirmed_on_pages
 from airlock_shared.checks.judge import Examined, Known, judge_item
@@ -28,7 +27,7 @@ from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import columns
 from airlock_shared.units import raw_text
-from airlock_shared.venue.kinds import Field
+from airlock_shared.venue.structs import Field
 from offline.test_signing import Table, ledger
 from shared.make_payloads import NOW_MS, seal
 from shared.world import PLAN_TEXT, deployment, good, request_of

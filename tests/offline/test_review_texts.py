@@ -25,7 +25,7 @@ from airlock_shared.errors import Refusal
 from airlock_shared.plan.decisions import Decision
 from airlock_shared.text.safe import WIDTH, columns, is_visible, labelled_rows, safe
 from airlock_shared.units import ADDRESS
-from airlock_shared.venue.kinds import LEAF_KINDS, field
+from airlock_shared.venue.structs import LEAF_KINDS, field
 from e2e.terminal import Terminal
 from offline.signing_world import FOLDERS, document
 from shared.make_payloads import NOW_MS, seal

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from airlock_offline.signing import sign_item
+from airlock_offline.signing.second_opinion import compare_opinion
 from airlock_shared.checks.model import Case
-from airlock_shared.checks.second_opinion import compare_opinion
 from airlock_shared.cli.terminal import LED
 from airlock_shared.errors import DeviceError, Refusal
-from airlock_shared.venue.services import AUTHORIZATION
+from airlock_shared.venue.structs import AUTHORIZATION
 from draws import draws, every_nth
 from offline.altered_requests import altered_documents
 from offline.signing_world import FOLDERS, World, document, require_complete
@@ -113,7 +113,7 @@ def test_whatever_fails_inside_an_item_what_was_signed_before_is_handed_over(
 def test_groups_that_were_signed_whole_are_handed_over_again_though_no_ledger_is_needed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("airlock_offline.signing.review_groups.AT_LEAST", 1)
+    monkeypatch.setattr("airlock_offline.signing.review.AT_LEAST", 1)
     for again in (False, True):
         ended = world.sign(_bytes(document("requests")), "requests", again=again)
         assert (ended.code, set((ended.results or {}).values())) == (0, {"signed"}), ended.err[-2000:]

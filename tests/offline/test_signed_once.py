@@ -12,10 +12,9 @@ from unittest.mock import Mock
 import pytest
 
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.apdu import Ins
 from airlock_offline.ledger.device_errors import DeviceLost, SettingOff
-from airlock_offline.signing.guards import account_lock
-from airlock_offline.signing.sign_item import ItemResult, sign_item
+from airlock_offline.ledger.transport import Ins
+from airlock_offline.signing.sign_item import ItemResult, account_lock, sign_item
 from airlock_shared.checks.nonces import nonces_of, record_of
 from airlock_shared.checks.times import CONTRADICTED, VALID_MS
 from airlock_shared.documents.requests import Request
@@ -116,7 +115,7 @@ def test_the_account_is_locked_from_the_yes_until_the_record_and_not_during_the_
     def busy(*_: Any, **__: Any) -> None:
         raise BlockingIOError
 
-    monkeypatch.setattr("airlock_offline.signing.guards.lock", busy)
+    monkeypatch.setattr("airlock_offline.signing.sign_item.lock", busy)
 
     def attempt(name: str) -> None:
         try:
@@ -148,7 +147,9 @@ def test_two_state_folders_share_the_lock_of_an_account(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     waited: list[int] = []
-    monkeypatch.setattr("airlock_offline.signing.guards.lock", lambda descriptor, *_, **__: waited.append(descriptor))
+    monkeypatch.setattr(
+        "airlock_offline.signing.sign_item.lock", lambda descriptor, *_, **__: waited.append(descriptor)
+    )
     other = account_lock(tmp_path / ("one" if same_home else "two"), SIGNER if same_account else bytes(20))
     with account_lock(tmp_path / "one", SIGNER):
         with other:

@@ -15,14 +15,13 @@ import pytest
 
 from airlock_offline.cli.preflight import Statement
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.apdu import DeviceSignature
+from airlock_offline.ledger.device_errors import AppTooOld
 from airlock_offline.ledger.ethereum_app import open_app, require_ready
-from airlock_offline.ledger.status_words import AppTooOld
-from airlock_offline.ledger.typed_data_screens import Page
+from airlock_offline.ledger.screens import Page
+from airlock_offline.ledger.transport import DeviceSignature
+from airlock_offline.ledger.uploads import need_of
 from airlock_offline.signing import sign_item as ceremony
-from airlock_offline.signing.device_pages import need_of
-from airlock_offline.signing.guards import account_lock
-from airlock_offline.signing.sign_item import SigningDesk, sign_item
+from airlock_offline.signing.sign_item import SigningDesk, account_lock, sign_item
 from airlock_shared.checks.intent import typed_data_of
 from airlock_shared.checks.model import Case, IntentCase
 from airlock_shared.checks.nonces import UsedNonces, nonces_of

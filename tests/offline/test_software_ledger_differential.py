@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from airlock_offline.ledger.models import DEVELOPMENT
-from airlock_offline.ledger.typed_data_screens import Page
+from airlock_offline.ledger.screens import Page
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from shared.world import VECTORS

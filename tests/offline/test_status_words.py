@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_offline.ledger import device_errors, status_words
-from airlock_offline.ledger.status_words import STATUS_WORDS, error_for
+from airlock_offline.ledger import device_errors
+from airlock_offline.ledger.device_errors import STATUS_WORDS, error_for
 from airlock_shared.errors import AirlockError, Declined, DeviceError, ExitCode
 
 EXPECTED: dict[int, tuple[type[AirlockError], str, str]] = {
-    0x5515: (status_words.Locked, "locked", "PIN"),
-    0x6B0C: (status_words.Locked, "locked", "PIN"),
-    0x6804: (status_words.Locked, "locked", "PIN"),
-    0x6982: (status_words.Locked, "locked", "PIN"),
+    0x5515: (device_errors.Locked, "locked", "PIN"),
+    0x6B0C: (device_errors.Locked, "locked", "PIN"),
+    0x6804: (device_errors.Locked, "locked", "PIN"),
+    0x6982: (device_errors.Locked, "locked", "PIN"),
     0x650F: (device_errors.AppClosed, "Ethereum app is not open", "open the Ethereum app"),
     0x6511: (device_errors.AppClosed, "Ethereum app is not open", "open the Ethereum app"),
     0x6D02: (device_errors.AppClosed, "Ethereum app is not open", "open the Ethereum app"),
     0x6E01: (device_errors.AppClosed, "Ethereum app is not open", "open the Ethereum app"),
     0x6E00: (device_errors.WrongApp, "", ""),
-    0x5502: (status_words.NotSetUp, "no PIN", "not the Ledger"),
-    0x6601: (status_words.Busy, "opening or closing", "wait"),
-    0x6901: (status_words.Busy, "menu", "leave that menu"),
-    0x6807: (status_words.AppMissing, "", ""),
+    0x5502: (device_errors.NotSetUp, "no PIN", "not the Ledger"),
+    0x6601: (device_errors.Busy, "opening or closing", "wait"),
+    0x6901: (device_errors.Busy, "menu", "leave that menu"),
+    0x6807: (device_errors.AppMissing, "", ""),
     0x5501: (device_errors.RefusedOnDevice, "", ""),
     0x6985: (device_errors.RefusedOnDevice, "", ""),
     0x6A80: (device_errors.SettingOff, "", "Raw messages"),
-    0x6A88: (status_words.FiltersMissing, "", ""),
-    0x6D00: (status_words.NotSupported, "", ""),
-    0x6501: (status_words.NotSupported, "", ""),
-    0x6A15: (status_words.PathNotAllowed, "", "plan"),
+    0x6A88: (device_errors.FiltersMissing, "", ""),
+    0x6D00: (device_errors.NotSupported, "", ""),
+    0x6501: (device_errors.NotSupported, "", ""),
+    0x6A15: (device_errors.PathNotAllowed, "", "plan"),
     0x6A84: (device_errors.TooLargeForDevice, "", ""),
-    0x6980: (status_words.WrongOrder, "", ""),
-    0x6A00: (status_words.AppFault, "", ""),
-    0x6B00: (status_words.AppFault, "", ""),
+    0x6980: (device_errors.WrongOrder, "", ""),
+    0x6A00: (device_errors.AppFault, "", ""),
+    0x6B00: (device_errors.AppFault, "", ""),
 }
 UNKNOWN = (0x6F00, 0x0000, 0x6100, 0x9001, 0xFFFF)
 
@@ -40,7 +40,7 @@ UNKNOWN = (0x6F00, 0x0000, 0x6100, 0x9001, 0xFFFF)
 @pytest.mark.parametrize("sw", [*EXPECTED, *UNKNOWN])
 def test_every_word_is_an_error_that_says_what_was_tried_what_happened_and_what_to_do(sw: int) -> None:
     found = error_for(sw, doing="sign the typed data", setting=device_errors.RAW_MESSAGES)
-    error, said, do = EXPECTED.get(sw, (status_words.UnknownStatus, "", ""))
+    error, said, do = EXPECTED.get(sw, (device_errors.UnknownStatus, "", ""))
     assert (type(found), sw in STATUS_WORDS) == (error, sw in EXPECTED)
     assert found.what.startswith("could not sign the typed data: ")
     assert f"{sw:04x}" in found.what

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airlock_offline.ledger.device_errors import SettingOff, TokenRefused, WrongAnswer
-from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
+from airlock_offline.ledger.screens import ShownTransaction, transaction_pages
 from airlock_shared.documents.ledger_metadata import read_token_metadata
 from airlock_shared.ethereum.signatures import keccak256
 from offline.recordings import SIGNER, answering, recovered

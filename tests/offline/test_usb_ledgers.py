@@ -15,11 +15,11 @@ import pytest
 from airlock_offline.cli.machine import ledger_lines
 from airlock_offline.device_connection import Device
 from airlock_offline.home import read_config
+from airlock_offline.ledger import device_errors, usb
 from airlock_offline.ledger import device_errors as errors
-from airlock_offline.ledger import status_words, usb
 from airlock_offline.ledger.ethereum_app import Need, WrongDevice, open_app
 from airlock_offline.ledger.models import MODELS, model_of_product
-from airlock_offline.signing.device_pages import need_of
+from airlock_offline.ledger.uploads import need_of
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import ItemResult, sign_item
 from airlock_shared.errors import AirlockError, DeviceError, UsageError
@@ -62,9 +62,9 @@ def told(model: str = "") -> AirlockError:
 @pytest.mark.parametrize(
     ("fault", "error", "said", "do"),
     [
-        ("lock", status_words.Locked, "is locked", "unlock it with its PIN"),
+        ("lock", device_errors.Locked, "is locked", "unlock it with its PIN"),
         ("wrong-app", errors.WrongApp, "'Bitcoin' is open", "open the Ethereum app"),
-        ("old-version", status_words.AppTooOld, "'1.10.4'", "update it"),
+        ("old-version", device_errors.AppTooOld, "'1.10.4'", "update it"),
         ("held", usb.HeldByAnother, "another airlock-offline", ""),
     ],
 )
@@ -166,7 +166,7 @@ def test_at_the_home_screen_the_app_is_opened_by_command_and_the_ledger_waited_f
     ("sw", "error", "said"),
     [
         (0x5501, errors.RefusedOnDevice, "could not open the Ethereum app: refused on the Ledger"),
-        (0x6807, status_words.AppMissing, "is not installed on this Ledger"),
+        (0x6807, device_errors.AppMissing, "is not installed on this Ledger"),
         (0x6E01, errors.AppClosed, "home screen"),
     ],
 )
@@ -225,7 +225,7 @@ def test_blind_signing_is_asked_for_where_it_is_needed_alone(bus: UsbBus, on: bo
     [
         (0x7011, {"model": "flex"}, errors.WrongModel, "is a Flex, and the pages were listed for a Nano S Plus"),
         (0xFD11, {}, errors.WrongModel, "model that USB does not name, and the pages were listed for a Nano S Plus"),
-        (0x5011, {"version": "1.23.0"}, status_words.OtherVersion, "'1.23.0', and the pages were listed for '1.22.0'"),
+        (0x5011, {"version": "1.23.0"}, device_errors.OtherVersion, "'1.23.0', and the pages were listed for '1.22.0'"),
     ],
     ids=["model", "a model that nobody knows", "version"],
 )

@@ -20,12 +20,10 @@ from airlock_offline.wallets.hot_wallet import (
     wallet_request,
 )
 from airlock_shared.checks.model import Situation
-from airlock_shared.documents.requests import Request
-from airlock_shared.documents.signatures import Answer, SignaturesHeader
+from airlock_shared.documents.requests import Answer, Request, SignaturesHeader
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.ethereum.signatures import recover
-from airlock_shared.ethereum.transactions import unsigned_bytes
+from airlock_shared.ethereum.signatures import recover, unsigned_bytes
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.ur.eth import DataType, Keypath, PathStep, SignRequest
 from offline.signing_room import plan_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from airlock_offline.ledger.typed_data_screens import Page
+from airlock_offline.ledger.screens import Page
 from airlock_software_ledger.app import SoftwareLedger
 
 REPORT = 64

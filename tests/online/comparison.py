@@ -7,7 +7,7 @@ from pathlib import Path
 from airlock_online.cli.comparing import COMPARED
 from airlock_online.home import OnlineHome
 from airlock_shared.ceremony.sections import BY_WORDS
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.host.files import read_input
 
 

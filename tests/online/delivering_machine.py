@@ -14,8 +14,7 @@ from airlock_online.delivery.routes.context import Delivery, DeliveryContext, No
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_shared.venue.kinds import leaf
-from airlock_shared.venue.structs import CATALOGUE
+from airlock_shared.venue.structs import CATALOGUE, leaf
 
 NOW = 1_790_000_000_000
 TRADER_KEY = PrivateKey.from_hex("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")  # "test … junk", 0

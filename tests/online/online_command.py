@@ -15,9 +15,8 @@ from airlock_rehearsal.services.runtime import DEFAULT_TRADER
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.cli.ceremony import by_screens as typed_words
 from airlock_shared.cli.program import run
-from airlock_shared.documents.requests import Request, parse_requests
-from airlock_shared.documents.signatures import Answer, SignaturesHeader, write_signatures
-from airlock_shared.ethereum.transactions import signing_hash
+from airlock_shared.documents.requests import Answer, Request, SignaturesHeader, parse_requests, write_signatures
+from airlock_shared.ethereum.signatures import signing_hash
 from commands import FinishedCommand, asked_words, other_screen
 from online.delivering_machine import TRADER_KEY
 

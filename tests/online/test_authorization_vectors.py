@@ -14,7 +14,7 @@ from airlock_shared.checks.model import CallCase
 from airlock_shared.checks.nonces import UsedNonces, use_of
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.mistakes import Mistake, find_mistakes
-from airlock_shared.venue.calldata import LEDGER_CONTRACTS
+from airlock_shared.venue.calls import LEDGER_CONTRACTS
 from shared.world import PLAN_TEXTS, VECTORS, bad_request, case_of, confirm, good, judge, names, situation, vectors
 
 FOLDER = "authorizations"

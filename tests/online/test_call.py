@@ -13,6 +13,7 @@ import pytest
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
 
+from airlock_offline.signing.second_opinion import opinion_question
 from airlock_online.cli.actions import example
 from airlock_online.cli.main import program
 from airlock_online.clients.builder import BuilderClient
@@ -26,7 +27,6 @@ from airlock_rehearsal.services.runtime import DEFAULT_TRADER, TRADING_STORAGE, 
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.checks.model import CallCase, Situation
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.checks.second_opinion import opinion_question
 from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import Deployment, parse_deployment

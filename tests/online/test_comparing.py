@@ -16,10 +16,9 @@ from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED
 from airlock_shared.cli.ceremony import by_screens as typed_words
 from airlock_shared.cli.program import run
-from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import spoken
 from commands import asked_words
 from online.online_command import CODE, OnlineCommand
 

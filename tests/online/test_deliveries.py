@@ -9,8 +9,7 @@ import pytest
 
 from airlock_online.delivery.deliveries import delivery_of, match_answers
 from airlock_shared.documents.deployment import read_deployment
-from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import Answer, parse_signatures
+from airlock_shared.documents.requests import Answer, parse_requests, parse_signatures
 from airlock_shared.errors import Refusal
 from shared.world import DEPLOYMENT_TEXT, VECTORS, to_bytes, whole
 

@@ -23,10 +23,10 @@ from airlock_online.wallets.other_wallets import WalletAnswers
 from airlock_rehearsal.chain.interface import STORAGE
 from airlock_rehearsal.services.faults import Faults
 from airlock_shared.cli import kept_signatures
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import UsageError
-from airlock_shared.ethereum.abi import decode_abi
+from airlock_shared.ethereum.eip712 import decode_abi
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.host.files import TranscriptFile
 from airlock_shared.wire.strict_json import parse_json

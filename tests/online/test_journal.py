@@ -20,7 +20,7 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.pool import NullPool
 
 from airlock_offline.ledger.usb import DeviceLock, HeldByAnother
-from airlock_offline.signing.guards import account_lock
+from airlock_offline.signing.sign_item import account_lock
 from airlock_online.cli.main import program
 from airlock_online.delivery.admission import check_alone
 from airlock_online.journal import engine

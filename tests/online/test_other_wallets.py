@@ -18,8 +18,7 @@ from airlock_online.wallets.other_wallets import (
     signatures_document,
     take_answer,
 )
-from airlock_shared.documents.requests import Header, Request, parse_requests
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import Header, Request, parse_requests, parse_signatures
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import DocumentError, Refusal, UsageError
 from airlock_shared.ethereum.signatures import CURVE_ORDER

@@ -19,7 +19,7 @@ from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, pr
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import Refusal, ServiceError, UsageError
-from airlock_shared.ethereum.transactions import Transaction
+from airlock_shared.ethereum.signatures import Transaction
 from airlock_shared.plan.model import CUSTOM, Plan
 from airlock_shared.venue.actions import Action
 from online import transaction_steps as steps

@@ -12,8 +12,7 @@ from eth_account import Account
 from airlock_online.cli.presigned import presigned_texts, read_presigned
 from airlock_online.cli.signed_documents import MatchedSignatures
 from airlock_online.secrets import redact
-from airlock_shared.documents.requests import Request, parse_requests
-from airlock_shared.documents.signatures import Answer
+from airlock_shared.documents.requests import Answer, Request, parse_requests
 from airlock_shared.errors import DocumentError, Refusal, UsageError
 from airlock_shared.ethereum.signatures import checksum_address
 from shared.world import VECTORS, deployment, good, to_bytes

@@ -19,8 +19,7 @@ from airlock_online.readback.referral_codes import ReferralFacts
 from airlock_shared.documents.requests import Request
 from airlock_shared.text.safe import columns, is_visible
 from airlock_shared.venue.actions import ACTIONS
-from airlock_shared.venue.kinds import OPENED, OPENED_MS, field
-from airlock_shared.venue.structs import CATALOGUE, Intent
+from airlock_shared.venue.structs import CATALOGUE, OPENED, OPENED_MS, Intent, field
 from online.loopback import Answer, Wire, http, reply
 
 NOW = 1_790_000_000_000

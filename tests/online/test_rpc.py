@@ -27,8 +27,7 @@ from airlock_online.delivery.deliveries import raw_transaction
 from airlock_online.delivery.routes.rpc import transaction_hash
 from airlock_online.preparing.gas_and_fees import reason
 from airlock_shared.errors import ServiceError, UsageError
-from airlock_shared.ethereum.signatures import keccak256
-from airlock_shared.ethereum.transactions import Transaction, signing_hash
+from airlock_shared.ethereum.signatures import Transaction, keccak256, signing_hash
 from online.loopback import Answer, Wire, closed_port, http, reply
 from online.node import GWEI, Failure, Node
 

@@ -10,8 +10,7 @@ import pytest
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_shared.documents.deployment import Deployment, read_deployment
-from airlock_shared.documents.requests import Header, Request, parse_requests
-from airlock_shared.documents.signatures import Answer
+from airlock_shared.documents.requests import Answer, Header, Request, parse_requests
 from airlock_shared.errors import Refusal, UsageError
 from shared.world import DEPLOYMENT_TEXT, VECTORS, good, to_bytes
 

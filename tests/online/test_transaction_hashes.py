@@ -15,8 +15,7 @@ from airlock_online.delivery.deliveries import raw_transaction
 from airlock_online.delivery.routes.rpc import transaction_hash
 from airlock_shared.checks.model import CallCase
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.ethereum.transactions import Transaction, signing_hash
+from airlock_shared.ethereum.signatures import Transaction, checksum_address, signing_hash
 from draws import repeatable
 from shared.make_payloads import KEYS, OTHER
 from shared.world import VECTORS, confirm, examined_of, good, plan, situation

@@ -17,9 +17,9 @@ from eth_account import Account
 from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
 from eth_account.messages import encode_defunct
 
-from airlock_shared.documents.signatures import SIGNATURES_FORMAT as SIGNATURES
+from airlock_shared.documents.requests import SIGNATURES_FORMAT as SIGNATURES
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import spoken
 from airlock_shared.venue.profile_words import shipped
 from airlock_shared.wire.strict_json import fingerprint, parse_json, to_json
 from airlock_software_ledger.keys import TEST_SEED

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airlock_shared.checks.model import SPELLING, STOP
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.plan.model import Bounds
 from airlock_shared.venue.structs import CATALOGUE
 from draws import draws, every_nth

@@ -16,8 +16,7 @@ from airlock_shared.checks.model import Case
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.model import Bounds
-from airlock_shared.venue.calldata import decode_call
-from airlock_shared.venue.calls import CALLS, indexed
+from airlock_shared.venue.calls import CALLS, decode_call, indexed
 from draws import draws, repeatable
 from shared import world
 from shared.make_transactions import ENTRIES, SELECTORS, call, calldata

@@ -11,8 +11,7 @@ from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.decisions import decide, request_fields, shown_value
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.venue.kinds import leaf
-from airlock_shared.venue.structs import CATALOGUE, abi_type_of, types_of
+from airlock_shared.venue.structs import CATALOGUE, abi_type_of, leaf, types_of
 from shared.make_payloads import ABI_ORDER, ENCODE_TYPES, TYPES
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, STEPS, case_of, deployment, good, plan, replaced
 

@@ -28,7 +28,7 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.words import BYTEWORDS, spoken
+from airlock_shared.text.safe import BYTEWORDS, spoken
 from shared.test_roles_commands import BOTH, PEOPLE, PLAN_TEXT, Table
 from shared.world import DEPLOYMENT_TEXT
 

@@ -9,8 +9,7 @@ import pytest
 
 from airlock_shared.checks.document import Steps, steps_are_planned
 from airlock_shared.documents.deployment import parse_deployment, read_deployment
-from airlock_shared.documents.requests import read_request
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import parse_signatures, read_request
 from airlock_shared.errors import DocumentError, PlanError, Refusal
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.strict_json import read_batch

@@ -12,8 +12,7 @@ from airlock_shared.ceremony.roles import parse_people
 from airlock_shared.ceremony.seals import parse_proofs
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.hand_over import parse_hand_over
-from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.errors import DocumentError, PlanError, Refusal
 from airlock_shared.plan.mistakes import find_mistakes
 from airlock_shared.plan.model import Plan

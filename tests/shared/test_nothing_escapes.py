@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.errors import AirlockError
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.plan.reader import parse_plan

@@ -10,7 +10,7 @@ from eth_abi.abi import encode as eth_encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.ethereum.abi import decode_abi, encode_abi
+from airlock_shared.ethereum.eip712 import decode_abi, encode_abi
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.wire.strict_json import fingerprint, parse_json
 from draws import costly, repeatable

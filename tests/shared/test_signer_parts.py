@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from airlock_shared.checks.document import Steps, part_of, steps_are_planned
-from airlock_shared.cli.document_lines import part_lines
 from airlock_shared.documents.requests import parse_requests, write_requests
+from airlock_shared.plan.model import part_lines
 from shared.world import judge, plan, to_bytes, whole
 
 SIGNERS = ("treasury", "desk")

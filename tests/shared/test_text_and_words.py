@@ -26,11 +26,21 @@ from airlock_shared.cli.terminal import explain_error, renew, rows, say
 from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, Refusal, ServiceError, UsageError
 from airlock_shared.plan.mistakes import find_mistakes
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.safe import WIDTH, columns, flags, harmless, is_visible, safe, safe_again, wrapped
-from airlock_shared.text.words import SPOKEN_BYTES, spoken, spoken_rows
+from airlock_shared.text.safe import (
+    SPOKEN_BYTES,
+    WIDTH,
+    columns,
+    flags,
+    harmless,
+    is_visible,
+    safe,
+    safe_again,
+    spoken,
+    spoken_rows,
+    wrapped,
+)
 from airlock_shared.venue.referral_code import code_bytes, code_rows
-from airlock_shared.wire.strict_json import ONLY, parse_json
-from airlock_shared.wire.toml import parse_toml
+from airlock_shared.wire.strict_json import ONLY, parse_json, parse_toml
 from draws import repeatable
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.world import PLAN_TEXT, good, judge, replaced, situation

@@ -14,8 +14,16 @@ from hypothesis import strategies as st
 from airlock_shared.checks.transaction import CALL_CHECKS
 from airlock_shared.errors import Refusal
 from airlock_shared.venue.actions import ACTIONS
-from airlock_shared.venue.calldata import Decoded, decode_call, encode_call
-from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION, DELEGATED_SIGNATURE, canonical, indexed
+from airlock_shared.venue.calls import (
+    CALLS,
+    DELEGATED_ACTION,
+    DELEGATED_SIGNATURE,
+    Decoded,
+    canonical,
+    decode_call,
+    encode_call,
+    indexed,
+)
 from draws import repeatable
 from shared.make_transactions import NOT_SIGNED, SELECTORS, SIGNATURES, calldata
 from shared.strategies import plain_values

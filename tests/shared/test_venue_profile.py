@@ -20,12 +20,10 @@ from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, DocumentError
 from airlock_shared.plan.model import Exact
 from airlock_shared.venue import profile as profiles
-from airlock_shared.venue.calldata import decode_call
-from airlock_shared.venue.calls import CALLS, argument_leaves, selector_of
-from airlock_shared.venue.kinds import LEAF_KINDS
+from airlock_shared.venue.calls import CALLS, argument_leaves, decode_call, selector_of
 from airlock_shared.venue.profile import NEVER, VENUE_FORMAT, venue_of
 from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
-from airlock_shared.venue.structs import CATALOGUE, leaves_of, types_of
+from airlock_shared.venue.structs import CATALOGUE, LEAF_KINDS, leaves_of, types_of
 from draws import draws
 from second_venue.other_types import PROFILE
 from shared.make_payloads import NOW_MS

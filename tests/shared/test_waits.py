@@ -23,7 +23,8 @@ from airlock_shared.cli.ceremony import run as run_module
 from airlock_shared.cli.ceremony import workflow as workflow_module
 from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 from airlock_shared.cli.ceremony.run import _do
-from airlock_shared.cli.ceremony.waits import LATE, MACHINES, OVER, STOPPED, leave_note, names_in, other_machine
+from airlock_shared.cli.ceremony.waits import LATE, OVER, STOPPED, leave_note, names_in, other_machine
+from airlock_shared.cli.terminal import MACHINES
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import alone_in
 from airlock_shared.plan.reader import parse_plan

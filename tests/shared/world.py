@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
+from airlock_offline.signing.second_opinion import compare_opinion, opinion_question
 from airlock_shared.checks.document import Steps, part_of, steps_are_planned
 from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item
 from airlock_shared.checks.model import Case, Situation, Verdict
-from airlock_shared.checks.second_opinion import compare_opinion, opinion_question
 from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.documents.requests import Request, parse_requests
-from airlock_shared.documents.signatures import Answer
+from airlock_shared.documents.requests import Answer, Request, parse_requests
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.library_opinion import opinion_on
 from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, registrations

@@ -7,8 +7,8 @@ from contextlib import closing
 from typing import TypeVar
 
 from airlock_offline.ledger.ethereum_app import EthereumApp
+from airlock_offline.ledger.screens import Page, typed_data_pages
 from airlock_offline.ledger.transport import LoopbackTransport, Transport
-from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger

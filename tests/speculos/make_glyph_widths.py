@@ -1,4 +1,4 @@
-"""Prints the typefaces of ``ledger/drawing.py``: how wide each character is on a Ledger's screen, by the device's fonts.
+"""Prints the typefaces of ``ledger/models.py``: how wide each character is on a Ledger's screen, by the device's fonts.
 
 ``python make_glyph_widths.py FOLDER``: the folder ``lib_nbgl/include/fonts`` of the public device SDK
 (LedgerHQ/ledger-secure-sdk, Apache License 2.0), of the last commit that has it, 70bed26f's parent; since then the fonts

@@ -25,7 +25,7 @@ from airlock_rehearsal.play import rehearse, summary_lines  # noqa: E402
 from airlock_rehearsal.scenarios import DELEGATE, TRADER  # noqa: E402
 from airlock_rehearsal.services.server import RehearsalServices  # noqa: E402
 from airlock_rehearsal.services.venue.venue_state import ChainRecord  # noqa: E402
-from airlock_shared.ethereum.transactions import Transaction  # noqa: E402
+from airlock_shared.ethereum.signatures import Transaction  # noqa: E402
 from e2e.transaction_requests import FILLED, write_transaction  # noqa: E402
 from speculos.app_file import read_app_file  # noqa: E402
 from speculos.device import Person, RealApp  # noqa: E402

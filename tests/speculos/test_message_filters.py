@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.ledger.apdu import Apdu, DeviceSignature, Ins, ethereum_apdu
+from airlock_offline.ledger.device_errors import FiltersMissing
 from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.status_words import FiltersMissing
-from airlock_offline.ledger.transport import LoopbackTransport, Transport
-from airlock_offline.ledger.typed_data_screens import typed_data_pages
+from airlock_offline.ledger.screens import typed_data_pages
+from airlock_offline.ledger.transport import Apdu, DeviceSignature, Ins, LoopbackTransport, Transport, ethereum_apdu
 from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_software_ledger.answers import AppSettings

@@ -14,12 +14,11 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.ledger.device_errors import RefusedOnDevice, SettingOff, WrongAnswer
+from airlock_offline.ledger.device_errors import RefusedOnDevice, SettingOff, WrongAnswer, WrongOrder
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.models import Buttons, screen_of
-from airlock_offline.ledger.status_words import WrongOrder
+from airlock_offline.ledger.screens import typed_data_pages
 from airlock_offline.ledger.transport import LoopbackTransport
-from airlock_offline.ledger.typed_data_screens import typed_data_pages
 from airlock_shared.errors import AirlockError
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.typed_document import read_typed_data

@@ -11,11 +11,9 @@ from typing import NamedTuple
 
 from rlp import encode
 
-from airlock_offline.ledger.apdu import DeviceSignature
 from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
-from airlock_offline.ledger.transport import Transport
-from airlock_offline.ledger.typed_data_screens import Page
+from airlock_offline.ledger.screens import Page, ShownTransaction, transaction_pages
+from airlock_offline.ledger.transport import DeviceSignature, Transport
 from airlock_shared.documents.ledger_metadata import read_token_metadata
 from airlock_shared.ethereum.signatures import keccak256
 from offline.recordings import SIGNER

@@ -14,8 +14,8 @@ from click.shell_completion import get_completion_class
 from airlock_offline.cli.main import program as offline
 from airlock_online.cli.main import program as online
 from airlock_shared.cli.explain import EXIT_CODES
-from airlock_shared.cli.lazy_commands import LazyCommands, completion_variable
 from airlock_shared.cli.machine import SHELLS
+from airlock_shared.cli.program import LazyCommands, completion_variable
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {"airlock-online": online, "airlock-offline": offline}

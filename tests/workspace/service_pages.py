@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_offline.ledger.device_errors import RAW_MESSAGES
-from airlock_offline.ledger.status_words import STATUS_WORDS
+from airlock_offline.ledger.device_errors import RAW_MESSAGES, STATUS_WORDS
 from airlock_online.cli.machine import everything
 from airlock_online.error_codes import CODE_PLACES, ERROR_CODES, ErrorCode
 from airlock_shared.cli.explain import Explanation
-from airlock_shared.venue.services import SERVICES
+from airlock_shared.venue.structs import SERVICES
 from workspace.endpoints import ENDPOINTS
 
 _ERRORS = """\

@@ -21,8 +21,7 @@ from airlock_shared.checks.catalogue import FAMILIES
 from airlock_shared.cli.explain import EXIT_CODES
 from airlock_shared.errors import ExitCode
 from airlock_shared.venue.actions import ACTIONS
-from airlock_shared.venue.kinds import LEAF_KINDS
-from airlock_shared.venue.structs import CATALOGUE
+from airlock_shared.venue.structs import CATALOGUE, LEAF_KINDS
 from erc7730.descriptor_world import formats, made
 from mutation.run import read_mutants
 from online.chain.alterations import CONTRACT_IS_STRICTER, GATE_IS_STRICTER

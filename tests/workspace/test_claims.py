@@ -14,7 +14,7 @@ import airlock_online.clients.rpc
 from airlock_online.cli.main import program
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.venue.actions import ACTIONS
-from airlock_shared.venue.services import SERVICES
+from airlock_shared.venue.structs import SERVICES
 from mutation.run import Mutant, read_mutants, why_unfit
 from workspace.endpoints import DONE, ENDPOINTS, GENERIC, SPEC_LIST
 

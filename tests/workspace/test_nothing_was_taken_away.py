@@ -18,7 +18,7 @@ import pytest
 from airlock_offline.cli.main import program as offline
 from airlock_online.cli.main import program as online
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
-from airlock_shared.cli.explain import OF_ONE
+from airlock_shared.cli.mistyped import OF_ONE
 from airlock_shared.errors import ExitCode
 from airlock_software_ledger.server import program as software_ledger
 
@@ -162,4 +162,4 @@ def _of_one_machine(here: str, there: str) -> set[str]:
 def test_each_command_of_one_machine_is_listed_with_it() -> None:
     online_alone = _of_one_machine("airlock-online", "airlock-offline")
     offline_alone = _of_one_machine("airlock-offline", "airlock-online")
-    assert {"online": online_alone, "offline": offline_alone} == OF_ONE, "OF_ONE is in shared/…/cli/explain.py"
+    assert {"online": online_alone, "offline": offline_alone} == OF_ONE, "OF_ONE is in shared/…/cli/mistyped.py"

@@ -8,7 +8,7 @@ from workspace import trusted_path
 from workspace.house import ROOT, modules
 from workspace.trusted_path import ORDINARY, OTHERS, Signing, closure, loaded_by
 
-CEILING_TOKENS = 84_500
+CEILING_TOKENS, MODULES = 84_500, 59
 """Of what can run in a signing. It may go down; whoever raises it says in the change what for.
 
 It was raised for reviews by groups (decision 54: which steps share a form, and what stands in their rows) and for the page
@@ -33,9 +33,13 @@ FOREIGN = (
 
 
 def test_what_can_run_in_a_signing_is_little() -> None:
-    tokens = sum(module.tokens for module in closure())
-    print(f"what can run in a signing: {tokens:,} tokens in {len(closure())} modules")
+    tokens, files = (
+        sum(module.tokens for module in closure()),
+        [module for module in closure() if module.file.name != "__init__.py"],
+    )
+    print(f"what can run in a signing: {tokens:,} tokens in {len(files)} modules")
     assert tokens <= CEILING_TOKENS
+    assert len(files) <= MODULES
     assert tokens > CEILING_TOKENS - 2_000, "lower the ceiling to what is reached"
 
 
@@ -74,8 +78,8 @@ def test_what_decides_and_what_signs_is_among_it() -> None:
     needed = ("signing.sign_item", "signing.review", "preflight.isolation", "ledger.ethereum_app", "airgap")
     ran = {module.name for module in loaded_by(ORDINARY)}
     assert {f"airlock_offline.{name}" for name in needed} <= ran
-    assert {"airlock_shared.ethereum.eip712", "airlock_shared.checks.second_opinion"} <= ran
-    more = ("cli.review_pages", "ledger.usb", "ledger.status_words", "ledger.uploads")
+    assert {"airlock_shared.ethereum.eip712", "airlock_offline.signing.second_opinion"} <= ran
+    more = ("cli.review_pages", "ledger.usb", "ledger.device_errors", "ledger.uploads")
     can = {module.name for module in closure()}
     assert {f"airlock_offline.{name}" for name in more} | {"airlock_shared.venue.profile"} <= can
 

@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.apdu import parse_path
+from airlock_offline.ledger.transport import parse_path
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_software_ledger.keys import TEST_SEED, derive
 from commands import run_command
@@ -53,34 +53,29 @@ if "AIRLOCK_TRACED" in os.environ:
 
 _IN_ORDER = {
     "the network guard, the kernel's filter, and the command": {
-        "shared": "start", "offline": "start cli.main airgap confinement.command confinement.filter confinement.files home "
-        "child_process cli.sign cli.review_pages cli.group_pages",
+        "shared": "start",
+        "offline": "start cli.main airgap confinement.command confinement.filter home cli.sign cli.review_pages",
     },
     "the order of things: examine, show, ask, sign, recover, keep": {
-        "offline.signing": "sign_item guards opinion_process opinion_child rows review review_groups device_pages",
+        "offline.signing": "sign_item second_opinion opinion_child rows review",
     },
-    "the room: interfaces, radios, the time": {"offline": "preflight.isolation clock"},
+    "the room: interfaces, radios": {"offline": "preflight.isolation"},
     "the checks": {
-        "shared.checks": "model judge document agreement intent transaction authorization times nonces second_opinion",
+        "shared.checks": "model judge document agreement intent transaction authorization times nonces",
         "shared": "ceremony.sections",
     },
     "the plan": {"shared.plan": "model values reader decisions delegate_proofs"},
-    "what is known to be signable": {
-        "shared": "units",
-        "shared.venue": "kinds structs actions calls calldata services profile referral_code",
-    },
-    "what is hashed": {"shared.ethereum": "signatures abi eip712 transactions library_opinion"},
+    "what is known to be signable": {"shared": "units", "shared.venue": "structs actions calls profile referral_code"},
+    "what is hashed": {"shared.ethereum": "signatures eip712 library_opinion"},
     "the documents, read strictly": {
-        "shared.wire": "strict_json members toml",
-        "shared.documents": "requests deployment ledger_metadata signatures transcript",
+        "shared.wire": "strict_json", "shared.documents": "requests deployment ledger_metadata transcript",
     },
     "the Ledger": {
-        "offline": "device_connection", "offline.ledger": "models apdu transport usb ethereum_app typed_data uploads "
-        "device_errors status_words drawing typed_data_screens transaction_screens",
+        "offline": "device_connection",
+        "offline.ledger": "models transport usb ethereum_app typed_data uploads device_errors screens",
     },
-    "what people see, made safe": {"shared": "text.safe text.words errors cli.terminal cli.program cli.lazy_commands "
-                                             "cli.document_lines cli.qr.file_or_qr"},
-    "the disk": {"shared.host": "files settings"},
+    "what people see, made safe": {"shared": "text.safe errors cli.terminal cli.program cli.qr.file_or_qr"},
+    "the disk": {"shared.host": "files"},
 }  # fmt: skip
 READING_ORDER = {
     heading: [f"airlock_{package}.{name}" for package, names in packages.items() for name in names.split()]
@@ -112,13 +107,12 @@ ROOTS = (
     "airlock_offline.cli.sign",
     "airlock_offline.signing.opinion_child",  # a process of its own, which the signing starts by its name
 )
-OTHER_COMMANDS = r"airlock_shared\.(report|cli\.explain)|airlock_offline\.cli\.report(\.|$)"
+OTHER_COMMANDS = r"airlock_shared\.(report|cli\.(explain|mistyped))|airlock_offline\.cli\.report(\.|$)"
 PICTURES = r"|airlock_shared\.(cli\.qr\.(?!file_or_qr$)|qr|ur)|airlock_offline\.scanning(\.|$)"
 """What the closure leaves out: other commands' reports and explanations; pictures, which only ``--qr`` reads and draws."""
 
 AT_A_TERMINAL_OVER_USB = tuple(
-    f"airlock_{name}"
-    for name in ("offline.cli.review_pages", "offline.cli.group_pages", "offline.ledger.usb", "shared.cli.terminal")
+    f"airlock_{name}" for name in ("offline.cli.review_pages", "offline.ledger.usb", "shared.cli.terminal")
 )
 """What people, and a Ledger that is plugged in, have run beside what a pipe and the software Ledger do."""
 
@@ -126,7 +120,7 @@ WAYS = {
     "a digest": (
         "offline.cli.sign", "shared.documents.requests", "shared.wire.strict_json", "offline.signing.sign_item",
         "shared.checks.judge", "shared.checks.intent", "shared.venue.structs", "shared.ethereum.eip712",
-        "shared.checks.second_opinion", "offline.ledger.ethereum_app", "offline.ledger.typed_data",
+        "offline.signing.second_opinion", "offline.ledger.ethereum_app", "offline.ledger.typed_data",
         "shared.ethereum.signatures",
     ),
     "an event of an order's stream": (

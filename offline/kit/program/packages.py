@@ -46,8 +46,11 @@ def compile_all(folder: str) -> None:
 def examine(folder: str, fingerprint: str) -> None:
     """Compare an installation with the kit's lists, and show the fingerprint; leave with 3 when anything differs."""
     from airlock_offline.installation import INTERPRETER, PAPERS, examine_installation  # noqa: PLC0415 - as above
-    from airlock_shared.text.safe import safe  # noqa: PLC0415 - as above
-    from airlock_shared.text.words import grouped, spoken_rows  # noqa: PLC0415 - as above
+    from airlock_shared.text.safe import (  # noqa: PLC0415 - as above
+        grouped,
+        safe,
+        spoken_rows,
+    )
 
     root = Path(folder)
     if not os.path.lexists(root / PAPERS):

@@ -11,10 +11,9 @@ import click
 
 from airlock_offline import airgap
 from airlock_offline.confinement.command import APDU_LOG
-from airlock_offline.ledger.device_errors import AppClosed
+from airlock_offline.ledger.device_errors import LIST_AGAIN, AppClosed, OtherVersion, no_pages, wrong_model
 from airlock_offline.ledger.ethereum_app import EthereumApp, Need, open_app, require_ready
 from airlock_offline.ledger.models import model_of_product, shown_models, words_of
-from airlock_offline.ledger.status_words import LIST_AGAIN, OtherVersion, no_pages, wrong_model
 from airlock_offline.ledger.transport import REVIEW_S, LoggedTransport, LoopbackTransport, Transport
 from airlock_offline.ledger.usb import HidTransport, PluggedLedger, come_back, opens_app
 from airlock_shared.cli.terminal import say

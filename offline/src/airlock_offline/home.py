@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from airlock_offline.confinement.command import UNCONFINED
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.transport import REVIEW_S
+from airlock_shared.checks.times import Uptime
 from airlock_shared.documents.deployment import Deployment, all_worth_nothing, parse_deployment
-from airlock_shared.documents.signatures import Answer, read_signature
+from airlock_shared.documents.requests import Answer, read_signature
 from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.host.files import TranscriptFile, current, home_of, make_folder, read_input, write_new
-from airlock_shared.host.settings import CONFIG_FILE, read_settings
+from airlock_shared.host.files import (
+    CONFIG_FILE,
+    TranscriptFile,
+    current,
+    home_of,
+    make_folder,
+    read_input,
+    read_settings,
+    write_new,
+)
 from airlock_shared.wire.strict_json import parse_json
 
 HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
@@ -164,3 +174,26 @@ def option_defaults(settings: LedgerSettings) -> dict[str, Any]:
     """Return the options' defaults that the settings give, by command, as click takes them."""
     model = {"model": settings.model or None}
     return {"sign": model, "transcript": {"seal": model}, "delegate": {"prove": model}}
+
+
+# ---- clock ----------------------------------------------------------------------------------------------------------
+# The signing machine's clock, which only a person can vouch for.
+
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")  # random(4): another one at each start
+
+
+def now_ms() -> int:
+    """Return the machine's time in unix milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+def uptime() -> Uptime | None:
+    """Return how long the machine has been running, suspended or not; None where the system does not tell."""
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return None
+    try:
+        boot_id = BOOT_ID.read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+    return Uptime(boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000)

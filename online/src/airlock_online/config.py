@@ -12,7 +12,7 @@ from typing import NamedTuple
 from airlock_online.addresses import http_address
 from airlock_online.speech.sections import SHIPPED, Speech
 from airlock_shared.errors import UsageError
-from airlock_shared.host.settings import read_settings
+from airlock_shared.host.files import read_settings
 
 MAX_CONFIRMATIONS = 1000
 CONFIRMED_BY = ("finalized", "depth")

@@ -14,8 +14,7 @@ from airlock_online.config import OnlineConfig, read_config
 from airlock_online.secrets import redact
 from airlock_online.speech.forms import read_services
 from airlock_shared.documents.deployment import Deployment, all_worth_nothing, parse_deployment
-from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, parse_requests
-from airlock_shared.documents.signatures import SignaturesHeader
+from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, SignaturesHeader, parse_requests
 from airlock_shared.documents.transcript import SENDING
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import TranscriptFile, current, home_of, make_folder, read_input, write_new

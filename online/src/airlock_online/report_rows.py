@@ -16,7 +16,7 @@ from airlock_shared.ethereum.signatures import parse_address
 from airlock_shared.host.files import TranscriptFile
 from airlock_shared.report.evidence.timeline import EXPORTED, NOTE_KIND, UNUSABLE_ID
 from airlock_shared.report.facts import Liveness, standings
-from airlock_shared.venue.services import CORE_API
+from airlock_shared.venue.structs import CORE_API
 
 _DONE = frozenset({OrderState.FILLED, OrderState.CONFIRMED})
 _OF_RECORD = ("digest", "step", "route", "method", "transaction_hash")

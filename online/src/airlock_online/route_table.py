@@ -1,7 +1,7 @@
 """The routes by which signed things reach a venue's services, with the endpoints of each: the one table of them.
 
 A route's requests are made by a module of ``airlock_online.delivery.routes``, and the documentation lists the endpoints. A
-new route is a name in ``airlock_shared.venue.services``, a row here, that module, and the struct that names it. Source: the
+new route is a name in ``airlock_shared.venue.structs``, a row here, that module, and the struct that names it. Source: the
 specification, "Other execution services referenced".
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_shared.venue.services import (
+from airlock_shared.venue.structs import (
     BATCHED_MARKET,
     CORE_API,
     RELAY,

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from airlock_rehearsal.chain.deploy import Sender
 from airlock_rehearsal.chain.evm import CHAIN_ID
 from airlock_rehearsal.chain.venue import ChainVenue
-from airlock_shared.documents.signatures import Answer
-from airlock_shared.ethereum.abi import encode_struct
+from airlock_shared.documents.requests import Answer
+from airlock_shared.ethereum.eip712 import encode_struct
 from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_shared.plan.model import Bounds
 from airlock_shared.venue.structs import CATALOGUE, types_of

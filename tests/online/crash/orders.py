@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.routes.context import Delivery
 from airlock_shared.documents.deployment import Deployment, read_deployment
-from airlock_shared.documents.requests import Header, Request, parse_requests
-from airlock_shared.documents.signatures import Answer, parse_signatures
+from airlock_shared.documents.requests import Answer, Header, Request, parse_requests, parse_signatures
 from shared.world import DEPLOYMENT_TEXT, VECTORS, good, to_bytes
 
 TRANSACTIONS = json.loads((VECTORS / "transactions/signed.json").read_text())

@@ -18,7 +18,7 @@ from airlock_shared.cli.qr.file_or_qr import incoming
 from airlock_shared.cli.qr.transfer import Showing
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
-from airlock_shared.documents.signatures import SIGNATURES_FORMAT as SIGNATURES
+from airlock_shared.documents.requests import SIGNATURES_FORMAT as SIGNATURES
 from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr import scan as scanned

@@ -13,8 +13,7 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 
 from airlock_shared.documents import requests as requests_document
-from airlock_shared.documents import signatures as signatures_document
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.documents.transcript import PROVED, next_entry, read_entries
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.report.evidence.redaction import withhold
@@ -47,11 +46,11 @@ def signatures_bytes() -> bytes:
     items = [signed_item(item) for item in whole()["requests"]]
     header = {"count": len(items), "ceremony": plan().id, "requests": requests_fingerprint(), "rehearsal": False}
     header |= {"transcript_head": "0" * 64, "created_ms": NOW_MS}
-    return to_bytes({"format": signatures_document.SIGNATURES_FORMAT, "header": header, "signatures": items})
+    return to_bytes({"format": requests_document.SIGNATURES_FORMAT, "header": header, "signatures": items})
 
 
 @cache
-def signed() -> tuple[signatures_document.Answer, ...]:
+def signed() -> tuple[requests_document.Answer, ...]:
     return tuple(parse_signatures(signatures_bytes())[1])
 
 

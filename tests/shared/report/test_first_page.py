@@ -25,8 +25,8 @@ from airlock_shared.report.page.page import plan_page, report_page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
 from airlock_shared.report.verify import report_of_artefacts
-from airlock_shared.text.words import grouped, spoken
-from airlock_shared.venue.kinds import LEAF_KINDS
+from airlock_shared.text.safe import grouped, spoken
+from airlock_shared.venue.structs import LEAF_KINDS
 from shared.make_payloads import KEYS
 from shared.report import day
 from shared.world import PLAN_TEXTS, VECTORS, whole

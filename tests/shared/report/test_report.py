@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from airlock_shared.checks.nonces import Use
-from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.documents.transcript import next_entry, read_entries
 from airlock_shared.errors import AirlockError, DocumentError, Refusal
 from airlock_shared.plan.reader import parse_plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.ledger.typed_data_screens import Review, ScreenField
+from airlock_offline.ledger.screens import Review, ScreenField
 
 
 class AppSettings(NamedTuple):

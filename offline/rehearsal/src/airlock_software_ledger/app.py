@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from airlock_offline.ledger.apdu import (
+from airlock_offline.ledger.device_errors import DeviceLost
+from airlock_offline.ledger.models import DEFAULT_MODEL, MODELS, screen_of, shown_models
+from airlock_offline.ledger.screens import Page, network, review_pages
+from airlock_offline.ledger.transport import (
     CLA_ETHEREUM,
     CLA_SIMULATOR,
     CLA_SYSTEM,
@@ -20,10 +23,6 @@ from airlock_offline.ledger.apdu import (
     P2_CHAIN_CODE,
     Ins,
 )
-from airlock_offline.ledger.device_errors import DeviceLost
-from airlock_offline.ledger.models import DEFAULT_MODEL, MODELS, screen_of, shown_models
-from airlock_offline.ledger.transaction_screens import network
-from airlock_offline.ledger.typed_data_screens import Page, review_pages
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_software_ledger import keys

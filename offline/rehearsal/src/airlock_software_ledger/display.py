@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from airlock_offline.ledger.drawing import text_lines
-from airlock_offline.ledger.models import Touch, screen_of
-from airlock_offline.ledger.transaction_screens import NETWORKS
-from airlock_offline.ledger.typed_data_screens import Page, ScreenField, button_field_pages, shown_bytes, shown_string
+from airlock_offline.ledger.models import Touch, screen_of, text_lines
+from airlock_offline.ledger.screens import NETWORKS, Page, ScreenField, button_field_pages, shown_bytes, shown_string
 from airlock_shared.documents.ledger_metadata import TokenMetadata
 from airlock_software_ledger.answers import fail_if
 from airlock_software_ledger.typed_stream import ADDRESS, BOOL, DOMAIN, INT, STRING, UINT, FieldType, TypedStream

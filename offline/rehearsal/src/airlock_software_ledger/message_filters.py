@@ -8,8 +8,7 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 
-from airlock_offline.ledger.transaction_screens import network, token_amount
-from airlock_offline.ledger.typed_data_screens import ScreenField
+from airlock_offline.ledger.screens import ScreenField, network, token_amount
 from airlock_software_ledger.answers import (
     BAD_DATA,
     MISSING,

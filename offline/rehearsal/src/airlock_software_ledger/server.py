@@ -17,7 +17,7 @@ import click
 
 from airlock_offline.ledger.device_errors import DeviceLost
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
-from airlock_offline.ledger.typed_data_screens import Page
+from airlock_offline.ledger.screens import Page
 from airlock_shared.cli.program import run
 from airlock_shared.cli.terminal import forget_typed, typed_line
 from airlock_shared.errors import UsageError

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.ledger.transaction_screens import TOKEN_CALLS, ShownTransaction, authorization_review, network
-from airlock_offline.ledger.typed_data_screens import Frame, Review, ScreenField
+from airlock_offline.ledger.screens import (
+    TOKEN_CALLS,
+    Frame,
+    Review,
+    ScreenField,
+    ShownTransaction,
+    authorization_review,
+    network,
+)
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_software_ledger.answers import ORDER, TRANSACTION_TYPE, fail_if
 from airlock_software_ledger.display import Tokens

@@ -6,10 +6,10 @@ within the definitions is added to: the next flow fails late with 6A80. Recorded
 
 from __future__ import annotations
 
-from airlock_offline.ledger.apdu import P1_PARTIAL, P2_ARRAY, P2_FIELD, P2_NAME, P2_SIGN_FIELDS, P2_SIGN_HASHES
 from airlock_offline.ledger.models import screen_of
+from airlock_offline.ledger.screens import FILTERED, HASHES, TYPED_DATA, Review, ScreenField, hash_fields
+from airlock_offline.ledger.transport import P1_PARTIAL, P2_ARRAY, P2_FIELD, P2_NAME, P2_SIGN_FIELDS, P2_SIGN_HASHES
 from airlock_offline.ledger.typed_data import SIGNED_BITS
-from airlock_offline.ledger.typed_data_screens import FILTERED, HASHES, TYPED_DATA, Review, ScreenField, hash_fields
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_software_ledger.answers import (
     ORDER,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from airlock_offline.ledger.apdu import P1_FIRST, P1_MORE, Ins
 from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
-from airlock_offline.ledger.transaction_screens import transaction_review
+from airlock_offline.ledger.screens import transaction_review
+from airlock_offline.ledger.transport import P1_FIRST, P1_MORE, Ins
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_software_ledger import transactions
 from airlock_software_ledger.answers import ORDER, PARAMETERS, AppSettings, Failed, SigningRequest, fail_if

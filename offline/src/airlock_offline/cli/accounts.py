@@ -10,12 +10,11 @@ from typing import NamedTuple
 import click
 
 from airlock_offline.cli.device_waits import WaitNotices
-from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import device_options, opened
-from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.apdu import P1_FIRST, P2_CHAIN_CODE, Ins, encode_path, ethereum_apdu
+from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.device_errors import wrong_answer
 from airlock_offline.ledger.ethereum_app import EthereumApp, account_in, require_account
+from airlock_offline.ledger.transport import P1_FIRST, P2_CHAIN_CODE, Ins, encode_path, ethereum_apdu
 from airlock_shared.cli.ceremony.status import no_on_record
 from airlock_shared.cli.qr.documents import read_fingerprint
 from airlock_shared.cli.qr.transfer import Showing, show_transfer, showing_options

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import which_ledger
-from airlock_offline.home import OfflineHome
+from airlock_offline.home import OfflineHome, now_ms, uptime
 from airlock_offline.preflight.page import preflight_verdict_lines, report_lines
 from airlock_shared.cli.ceremony.commands import ceremony_group
 from airlock_shared.cli.ceremony.status import CeremonyMachine

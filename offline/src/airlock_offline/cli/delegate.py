@@ -7,15 +7,14 @@ from pathlib import Path
 import click
 
 from airlock_offline.cli.device_waits import WaitNotices
-from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import opened, require_ledger, signing_device_options
-from airlock_offline.home import OfflineHome
+from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.ethereum_app import Need, require_ready
 from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
-from airlock_offline.ledger.typed_data_screens import review_pages
+from airlock_offline.ledger.screens import review_pages
 from airlock_offline.preflight.isolation import Isolation
-from airlock_offline.signing.guards import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
+from airlock_offline.signing.sign_item import QUARANTINED, recovered_by
 from airlock_shared.ceremony.seals import check_possession, choose_step, write_proofs
 from airlock_shared.cli.possession import (
     challenge_command,
@@ -45,7 +44,7 @@ from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.delegate_proofs import Challenge, challenge_of
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe, safe_again
-from airlock_shared.wire.members import DERIVATION_PATH
+from airlock_shared.wire.strict_json import DERIVATION_PATH
 
 _HOW = """\
 Have the delegate key sign exactly this text, as a personal message

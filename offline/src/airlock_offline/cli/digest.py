@@ -12,8 +12,7 @@ from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.eip712 import Member
 from airlock_shared.ethereum.typed_document import DOCUMENT_MEMBERS, read_typed_data
 from airlock_shared.host.files import read_input
-from airlock_shared.text.safe import safe
-from airlock_shared.text.words import grouped
+from airlock_shared.text.safe import grouped, safe
 from airlock_shared.wire.strict_json import parse_json, refuse_floats
 
 _MAX_BYTES = 1 << 20

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from airlock_offline.clock import now_ms, uptime
-from airlock_offline.home import HOME_VARIABLE, OfflineHome, default_home, read_config
+from airlock_offline.home import HOME_VARIABLE, OfflineHome, default_home, now_ms, read_config, uptime
 from airlock_offline.installation import Installation, examine_installation
 from airlock_offline.ledger.usb import NotOnThisSystem, PluggedLedger, holders, may_open, plugged_ledgers, port_of
 from airlock_offline.preflight.isolation import kernel_lines

@@ -16,8 +16,7 @@ from airlock_offline import airgap
 from airlock_offline.confinement.command import confine, needs_of
 from airlock_offline.device_connection import REVIEW
 from airlock_offline.home import OfflineHome, default_home, option_defaults, read_config
-from airlock_shared.cli.lazy_commands import READER, LazyCommands
-from airlock_shared.cli.program import run
+from airlock_shared.cli.program import READER, LazyCommands, run
 from airlock_shared.cli.terminal import FOLDER_TYPE
 
 # heading -> name -> its line in the list of commands; its module is imported only when it is used

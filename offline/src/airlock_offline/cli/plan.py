@@ -8,13 +8,11 @@ from typing import Any, NamedTuple
 
 import click
 
-from airlock_offline.clock import now_ms
-from airlock_offline.home import OfflineHome
+from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.typed_data import BY_HASHES_DO, EXPECTED, WIDTHS, refused_integers, type_faults
 from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.checks.intent import definitions
 from airlock_shared.checks.model import Situation
-from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.plan import plan_group
 from airlock_shared.cli.terminal import INPUT, json_option, output_option, say, say_all, show_json
 from airlock_shared.documents.deployment import Deployment
@@ -27,7 +25,7 @@ from airlock_shared.plan.model import CUSTOM, Plan
 from airlock_shared.plan.reader import PLAN_FORMAT
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.plan.values import TRIGGERS, plan_error
-from airlock_shared.text.safe import safe
+from airlock_shared.text.safe import fingerprint_lines, safe
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,
@@ -42,11 +40,9 @@ from airlock_shared.units import (
     utc_text,
 )
 from airlock_shared.venue.actions import ACTIONS, Action, Parameter
-from airlock_shared.venue.calldata import decode_call
-from airlock_shared.venue.kinds import Field, leaf
+from airlock_shared.venue.calls import decode_call
 from airlock_shared.venue.referral_code import code_bytes, code_text
-from airlock_shared.venue.services import AUTHORIZATION
-from airlock_shared.venue.structs import is_custom
+from airlock_shared.venue.structs import AUTHORIZATION, Field, is_custom, leaf
 
 # ---- plan draft -----------------------------------------------------------------------------------------------------
 # A plan drafted from a requests document: what the payloads say, written as a plan, for a person to read and correct.

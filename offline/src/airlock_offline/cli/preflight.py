@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import click
 
 from airlock_offline.cli.device_waits import WaitNotices
-from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import Device, device_options, opened
-from airlock_offline.home import OfflineHome
+from airlock_offline.home import OfflineHome, now_ms, uptime
 from airlock_offline.installation import examine_installation, examine_kit, read_installation_fingerprint
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
-from airlock_offline.ledger.typed_data_screens import typed_data_pages
+from airlock_offline.ledger.screens import typed_data_pages
 from airlock_offline.preflight.ledger import PROOF, device_report, not_ready, raw_messages_options, udev_rule
 from airlock_offline.preflight.page import (
     Kit,

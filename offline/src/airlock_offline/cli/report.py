@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from airlock_offline import child_process
+from airlock_offline.confinement.command import start_child
 from airlock_offline.home import OfflineHome, read_config
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models, words_of
-from airlock_offline.signing.device_pages import device_pages
+from airlock_offline.ledger.uploads import device_pages
 from airlock_shared.cli.report import (
     add_deployment,
     folder_option,
@@ -78,7 +78,7 @@ PRINTING = "airlock.printing"  # where the click context keeps what prints a pag
 
 def begin_printing(folder: Path) -> Callable[[Path, Path], str]:
     """Begin a process that can print the report of an evidence folder, and return what has it done."""
-    process = child_process.start_child("airlock_offline.cli.report")
+    process = start_child("airlock_offline.cli.report")
     assert process.stdin is not None  # noqa: S101 (it is a pipe)
     process.stdin.write(
         json.dumps([str(folder.absolute() / name) for name in (REPORT_HTML, REPORT_PDF)]).encode() + b"\n"

@@ -12,14 +12,15 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from time import sleep
+from time import monotonic, sleep
 
 from airlock_offline.ledger.transport import Transport
-from airlock_offline.signing.guards import ENDING
+from airlock_offline.signing.review import QUESTION_ROWS, Group, rows_of_page, section_lines
 from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT
+from airlock_offline.signing.sign_item import ENDING
 from airlock_shared.checks.model import CallCase, Case, IntentCase
 from airlock_shared.cli.terminal import (
     BACK,
@@ -33,16 +34,15 @@ from airlock_shared.cli.terminal import (
     paint,
     say,
     say_all,
+    screen_rows,
 )
 from airlock_shared.errors import Declined
-from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.ethereum.transactions import value_wei
+from airlock_shared.ethereum.signatures import checksum_address, value_wei
 from airlock_shared.plan.decisions import Decision
 from airlock_shared.text.safe import WIDTH, columns, hanging, labelled_rows, safe
-from airlock_shared.units import COIN, LEVERAGE, NATIVE, USDC, to_human
+from airlock_shared.units import COIN, LEVERAGE, NATIVE, USDC, span_text, to_human
 from airlock_shared.venue.actions import REGISTRATIONS
-from airlock_shared.venue.kinds import DEADLINE, EXPIRY
-from airlock_shared.venue.structs import is_custom
+from airlock_shared.venue.structs import DEADLINE, EXPIRY, is_custom
 
 LOOK_S = 0.3
 """For so long a screen stands before a key counts: who holds Enter down sees each."""
@@ -396,3 +396,73 @@ def _until(case: Case) -> str:
     elif not case.intent.deadline:
         said.append("no deadline: until its nonce is used")
     return "; ".join(said)
+
+
+# ---- groups ---------------------------------------------------------------------------------------------------------
+# The groups of a document at ``sign``: the form of each shown once, then page after page of rows, a ``Yes`` for each page.
+#
+# A page is shown when its first step comes. Its ``Yes`` is on record, with the digest of each row, before anything of it is
+# signed; so it is not asked again when the command goes on another day, and it counts for these digests alone.
+
+
+_ROWS_WITHOUT_A_SCREEN = 24
+
+
+class GroupPages:
+    """The pages of a document's groups. ``confirmed`` has each digest (0x-hex) asked about, and whether it was confirmed.
+
+    It begins with ``before``, the digests confirmed in earlier runs. ``record`` puts those of a page on record.
+    """
+
+    def __init__(
+        self,
+        groups: Iterable[Group],
+        before: Iterable[str],
+        screen: ReviewPages | None,
+        ask: Callable[[str], None],
+        record: Callable[[list[str]], None],
+    ) -> None:
+        self.confirmed = dict.fromkeys(before, True)
+        self._groups = {digest: group for group in groups for digest in group.rows}
+        self._screen, self._ask, self._record = screen, ask, record
+        self._form: list[list[str]] = []
+        self._began_s, self._signed = monotonic(), 0
+
+    def show_from(self, digest: str, can_be_signed: Callable[[str], bool]) -> None:
+        """Show the page that begins with a digest, and have it answered, where it is one of a group and was not answered.
+
+        ``can_be_signed`` tells whether a step can be signed now, and was not yet.
+        """
+        group = self._groups.get(digest)
+        if group is None or digest in self.confirmed:
+            return
+        rows = list(group.rows)
+        left = [each for each in rows[rows.index(digest) :] if each not in self.confirmed and can_be_signed(each)]
+        if left[:1] != [digest]:
+            return
+        if self._form is not group.form:
+            self._form = group.form
+            if self._screen:
+                self._screen.show(group.form, [], [])
+            else:
+                say_all(section_lines(group.form))
+        page = left[: rows_of_page(group, left, screen_rows() or _ROWS_WITHOUT_A_SCREEN)]
+        lines = [*group.heading, *(line for each in page for line in group.rows[each])]
+        if self._screen:
+            self._screen.show_group_page(lines, QUESTION_ROWS)
+        else:
+            say_all(["", *lines])
+        try:
+            self._ask(f"Sign these {len(page)} steps of {len(group.rows)}, which differ from the form in this alone?")
+        except Declined as declined:
+            self.confirmed |= dict.fromkeys(page, False)
+            say(f"Declined: {declined.what}.")
+            return
+        self._record(page)
+        self.confirmed |= dict.fromkeys(page, True)
+
+    def signed(self, left: int) -> str:
+        """Return how long the rest will take, after one more was signed: ``left`` are not signed yet."""
+        self._signed += 1
+        each_s = (monotonic() - self._began_s) / self._signed
+        return f", about {span_text(int(each_s * left))} left" if left else ""

@@ -11,23 +11,21 @@ from typing import Any
 
 import click
 
-from airlock_offline.cli.group_pages import GroupPages
-from airlock_offline.cli.review_pages import ReviewPages, deciding_lines, deciding_rows
-from airlock_offline.clock import now_ms, uptime
+from airlock_offline.cli.review_pages import GroupPages, ReviewPages, deciding_lines, deciding_rows
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
-from airlock_offline.home import OfflineHome
+from airlock_offline.home import OfflineHome, now_ms, uptime
 from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.typed_data_screens import not_shown_in_full
+from airlock_offline.ledger.screens import not_shown_in_full
+from airlock_offline.ledger.uploads import device_pages, filtered_message, need_of
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing import review
-from airlock_offline.signing.device_pages import device_pages, filtered_message, need_of
-from airlock_offline.signing.guards import account_lock
-from airlock_offline.signing.review_groups import groups_of
+from airlock_offline.signing.review import groups_of
 from airlock_offline.signing.rows import proof_lines, replacement_rows
 from airlock_offline.signing.sign_item import (
     ItemFault,
     ItemResult,
     SigningDesk,
+    account_lock,
     first_to_sign,
     judged,
     left_behind,
@@ -49,7 +47,6 @@ from airlock_shared.checks.judge import Examined, Known, judge_header, judge_ste
 from airlock_shared.checks.model import Case, IntentCase, Situation
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.checks.times import clock_of
-from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.file_or_qr import incoming, keep_file, qr_option, require_output, restart_option
 from airlock_shared.cli.terminal import (
     LEDGER_HERE,
@@ -69,15 +66,14 @@ from airlock_shared.cli.terminal import (
 )
 from airlock_shared.documents.deployment import valid_elsewhere
 from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
-from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import SIGNATURES_FORMAT as SIGNATURES
-from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
+from airlock_shared.documents.requests import SIGNATURES_FORMAT as SIGNATURES
+from airlock_shared.documents.requests import SignaturesHeader, parse_requests, write_signatures
 from airlock_shared.documents.transcript import Entry, machine_of, proved
 from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.host.files import read_input, write_new
+from airlock_shared.plan.model import part_lines
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.safe import safe
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import fingerprint_lines, safe, spoken
 from airlock_shared.wire.strict_json import fingerprint as fingerprint_of
 from airlock_shared.wire.strict_json import parse_json
 

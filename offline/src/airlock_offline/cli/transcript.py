@@ -11,15 +11,14 @@ import click
 
 from airlock_offline.cli.accounts import choose_signer, signer_option
 from airlock_offline.cli.device_waits import WaitNotices
-from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
-from airlock_offline.home import OfflineHome
+from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.ethereum_app import EthereumApp, Need, require_ready
 from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
-from airlock_offline.ledger.typed_data_screens import review_pages
+from airlock_offline.ledger.screens import review_pages
 from airlock_offline.preflight.isolation import Isolation
-from airlock_offline.signing.guards import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
+from airlock_offline.signing.sign_item import QUARANTINED, recovered_by
 from airlock_shared.ceremony.seals import SEALED, VOID, check_seals, seal_of, signer_of
 from airlock_shared.cli.ceremony.status import labelled_hash_lines, no_on_record
 from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, rows, say, say_all, show, show_all, show_json
@@ -28,8 +27,7 @@ from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.host.files import read_input, read_transcript
 from airlock_shared.plan.toml_positions import parse_written_plan
-from airlock_shared.text.safe import safe
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import safe, spoken
 from airlock_shared.units import utc_text
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from airlock_offline.clock import now_ms
-from airlock_offline.home import OfflineHome
+from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.typed_data import BY_HASHES_DO, EXPECTED, WIDTHS, refused_integers, type_faults
 from airlock_shared.ceremony.sections import BY_PAPER, proved_by_words
 from airlock_shared.checks.intent import definitions

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from airlock_offline.clock import now_ms, uptime
-from airlock_offline.home import OfflineHome
+from airlock_offline.home import OfflineHome, now_ms, uptime
 from airlock_offline.ledger.typed_data import EXPECTED, type_faults
 from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
@@ -19,7 +18,6 @@ from airlock_shared.checks.model import READ, Check, Finding, IntentCase, Situat
 from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.checks.not_judged import NotJudged
 from airlock_shared.checks.times import clock_of
-from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.file_or_qr import incoming, qr_option, restart_option
 from airlock_shared.cli.terminal import (
     INPUT,
@@ -35,14 +33,13 @@ from airlock_shared.cli.terminal import (
     show_json,
 )
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.documents.requests import REQUESTS_FORMAT, Request, parse_requests
-from airlock_shared.documents.signatures import Answer, parse_signatures
+from airlock_shared.documents.requests import REQUESTS_FORMAT, Answer, Request, parse_requests, parse_signatures
 from airlock_shared.documents.transcript import proved
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.files import read_input
+from airlock_shared.plan.model import part_lines
 from airlock_shared.plan.toml_positions import parse_written_plan
-from airlock_shared.text.safe import hanging, safe, safe_again
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import fingerprint_lines, hanging, safe, safe_again, spoken
 
 
 @click.command("verify")

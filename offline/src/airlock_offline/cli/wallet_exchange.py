@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from airlock_offline.clock import now_ms, uptime
-from airlock_offline.home import OfflineHome
+from airlock_offline.home import OfflineHome, now_ms, uptime
 from airlock_offline.wallets.hot_wallet import (
     WalletRequest,
     answer_of,
@@ -18,17 +17,14 @@ from airlock_offline.wallets.hot_wallet import (
 from airlock_shared.checks.judge import Known, judge_item, require_none
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.times import clock_of
-from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
 from airlock_shared.cli.terminal import say, say_all, show_json
-from airlock_shared.documents.requests import Header, Request, parse_requests, write_requests
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import Header, Request, parse_requests, parse_signatures, write_requests
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.documents import Transfer
-from airlock_shared.text.safe import safe
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import fingerprint_lines, safe, spoken
 from airlock_shared.ur.eth import SIGN_REQUEST_TYPE, SIGNATURE_TYPE, SignRequest
 
 

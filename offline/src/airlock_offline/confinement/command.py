@@ -5,22 +5,36 @@ Where the kernel cannot, it is said and never passed over: what is missing is in
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import stat
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_offline.confinement import files
 from airlock_offline.confinement import filter as kernel_filter
-from airlock_offline.confinement.filter import ARCHITECTURES, no_new_privileges
+from airlock_offline.confinement.filter import (
+    ARCHITECTURES,
+    MAY_READ,
+    MAY_RUN,
+    MAY_USE,
+    MAY_WRITE,
+    end_with_parent,
+    landlock_version,
+    no_new_privileges,
+    restrict_files,
+)
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder
 
 if TYPE_CHECKING:
     import click
+
 
 # ---- enforced -------------------------------------------------------------------------------------------------------
 # What the kernel enforces on this process, as it is recorded and shown.
@@ -108,7 +122,7 @@ def _refuse_calls(needs: Needs) -> str:
 def _restrict_files(needs: Needs) -> tuple[int, str]:
     """Return (the ABI that is enforced, ""), or (0, why there is none)."""
     try:
-        abi = files.version()
+        abi = landlock_version()
     except OSError as error:
         return 0, f"the kernel has no Landlock: {error.strerror}"
     if not needs.landlock:
@@ -118,13 +132,13 @@ def _restrict_files(needs: Needs) -> tuple[int, str]:
     runs = (sys.prefix, sys.base_prefix, *sys.path, *_LIBRARIES)
     looks, uses = (READ_ONLY, DEVICES) if needs.machine else (("/etc",), ("/dev/null", "/dev/urandom"))
     paths = [
-        *((Path(path), files.MAY_RUN) for path in dict.fromkeys(runs) if path),
-        *((Path(path), files.MAY_READ) for path in (*looks, *needs.reads)),
-        *((Path(path), files.USE) for path in (*uses, *needs.devices)),
-        *((Path(path), files.WRITE) for path in needs.writes),
+        *((Path(path), MAY_RUN) for path in dict.fromkeys(runs) if path),
+        *((Path(path), MAY_READ) for path in (*looks, *needs.reads)),
+        *((Path(path), MAY_USE) for path in (*uses, *needs.devices)),
+        *((Path(path), MAY_WRITE) for path in needs.writes),
     ]
     try:
-        files.restrict(abi, paths, connect=needs.connect)
+        restrict_files(abi, paths, connect=needs.connect)
     except OSError as error:
         return 0, f"the kernel takes no Landlock rules: {error.strerror}"
     return abi, ""
@@ -205,3 +219,52 @@ def _paths(parameter: click.Parameter, value: Any) -> Iterator[Path]:
         yield from map(Path, value)
     elif isinstance(value, str) and isinstance(parameter.type, (click.Path, click.File)):
         yield Path(value)
+
+
+# ---- children -------------------------------------------------------------------------------------------------------
+# Starting a child of our own: the same interpreter and packages, no environment, no terminal, no descriptors but its pipes.
+#
+# A child that begins after the kernel's filter inherits it, and narrows it before it loads what it was started for. The
+# printer of reports begins before. Each ends with us.
+
+
+_BEGIN = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from airlock_offline.confinement.command import begun; begun(); from {module} import main; main()"
+)
+
+
+def begun() -> None:
+    """In the child: end with whoever started it, also where that one is killed."""
+    if sys.platform.startswith("linux"):
+        end_with_parent()
+
+
+def start_child(module: str, cwd: str = "/") -> subprocess.Popen[bytes]:
+    """Start ``main`` of a module of ours, with pipes for its input and output; what it says of errors is dropped.
+
+    ``-I -S``: neither variables nor site files decide what it loads. A session of its own: Ctrl-C is the person's word to
+    us, and it has no terminal to type into.
+    """
+    return subprocess.Popen(  # noqa: S603 (our own interpreter, module and arguments)
+        [sys.executable, "-I", "-S", "-B", "-c", _BEGIN.format(module=module), json.dumps(sys.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={},
+        cwd=cwd,
+        close_fds=True,
+        start_new_session=True,
+    )
+
+
+def end_child(process: subprocess.Popen[bytes]) -> None:
+    """End a child and whatever it has started, whatever they are doing, and close its pipes."""
+    if process.returncode is None:  # not waited for yet: until then its number is nobody else's
+        with suppress(ProcessLookupError):  # it leads no group
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+    process.wait()

@@ -9,7 +9,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_offline.ledger.apdu import (
+from airlock_offline.ledger.device_errors import (
+    BLIND_SIGNING,
+    RAW_MESSAGES,
+    SW_DATA,
+    SW_OK,
+    SW_PARAMETER,
+    AppClosed,
+    AppTooOld,
+    NotReleased,
+    SettingOff,
+    TokenRefused,
+    WrongApp,
+    error_for,
+    wrong_answer,
+)
+from airlock_offline.ledger.transport import (
     CLA_SIMULATOR,
     CLA_SYSTEM,
     INS_APP_AND_VERSION,
@@ -25,31 +40,17 @@ from airlock_offline.ledger.apdu import (
     DeviceAddress,
     DeviceSignature,
     Ins,
+    Transport,
     chunks,
     encode_integer,
     encode_path,
     ethereum_apdu,
 )
-from airlock_offline.ledger.device_errors import (
-    BLIND_SIGNING,
-    RAW_MESSAGES,
-    SW_DATA,
-    SW_OK,
-    SW_PARAMETER,
-    AppClosed,
-    SettingOff,
-    TokenRefused,
-    WrongApp,
-    wrong_answer,
-)
-from airlock_offline.ledger.status_words import AppTooOld, NotReleased, error_for
-from airlock_offline.ledger.transport import Transport
 from airlock_offline.ledger.typed_data import fields_flow, require_no_fault
 from airlock_shared.documents.ledger_metadata import TokenMetadata
 from airlock_shared.errors import ExitCode, Refusal, UsageError
 from airlock_shared.ethereum.eip712 import TypedData
-from airlock_shared.ethereum.signatures import checksum_address, keccak256, parse_address
-from airlock_shared.ethereum.transactions import TYPE_2
+from airlock_shared.ethereum.signatures import TYPE_2, checksum_address, keccak256, parse_address
 
 if TYPE_CHECKING:
     from airlock_offline.ledger.uploads import FilteredMessage

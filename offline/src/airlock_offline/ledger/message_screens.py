@@ -6,7 +6,7 @@ Wording as recorded from the app (``tests/vectors/ledger``).
 from __future__ import annotations
 
 from airlock_offline.ledger.models import Buttons, screen_of
-from airlock_offline.ledger.typed_data_screens import Frame, Review, ScreenField, drawable
+from airlock_offline.ledger.screens import Frame, Review, ScreenField, drawable
 
 MESSAGE_REVIEW = Review(
     Frame(("Review message",), ("Sign message",)), Frame(("Review message",), ("Sign message?",)), blind=False

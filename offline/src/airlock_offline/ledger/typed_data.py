@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from airlock_offline.ledger.apdu import (
+from airlock_offline.ledger.device_errors import NoSuchWidth, SignedOtherwise, TooLargeForDevice
+from airlock_offline.ledger.transport import (
     P1_FIRST,
     P1_PARTIAL,
     P2_FIELD,
@@ -25,7 +26,6 @@ from airlock_offline.ledger.apdu import (
     encode_path,
     ethereum_apdu,
 )
-from airlock_offline.ledger.device_errors import NoSuchWidth, SignedOtherwise, TooLargeForDevice
 from airlock_shared.ethereum.eip712 import (
     DOMAIN_TYPE,
     Member,

@@ -19,17 +19,28 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from airlock_offline.ledger.apdu import CLA_ETHEREUM, INS_OPEN_APP, Apdu
 from airlock_offline.ledger.device_errors import (
     SW_OK,
     AppClosed,
+    Busy,
     DeviceLost,
     DeviceNotFound,
     WrongAnswer,
+    error_for,
 )
 from airlock_offline.ledger.models import model_of_product
-from airlock_offline.ledger.status_words import Busy, error_for
-from airlock_offline.ledger.transport import MACHINE_TIMEOUT_S, MAX_REPLY, REPLUG, REVIEW_S, Transport, gone, silent
+from airlock_offline.ledger.transport import (
+    CLA_ETHEREUM,
+    INS_OPEN_APP,
+    MACHINE_TIMEOUT_S,
+    MAX_REPLY,
+    REPLUG,
+    REVIEW_S,
+    Apdu,
+    Transport,
+    gone,
+    silent,
+)
 from airlock_shared.errors import DeviceError, UsageError
 from airlock_shared.host.files import locked, open_lock
 

@@ -35,8 +35,7 @@ from airlock_shared.host.machine import (
     library_lines,
     page_lines,
 )
-from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import WIDTH, safe, safe_again, spoken, wrapped
 from airlock_shared.units import utc_text
 
 # ---- clock ----------------------------------------------------------------------------------------------------------

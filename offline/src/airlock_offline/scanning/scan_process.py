@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
-from airlock_offline import child_process
+from airlock_offline.confinement.command import end_child, start_child
 from airlock_shared.errors import AirlockError, DocumentError, UsageError
 from airlock_shared.wire.strict_json import parse_json
 
@@ -90,7 +90,7 @@ _CHILD = "airlock_offline.scanning.scan_child"
 def texts_by_child(
     sources: Sequence[str],
     tell: Callable[[str], None],
-    start: Callable[[], subprocess.Popen[bytes]] = lambda: child_process.start_child(_CHILD, cwd=os.getcwd()),  # noqa: PTH109
+    start: Callable[[], subprocess.Popen[bytes]] = lambda: start_child(_CHILD, cwd=os.getcwd()),  # noqa: PTH109
 ) -> Iterator[list[str]]:
     """Yield the texts of each picture, as ``airlock_shared.qr.scan.texts_of`` does in one process.
 
@@ -114,7 +114,7 @@ def texts_by_child(
             else:
                 raise read_error(data) if kind == ERROR else _broken(f"a record of kind {kind.hex()}")
     finally:
-        child_process.end_child(process)
+        end_child(process)
 
 
 def _send(pipe: IO[bytes], data: bytes) -> None:

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, groupby, islice
+from typing import NamedTuple
 
 from airlock_offline.ledger.models import MODELS, screen_of
 from airlock_offline.signing.rows import (
+    CHOSEN,
     INDENT,
     KEPT,
     NOT_KEPT,
@@ -36,10 +38,10 @@ from airlock_offline.signing.rows import (
 )
 from airlock_shared.checks.judge import Examined, Verdicts
 from airlock_shared.checks.model import Case, IntentCase
+from airlock_shared.checks.nonces import UsedNonces, use_of
 from airlock_shared.documents.requests import Request
 from airlock_shared.plan.decisions import Decision, directions, odd_directions
-from airlock_shared.text.safe import WIDTH, flags, labelled_rows, safe, safe_again, wrapped
-from airlock_shared.text.words import grouped
+from airlock_shared.text.safe import WIDTH, columns, flags, grouped, labelled_rows, safe, safe_again, wrapped
 from airlock_shared.units import CODE, TEXT, raw_text
 from airlock_shared.venue.referral_code import code_letters
 from airlock_shared.venue.structs import is_custom
@@ -329,3 +331,188 @@ def screen_lines(
         yield from noted("NOTE", f"The app is {safe(version)}. The list has the words of {known}: a word may differ.")
     for note in notes:
         yield from noted("NOTE", safe(note, limit=400))
+
+
+# ---- groups ---------------------------------------------------------------------------------------------------------
+# Steps of one form, reviewed together: the form once, then a table with a row for each step.
+#
+# Nothing is hidden by it. The form is the review of a step without the values that differ, and it is the same for each step
+# of the group, letter by letter. Each value that differs is in the step's row, whole. What the form cannot hold for all of
+# them, and each step with a warning, is reviewed by itself. Decided in ``docs/adr/0054-reviews-by-groups.md``.
+
+
+AT_LEAST, ROWS_AT_MOST = 5, 20
+"""Steps of a group, and rows of a page that one ``Yes`` confirms."""
+QUESTION_ROWS = 2  # below a page
+_LINES_AT_MOST = 5  # of a row: what takes more is read by itself
+_WIDE = 77  # columns beside the mark and a blank
+
+_Item = tuple[Examined, IntentCase]
+Notes = Callable[[IntentCase], Sequence[str]]
+"""What the Ledger does not show in full of a step."""
+
+
+class Group(NamedTuple):
+    """Steps of one form: its sections, the table's heading, and each step's row, by the digest that is signed (0x-hex)."""
+
+    form: list[list[str]]
+    heading: list[str]
+    rows: dict[str, list[str]]
+
+
+def groups_of(items: Iterable[Examined], used: UsedNonces, notes: Notes) -> Iterator[Group]:
+    """Yield the groups of a document's items, given in their order, as far as they have one."""
+    for alike, run in groupby(items, lambda examined: _kind(examined, used)):
+        if alike is not None:
+            yield from _grouped([(each, each.case) for each in run if isinstance(each.case, IntentCase)], notes)
+
+
+def _kind(examined: Examined, used: UsedNonces) -> tuple[str, ...] | None:
+    """Return what steps have to have in common before they are compared; None for a step that is reviewed by itself."""
+    case, verdicts = examined.case, examined.verdicts
+    if not isinstance(case, IntentCase) or not verdicts.signable():
+        return None
+    if case.step.signer.show != "fields" or case.step.replaced_digest or used.earlier(use_of(case)):
+        return None
+    return None if any(review_warnings(case)) else (case.step.action.name, case.intent.name)
+
+
+def _grouped(run: Sequence[_Item], notes: Notes) -> Iterator[Group]:
+    """Yield the groups among steps that follow one another: the longest stretches with one form."""
+    if len(run) < AT_LEAST:
+        return
+    differing = _columns([case for _, case in run])
+    steps = frozenset(case.step.id for _, case in run)
+    formed = [(_form(item, differing, steps, notes), item) for item in run]
+    stretches = [(form, [item for _, item in stretch]) for form, stretch in groupby(formed, lambda pair: pair[0])]
+    if len(stretches) > 1:  # each of them has other steps beside it, and perhaps other values that differ
+        for _, stretch in stretches:
+            yield from _grouped(stretch, notes)
+        return
+    ((form, _),) = stretches
+    said = [list(builder_lines(examined.received.request)) for examined, _ in run]
+    alike = set(said[0]).intersection(*said[1:])
+    lines = [line for line in said[0] if line in alike]
+    if any(set(each) - alike for each in said):
+        lines.append(f"{BUILDER_MARK}… what else it says differs from step to step, and is not shown")
+    claims = [["THE BUILDER SAYS (not signed, decides nothing)", *lines]] if lines else []
+    heading, *rows = _table([case for _, case in run], differing)
+    if max(map(len, rows)) <= _LINES_AT_MOST:
+        yield Group(
+            [*form, *claims],
+            heading,
+            {"0x" + case.digest.hex(): lines for (_, case), lines in zip(run, rows, strict=True)},
+        )
+
+
+def _columns(cases: Sequence[IntentCase]) -> frozenset[str]:
+    """Return the paths of values that differ and that a row can hold; another one that differs parts the group."""
+    return frozenset(
+        decisions[0].field.path
+        for decisions in zip(*(case.decisions for case in cases), strict=True)
+        if any(each.raw != decisions[0].raw for each in decisions) and all(map(_fits, decisions))
+    )
+
+
+def _fits(decision: Decision) -> bool:
+    """Tell whether a row can hold a value: a number or an address, by itself as the plan says, or the builder's choice."""
+    raw = decision.raw
+    short = type(raw) is int or (type(raw) is bytes and len(raw) == 20)
+    by_itself = decision.decided_by == "builder" or (decision.decided_by == "plan" and not decision.in_bounds)
+    return short and by_itself and decision.ok and not decision.field.label
+
+
+def _form(item: _Item, differing: frozenset[str], steps: frozenset[str], notes: Notes) -> list[list[str]]:
+    """Return a step's review without its name, the values that differ, and the other steps of the group."""
+    examined, case = item
+    plan = case.situation.plan
+    others = {name: step for name, step in plan.steps.items() if name == case.step.id or name not in steps}
+    held = case._replace(
+        decisions=[decision for decision in case.decisions if decision.field.path not in differing],
+        situation=case.situation._replace(plan=plan._replace(steps=others)),
+    )
+    request = examined.received.request._replace(payload={}, order_reason="")  # what the builder says of it comes below
+    received = examined.received._replace(request=request)
+    head, *sections = review_sections(examined._replace(case=held, received=received), 0, 0)
+    differ = [line for decision in case.decisions if decision.field.path in differing for line in _differs(decision)]
+    proved = [
+        str(verdict.got).partition(",")[0]
+        for verdict in examined.verdicts.all()
+        if verdict.check == "PROOF-DELEGATE" and verdict.result == "pass"
+    ]
+    return [
+        [head[0], f"THE FORM OF {len(steps)} STEPS: read it once. A row for each step follows", *head[2:]],
+        *filter(None, sections),
+        [
+            "WHAT DIFFERS FROM STEP TO STEP stands in its row, whole",
+            *differ,
+            *(f"  {text}: the delegate key, by its own challenge" for text in proved),
+            *(line for note in notes(case) for line in noted("NOTE", safe(note, limit=400))),
+            *verdict_lines(examined.verdicts),
+        ],
+    ]
+
+
+def _differs(decision: Decision) -> Iterator[str]:
+    plan = f"equal to the plan's {decision.planned_as or 'value'}"
+    said = plan if decision.decided_by == "plan" else f"chosen by the builder, limit {decision.expected}: kept"
+    return marked(mark_of(decision), row(decision.name, said))
+
+
+# ---- the table ------------------------------------------------------------------------------------------------------
+
+
+def _table(cases: Sequence[IntentCase], differing: frozenset[str]) -> Iterator[list[str]]:
+    """Yield the heading of the table, then each step's row: what the plan decides, and below it what the builder chose."""
+    plan, steps = list(cases[0].situation.plan.steps), [case.step.id for case in cases]
+    places = ["", *(str(1 + plan.index(step)) for step in steps)]
+    parts = {KEPT: [_padded(places), _padded(["step", *map(safe, steps)])], CHOSEN: []}
+    for decisions in zip(*(case.decisions for case in cases), strict=True):
+        first = decisions[0]
+        if first.field.path in differing:
+            parts[mark_of(first)].append(_padded([first.name, *map(_cell, decisions)]))
+    for number in range(len(places)):
+        yield [
+            line
+            for mark, part in parts.items()
+            for line in _packed(mark if number else " ", [column[number] for column in part])
+        ]
+
+
+def _padded(column: Sequence[str]) -> list[str]:
+    width = max(map(columns, column))
+    return [cell + " " * (width - columns(cell)) for cell in column]
+
+
+def _cell(decision: Decision) -> str:
+    """Return a value in people's units, as it is signed where that says more, and as the plan has it where it differs."""
+    text = decision.value
+    said = safe(text, limit=len(text))
+    if decision.signed:
+        said += f" raw {decision.signed}"
+    if decision.decided_by == "plan" and decision.expected != text and decision.at_ms is None:
+        said += f" plan {safe(decision.expected, limit=200)}"
+    return said
+
+
+def _packed(mark: str, cells: Sequence[str]) -> Iterator[str]:
+    """Yield cells beside one another, each in its column, on as many lines as they need, with a mark before each."""
+    lines = [""]
+    for cell in cells:
+        if lines[-1] and columns(lines[-1]) + 2 + columns(cell) > _WIDE:
+            lines.append("")
+        lines[-1] += ("  " if lines[-1] else "") + cell
+    for line in filter(None, map(str.rstrip, lines)):
+        for part in [line] if columns(line) <= _WIDE + 1 else wrapped(line, _WIDE + 1):
+            yield f"{mark} {part}" if columns(part) <= _WIDE else f"{mark}{part}"
+
+
+def rows_of_page(group: Group, digests: Sequence[str], screen_rows: int) -> int:
+    """Return how many of these steps are on the next page: as many as stand above its question, at least one."""
+    free = screen_rows - len(group.heading) - QUESTION_ROWS
+    taken = 0
+    for number, digest in enumerate(digests[:ROWS_AT_MOST]):
+        taken += len(group.rows[digest])
+        if taken > free and number:
+            return number
+    return min(len(digests), ROWS_AT_MOST)

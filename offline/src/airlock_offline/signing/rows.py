@@ -11,17 +11,15 @@ from airlock_shared.checks.model import CallCase, Case, IntentCase, Situation, V
 from airlock_shared.checks.nonces import UsedNonces, may_execute, use_of
 from airlock_shared.checks.transaction import pinned_name
 from airlock_shared.documents.requests import Request
-from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.ethereum.transactions import value_wei
+from airlock_shared.ethereum.signatures import checksum_address, value_wei
 from airlock_shared.plan.decisions import Decision, market_orders
 from airlock_shared.plan.delegate_proofs import is_waived
 from airlock_shared.plan.model import EITHER, Step
-from airlock_shared.text.safe import WIDTH, columns, hanging, labelled_rows, safe, wrapped
-from airlock_shared.text.words import grouped
+from airlock_shared.text.safe import WIDTH, columns, grouped, hanging, labelled_rows, safe, wrapped
 from airlock_shared.units import CODE, GWEI, NATIVE, span_text, to_human, utc_text
 from airlock_shared.venue.actions import DELEGATE_ACTIONS, REGISTRATIONS, REMOVAL
-from airlock_shared.venue.calldata import LEDGER_CONTRACTS
-from airlock_shared.venue.kinds import EXPIRY, PAIR, value_of
+from airlock_shared.venue.calls import LEDGER_CONTRACTS
+from airlock_shared.venue.structs import EXPIRY, PAIR, value_of
 
 INDENT = 20
 KEPT, NOT_KEPT, CHOSEN = "✓", "✗", "·"

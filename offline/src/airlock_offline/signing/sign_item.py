@@ -8,36 +8,37 @@ Decided in ``docs/adr/0019-signed-once.md``.
 
 from __future__ import annotations
 
+import os
+import signal
+import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from airlock_offline.clock import now_ms
-from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.apdu import DeviceSignature
+from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.ethereum_app import EthereumApp, require_ready
+from airlock_offline.ledger.transport import DeviceSignature
 from airlock_offline.ledger.typed_data import require_no_fault
-from airlock_offline.signing.device_pages import filtered_message, need_of
-from airlock_offline.signing.guards import QUARANTINED, held_signals, recovered_by
-from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
+from airlock_offline.ledger.uploads import filtered_message, need_of
 from airlock_offline.signing.review import verdict_lines
+from airlock_offline.signing.second_opinion import Opinion, OpinionProcess, compare_opinion, opinion_question
 from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.document import Attended, people_are_present
 from airlock_shared.checks.intent import typed_data_of
 from airlock_shared.checks.judge import Examined, Known, check_signature, exit_code_of, judge_item
 from airlock_shared.checks.model import Case, Check, IntentCase, Situation
 from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING, UsedNonces, record_of, use_of
-from airlock_shared.checks.second_opinion import compare_opinion, opinion_question
 from airlock_shared.checks.times import Clock, late_by, time_is_stated
-from airlock_shared.documents.requests import Request
-from airlock_shared.documents.signatures import Answer
+from airlock_shared.cli.terminal import say
+from airlock_shared.documents.requests import Answer, Request
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal, UsageError
-from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.ethereum.transactions import unsigned_bytes
+from airlock_shared.ethereum.signatures import checksum_address, recover, unsigned_bytes
+from airlock_shared.host.files import lock, locked, make_folder, open_lock
 from airlock_shared.units import utc_text
 
 
@@ -348,3 +349,70 @@ def left_behind(items: Sequence[Request], stopped: AirlockError, state: OfflineH
         state.transcript.record("refused", {"step": item.step, "checks": [], "why": why}, now_ms())
         yield ItemResult(Answer(item.step, "refused", why), stopped.exit_code)
         why = "not begun"
+
+
+# ---- guards ---------------------------------------------------------------------------------------------------------
+# What holds while a signature is made: one at a time for an account, no signal in between; and of a wrong one, a record.
+
+
+# ---- account lock ---------------------------------------------------------------------------------------------------
+# One signature at a time for an account of this machine: from a person's Yes until what came of it is on record.
+# An advisory lock on two files, let go with the process if not before. The one in the state folder holds whatever
+# TMPDIR says; the one among the temporary files is shared by state folders that hold the same account, by mistake.
+
+
+@contextmanager
+def account_lock(home: Path, address: bytes) -> Iterator[None]:
+    """Keep every other Airlock of this user from signing with an account (20 bytes); wait for one that does.
+
+    Raises ``UsageError`` when a lock file cannot be opened or locked.
+    """
+    account = checksum_address(address)
+    files = (
+        make_folder(home) / f"signing-{account}.lock",
+        Path(tempfile.gettempdir()) / f"airlock-account-{os.getuid()}-{account}.lock",
+    )
+    with ExitStack() as held:
+        for file in files:
+            held.enter_context(locked(open_lock(file), file, partial(_wait, account, file)))
+        yield
+
+
+def _wait(account: str, file: Path, descriptor: int) -> None:
+    say(f"Another airlock-offline signs with {account}. This one continues when that is on record.")
+    lock(descriptor, file, wait=True)
+
+
+# ---- held signals ---------------------------------------------------------------------------------------------------
+# SIGINT, SIGTERM and SIGHUP wait while a signature is between the device's answer and the transcript.
+
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Hold back what would end this process; what came meanwhile comes afterwards. Source: pthread_sigmask(3)."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# ---- quarantine -----------------------------------------------------------------------------------------------------
+# A signature that does not recover to the expected address over our own digest: recorded as such, and kept nowhere.
+# It proves that the device signed something else than what was shown here, or with another key. It may be valid for
+# whatever that was, so it is neither written to a file nor printed; the transcript says over which digest it was
+# asked and whom it recovered to.
+
+
+QUARANTINED = "signature-quarantined"
+
+
+def recovered_by(digest: bytes, signature: bytes) -> str:
+    """Return the address (EIP-55) that made a 65-byte signature over a digest, or why it is nobody's."""
+    try:
+        return checksum_address(recover(digest, signature))
+    except Refusal as refusal:
+        return f"no key: {refusal.check}"

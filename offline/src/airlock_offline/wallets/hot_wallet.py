@@ -15,27 +15,22 @@ from typing import Any, NamedTuple
 from airlock_offline.home import OfflineHome
 from airlock_shared.checks.intent import definitions, encoding_of
 from airlock_shared.checks.model import Situation
-from airlock_shared.documents.requests import Request, read_request
-from airlock_shared.documents.signatures import Answer, SignaturesHeader
+from airlock_shared.documents.requests import Answer, Request, SignaturesHeader, read_request
 from airlock_shared.errors import DocumentError, Refusal, UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE
-from airlock_shared.ethereum.signatures import checksum_address, recover
-from airlock_shared.ethereum.transactions import TYPE_2, Transaction, unsigned_bytes
+from airlock_shared.ethereum.signatures import TYPE_2, Transaction, checksum_address, recover, unsigned_bytes
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.host.files import make_folder, read_input, write_new
 from airlock_shared.plan.decisions import market_orders, replaced_trigger, request_fields
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.text.safe import safe
 from airlock_shared.ur.eth import DataType, Signature, SignRequest
-from airlock_shared.venue.kinds import PAIR, value_of
-from airlock_shared.venue.services import RELAY
-from airlock_shared.venue.structs import types_of
-from airlock_shared.wire.members import HEX_32, read_matching, read_members
-from airlock_shared.wire.strict_json import damaged, parse_json, refuse_floats
+from airlock_shared.venue.structs import PAIR, RELAY, types_of, value_of
+from airlock_shared.wire.strict_json import HEX_32, damaged, parse_json, read_matching, read_members, refuse_floats
 
 # ---- eip1559 reader -------------------------------------------------------------------------------------------------
 # Reading an unsigned EIP-1559 transaction that another wallet asks to have signed, strictly.
-# Only the one form that :mod:`airlock_shared.ethereum.transactions` itself writes is read: type 2, an empty access list,
+# Only the one form that :mod:`airlock_shared.ethereum.signatures` itself writes is read: type 2, an empty access list,
 # shortest RLP. Sources: EIP-1559, EIP-2718, the yellow paper's appendix B for RLP.
 
 

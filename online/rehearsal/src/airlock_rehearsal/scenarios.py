@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from airlock_shared.venue.services import SERVICES
+from airlock_shared.venue.structs import SERVICES
 
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 """The software Ledger's account at the path below: its seed is public, so nothing of value is ever behind it."""

@@ -11,7 +11,7 @@ from airlock_shared.plan.known import literal
 from airlock_shared.text.safe import WIDTH
 from airlock_shared.units import UNIX_MS, UNIX_S
 from airlock_shared.venue.actions import ACTIONS, Action, Parameter
-from airlock_shared.venue.services import AUTHORIZATION
+from airlock_shared.venue.structs import AUTHORIZATION
 
 
 @click.command("actions")

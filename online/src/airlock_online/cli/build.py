@@ -23,10 +23,8 @@ from airlock_shared.plan.values import read_values
 from airlock_shared.text.safe import safe
 from airlock_shared.units import PERCENT, UNLIMITED, raw_text, to_raw
 from airlock_shared.venue.actions import ACTIONS
-from airlock_shared.venue.calldata import decode_call
-from airlock_shared.venue.calls import Calls
-from airlock_shared.venue.kinds import leaf
-from airlock_shared.venue.services import AUTHORIZATION
+from airlock_shared.venue.calls import Calls, decode_call
+from airlock_shared.venue.structs import AUTHORIZATION, leaf
 
 ACCOUNTS = ("trader", "referee", "referrer", "caller")
 """The fields that name the account which an action speaks for."""

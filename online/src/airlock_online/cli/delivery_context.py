@@ -70,7 +70,7 @@ from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.report.facts import outcomes_recorded
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
-from airlock_shared.venue.services import CORE_API, TWAP
+from airlock_shared.venue.structs import CORE_API, TWAP
 
 # ---- tally ----------------------------------------------------------------------------------------------------------
 # What is left for a person when several orders were followed: the end of a long run, which nobody read line by line.

@@ -23,9 +23,8 @@ from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.terminal import json_option, say, show, show_json
 from airlock_shared.documents.deployment import Deployment, parse_deployment, valid_elsewhere
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.text.safe import safe
-from airlock_shared.text.words import spoken
-from airlock_shared.venue.services import BUILDER, SERVICES
+from airlock_shared.text.safe import safe, spoken
+from airlock_shared.venue.structs import BUILDER, SERVICES
 from airlock_shared.wire.strict_json import to_json
 
 _F = TypeVar("_F", bound=Callable[..., Any])

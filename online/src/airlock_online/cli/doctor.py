@@ -28,7 +28,7 @@ from airlock_shared.cli.machine import finish_doctor, read_deployments, transcri
 from airlock_shared.cli.terminal import json_option, say
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import AirlockError, ExitCode
-from airlock_shared.host.files import LOOK, MachineProbes, Observed, current
+from airlock_shared.host.files import CONFIG_FILE, LOOK, MachineProbes, Observed, current
 from airlock_shared.host.machine import (
     broken,
     camera_line,
@@ -40,7 +40,6 @@ from airlock_shared.host.machine import (
     library_lines,
     program_line,
 )
-from airlock_shared.host.settings import CONFIG_FILE
 from airlock_shared.text.safe import safe
 from airlock_shared.units import span_text
 

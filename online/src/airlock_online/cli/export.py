@@ -19,7 +19,7 @@ from airlock_shared.cli.terminal import INPUT, finish, json_option, say, show, s
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.text.safe import safe
-from airlock_shared.venue.services import AUTHORIZATION
+from airlock_shared.venue.structs import AUTHORIZATION
 
 
 @click.command("export")

@@ -33,7 +33,7 @@ from airlock_shared.cli.machine import DEFAULT, ENVIRONMENT, Setting, home_setti
 from airlock_shared.cli.machine import completion as completion
 from airlock_shared.cli.terminal import json_option
 from airlock_shared.errors import ExitCode
-from airlock_shared.host.settings import CONFIG_FILE
+from airlock_shared.host.files import CONFIG_FILE
 from airlock_shared.text.safe import safe
 
 # ---- config ---------------------------------------------------------------------------------------------------------

@@ -9,8 +9,7 @@ from typing import ClassVar
 import click
 
 from airlock_online.home import OnlineHome, default_home
-from airlock_shared.cli.lazy_commands import LazyCommands
-from airlock_shared.cli.program import run
+from airlock_shared.cli.program import LazyCommands, run
 from airlock_shared.cli.terminal import FOLDER_TYPE
 from airlock_shared.errors import UsageError
 from airlock_shared.text.safe import WIDTH

@@ -30,7 +30,6 @@ from airlock_shared.checks.not_judged import NotJudged
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.ceremony.status import no_on_record
 from airlock_shared.cli.comparison_lines import code_lines
-from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.documents import outgoing
 from airlock_shared.cli.qr.file_or_qr import qr_option, require_output
 from airlock_shared.cli.terminal import (
@@ -48,12 +47,11 @@ from airlock_shared.cli.terminal import (
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, parse_requests, write_requests
 from airlock_shared.errors import ServiceError, UsageError
-from airlock_shared.ethereum.transactions import Transaction
+from airlock_shared.ethereum.signatures import Transaction
 from airlock_shared.host.files import read_input, write_new
-from airlock_shared.plan.model import Plan
+from airlock_shared.plan.model import Plan, part_lines
 from airlock_shared.plan.toml_positions import parse_written_plan
-from airlock_shared.text.safe import safe
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import fingerprint_lines, safe, spoken
 from airlock_shared.units import GWEI, NATIVE, to_human
 from airlock_shared.venue.referral_code import code_text
 

@@ -36,8 +36,7 @@ from airlock_shared.errors import Expired, Refusal, UsageError
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.text.safe import safe
 from airlock_shared.units import GWEI, span_text, to_raw, utc_text
-from airlock_shared.venue.kinds import leaf
-from airlock_shared.venue.services import AUTHORIZATION
+from airlock_shared.venue.structs import AUTHORIZATION, leaf
 
 
 def count_down(seconds: int, why: str) -> None:

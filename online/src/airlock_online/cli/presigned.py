@@ -21,11 +21,10 @@ from airlock_shared.cli.terminal import ask_yes, say
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import DocumentError, Refusal, UsageError
-from airlock_shared.ethereum.signatures import checksum_address, parse_address, recover
-from airlock_shared.ethereum.transactions import authorization_hash
+from airlock_shared.ethereum.signatures import authorization_hash, checksum_address, parse_address, recover
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import WIDTH, safe, wrapped
-from airlock_shared.venue.services import AUTHORIZATION
+from airlock_shared.venue.structs import AUTHORIZATION
 from airlock_shared.wire.strict_json import parse_json
 
 # ---- authorizations -------------------------------------------------------------------------------------------------

@@ -21,8 +21,7 @@ from airlock_shared.cli.report import (
     verify_command,
 )
 from airlock_shared.cli.terminal import INPUT, json_option, plan_option, show
-from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import require_new
 from airlock_shared.host.print_pdf import print_page

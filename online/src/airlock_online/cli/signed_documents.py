@@ -12,8 +12,7 @@ from airlock_online.home import OnlineHome
 from airlock_online.secrets import keep_secret
 from airlock_shared.cli.terminal import say
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.requests import Header, Request, parse_requests
-from airlock_shared.documents.signatures import Answer, parse_signatures
+from airlock_shared.documents.requests import Answer, Header, Request, parse_requests, parse_signatures
 from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe

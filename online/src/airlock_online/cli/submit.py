@@ -20,16 +20,14 @@ from airlock_online.delivery.submit import submit_delivery as deliver
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.gas_and_fees import require_pinned_chain
 from airlock_shared.ceremony.sections import PlanMark
-from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr.file_or_qr import incoming, qr_option, restart_option
 from airlock_shared.cli.terminal import finish, json_option, led, say, worst
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.requests import Request
-from airlock_shared.documents.signatures import SIGNATURES_FORMAT
+from airlock_shared.documents.requests import SIGNATURES_FORMAT, Request
 from airlock_shared.errors import ExitCode, UsageError
-from airlock_shared.text.safe import safe
-from airlock_shared.venue.services import AUTHORIZATION, RELAY, RPC
+from airlock_shared.text.safe import fingerprint_lines, safe
+from airlock_shared.venue.structs import AUTHORIZATION, RELAY, RPC
 
 
 @click.command("submit")

@@ -41,8 +41,7 @@ from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.profile_words import profile_words
 from airlock_shared.venue.referral_code import code_bytes
-from airlock_shared.venue.services import AUTHORIZATION, BUILDER
-from airlock_shared.venue.structs import CATALOGUE
+from airlock_shared.venue.structs import AUTHORIZATION, BUILDER, CATALOGUE
 
 _SERVICES, PROFILE, PLANS = "services.toml", "venue.json", "*.plan.toml"
 _MISTAKE = re.compile(r"\. (?=line |\[|structs\.|calls\.)")

@@ -18,7 +18,6 @@ from airlock_online.wallets.other_wallets import (
     signatures_document,
     take_answer,
 )
-from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
 from airlock_shared.cli.terminal import json_option, rows, say, say_all, show, show_json
 from airlock_shared.documents.deployment import Deployment
@@ -26,7 +25,7 @@ from airlock_shared.documents.requests import Header, parse_requests
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, read_input, require_new, write_new
 from airlock_shared.qr.documents import Transfer
-from airlock_shared.text.safe import safe
+from airlock_shared.text.safe import fingerprint_lines, safe
 from airlock_shared.ur.eth import SIGN_REQUEST_TYPE, SIGNATURE_TYPE, Signature
 from airlock_shared.wire.strict_json import fingerprint as fingerprint_of
 from airlock_shared.wire.strict_json import parse_json

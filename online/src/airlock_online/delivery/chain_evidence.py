@@ -21,7 +21,7 @@ from airlock_shared.errors import ServiceError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
-from airlock_shared.venue.services import RPC
+from airlock_shared.venue.structs import RPC
 
 FINALIZED, _ = CONFIRMED_BY
 

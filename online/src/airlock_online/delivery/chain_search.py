@@ -21,7 +21,7 @@ from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record
 from airlock_shared.errors import ServiceError
 from airlock_shared.ethereum.signatures import keccak256
-from airlock_shared.venue.services import BATCHED_MARKET
+from airlock_shared.venue.structs import BATCHED_MARKET
 
 _TOLD_EVERY = 100  # blocks
 _LOGS_OF = 500  # blocks, of which a node that limits one question tells the logs

@@ -11,31 +11,29 @@ from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.order_states import INITIATIONS
 from airlock_online.route_table import ROUTES
 from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
-from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment, Domain
-from airlock_shared.documents.requests import Header, Request
-from airlock_shared.documents.signatures import Answer
+from airlock_shared.documents.requests import Answer, Header, Request, SignaturesHeader
 from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.ethereum.signatures import checksum_address, parse_address, recover
-from airlock_shared.ethereum.transactions import (
+from airlock_shared.ethereum.signatures import (
     TYPE_2,
     Transaction,
+    checksum_address,
     encode_rlp,
+    parse_address,
+    recover,
     signing_hash,
     unsigned_bytes,
     unsigned_fields,
     value_wei,
 )
-from airlock_shared.venue.calldata import Decoded, decode_call, payload_hash
-from airlock_shared.venue.kinds import OPENED, PAIR, leaf, path_of
-from airlock_shared.venue.services import BATCHED_MARKET, CORE_API, RELAY
-from airlock_shared.venue.structs import Intent
+from airlock_shared.venue.calls import Decoded, decode_call, payload_hash
+from airlock_shared.venue.structs import BATCHED_MARKET, CORE_API, OPENED, PAIR, RELAY, Intent, leaf, path_of
 
 _HEX = re.compile("0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 
 
 def match_answers(
-    answer_header: signatures.SignaturesHeader,
+    answer_header: SignaturesHeader,
     answers: list[Answer],
     header: Header,
     requests: list[Request],

@@ -20,7 +20,7 @@ from airlock_online.journal.order_states import (
 )
 from airlock_shared.text.safe import WIDTH, columns, labelled_rows, safe, safe_again
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, UNIX_S, USDC, Unit, span_text, to_human, utc_text
-from airlock_shared.venue.services import BATCHED_MARKET
+from airlock_shared.venue.structs import BATCHED_MARKET
 
 MEMBERS_SHOWN = 60
 _LETTERS_SHOWN = 500

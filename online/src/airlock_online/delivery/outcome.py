@@ -15,7 +15,7 @@ from airlock_shared.errors import (
     ServiceError,
 )
 from airlock_shared.text.safe import safe
-from airlock_shared.venue.services import BATCHED_MARKET, CORE_API, RELAY, RELAYER, RPC, TWAP
+from airlock_shared.venue.structs import BATCHED_MARKET, CORE_API, RELAY, RELAYER, RPC, TWAP
 
 _FIND_OUT = "run airlock-online follow to continue; airlock-online resolve says what is missing; it is never sent"
 

@@ -32,7 +32,7 @@ from airlock_online.route_table import OF_TRANSACTIONS
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
-from airlock_shared.venue.services import CORE_API
+from airlock_shared.venue.structs import CORE_API
 
 EXPIRY_MARGIN_MS = 120_000
 """After a deadline, how long to wait before asking: a confirmed block is older than the newest one."""

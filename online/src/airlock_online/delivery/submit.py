@@ -29,7 +29,7 @@ from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal, Service
 from airlock_shared.plan.model import EITHER
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
-from airlock_shared.venue.services import BATCHED_MARKET
+from airlock_shared.venue.structs import BATCHED_MARKET
 
 # ---- before sending -------------------------------------------------------------------------------------------------
 # What is looked at before a first sending, beside the journal: a journal can be deleted, emptied, copied or restored.

@@ -16,8 +16,7 @@ from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.documents.ledger_metadata import read_token_metadata, schema_hash
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
-from airlock_shared.wire.members import read_members
-from airlock_shared.wire.strict_json import parse_json
+from airlock_shared.wire.strict_json import parse_json, read_members
 
 # ---- message filters ------------------------------------------------------------------------------------------------
 # Ledger's signed message filters for the structs of a deployment, found in a file as Ledger publishes them.

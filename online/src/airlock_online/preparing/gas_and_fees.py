@@ -15,9 +15,8 @@ from airlock_online.clients.rpc import Fees, RpcCall, RpcClient, RpcError
 from airlock_online.error_codes import ERROR_CODES
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError, UsageError
-from airlock_shared.ethereum.abi import decode_abi
-from airlock_shared.ethereum.signatures import keccak256
-from airlock_shared.ethereum.transactions import Transaction, value_wei
+from airlock_shared.ethereum.eip712 import decode_abi
+from airlock_shared.ethereum.signatures import Transaction, keccak256, value_wei
 from airlock_shared.text.safe import safe
 
 # ---- revert reasons -------------------------------------------------------------------------------------------------

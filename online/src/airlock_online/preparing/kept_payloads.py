@@ -15,14 +15,12 @@ from airlock_online.home import OnlineHome
 from airlock_online.preparing.prepare import BuildRequest
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.ethereum.transactions import signing_hash
+from airlock_shared.ethereum.signatures import signing_hash
 from airlock_shared.host.files import locked, make_folder, open_lock, read_input, write_new
 from airlock_shared.plan.model import EITHER, Step
 from airlock_shared.text.safe import safe
-from airlock_shared.venue.calldata import payload_hash
-from airlock_shared.venue.kinds import leaf
-from airlock_shared.venue.services import AUTHORIZATION
-from airlock_shared.venue.structs import Intent
+from airlock_shared.venue.calls import payload_hash
+from airlock_shared.venue.structs import AUTHORIZATION, Intent, leaf
 from airlock_shared.wire.strict_json import fingerprint, parse_json, to_json
 
 _FORMAT = "airlock/kept-payload@1"

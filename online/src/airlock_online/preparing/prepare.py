@@ -29,14 +29,12 @@ from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.documents.deployment import Pair
 from airlock_shared.documents.requests import Request, read_request
 from airlock_shared.errors import Refusal, ServiceError, UsageError
-from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.ethereum.transactions import Transaction
+from airlock_shared.ethereum.signatures import Transaction, checksum_address
 from airlock_shared.plan.decisions import market_orders, replaced_trigger, request_fields, wanted_value
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Step
 from airlock_shared.text.safe import safe
 from airlock_shared.units import Unit, to_human
-from airlock_shared.venue.services import AUTHORIZATION, BATCHED_MARKET, RELAY
-from airlock_shared.venue.structs import Intent
+from airlock_shared.venue.structs import AUTHORIZATION, BATCHED_MARKET, RELAY, Intent
 from airlock_shared.wire.strict_json import refuse_floats
 
 # ---- own fields -----------------------------------------------------------------------------------------------------

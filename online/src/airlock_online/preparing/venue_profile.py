@@ -12,8 +12,7 @@ from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.profile_words import resolve_profile
-from airlock_shared.venue.services import CORE_API, TWAP
-from airlock_shared.venue.structs import CATALOGUE, types_of_text
+from airlock_shared.venue.structs import CATALOGUE, CORE_API, TWAP, types_of_text
 from airlock_shared.wire.strict_json import parse_json, refuse_floats
 
 MAX_PROFILE_BYTES = 1 << 20

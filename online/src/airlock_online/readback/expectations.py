@@ -14,8 +14,7 @@ from airlock_shared.cli.terminal import rows
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import ServiceError
 from airlock_shared.units import PRICE, USDC, Unit, looks_like_seconds, to_human, utc_text
-from airlock_shared.venue.kinds import value_of
-from airlock_shared.venue.structs import CATALOGUE, Intent
+from airlock_shared.venue.structs import CATALOGUE, Intent, value_of
 
 if TYPE_CHECKING:
     from airlock_online.clients.builder import BuilderClient

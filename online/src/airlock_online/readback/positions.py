@@ -32,7 +32,7 @@ from airlock_online.readback.expectations import (
 from airlock_shared.errors import Refusal
 from airlock_shared.text.safe import safe
 from airlock_shared.units import PRICE, USDC, to_raw
-from airlock_shared.venue.kinds import OPENED, PAIR
+from airlock_shared.venue.structs import OPENED, PAIR
 
 _EXECUTED, INCREASED, _STORED = "MarketOrderExecuted", "PositionSizeIncreased", "TriggerStored"
 TWO_CLOCKS_MS = 60_000

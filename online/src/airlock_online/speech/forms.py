@@ -44,8 +44,8 @@ from airlock_shared.host.files import read_input
 from airlock_shared.plan.toml_positions import line_of, lines_by_path
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.actions import ACTIONS
-from airlock_shared.venue.services import CORE_API, RELAY, RELAYER, TWAP
-from airlock_shared.wire.toml import parse_toml
+from airlock_shared.venue.structs import CORE_API, RELAY, RELAYER, TWAP
+from airlock_shared.wire.strict_json import parse_toml
 
 PER_MINUTE_AT_MOST = 60_000
 _AT_MOST, _DEEP_AT_MOST, _DECIMALS_AT_MOST = 64, 4, 36

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from airlock_online.route_table import ROUTES
 from airlock_shared.venue.actions import ACTIONS
-from airlock_shared.venue.services import (
+from airlock_shared.venue.structs import (
     AUTHORIZATION,
     BATCHED_MARKET,
     CORE_API,

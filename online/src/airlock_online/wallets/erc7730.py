@@ -16,8 +16,7 @@ from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import choices_of
 from airlock_shared.units import ADDRESS, CHOICE, UNIX_S, UNLIMITED
 from airlock_shared.venue.calls import DELEGATED_ACTION, Call
-from airlock_shared.venue.kinds import Field
-from airlock_shared.venue.structs import Intent, is_custom
+from airlock_shared.venue.structs import Field, Intent, is_custom
 
 _SCHEMA = "../../specs/erc7730-v2.schema.json"  # from a venue's folder in the registry
 OWNER_CHARACTERS = 22

@@ -16,19 +16,22 @@ from typing import Any, NamedTuple
 from airlock_online.delivery.deliveries import delivery_of, read_struct, require_sendable
 from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions
 from airlock_shared.cli.kept_signatures import KeptCopy
-from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment, Domain
-from airlock_shared.documents.requests import Header, Request
-from airlock_shared.documents.signatures import Answer, read_signature, write_signatures
+from airlock_shared.documents.requests import (
+    Answer,
+    Header,
+    Request,
+    SignaturesHeader,
+    read_signature,
+    write_signatures,
+)
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import AirlockError, Refusal, UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Member
-from airlock_shared.ethereum.signatures import checksum_address, parse_address
-from airlock_shared.ethereum.transactions import signing_hash, unsigned_bytes
+from airlock_shared.ethereum.signatures import checksum_address, parse_address, signing_hash, unsigned_bytes
 from airlock_shared.host.files import make_folder, read_input, write_new
 from airlock_shared.ur.eth import DataType, Keypath, Signature, SignRequest
-from airlock_shared.venue.services import AUTHORIZATION
-from airlock_shared.venue.structs import Intent, types_of
+from airlock_shared.venue.structs import AUTHORIZATION, Intent, types_of
 from airlock_shared.wire.strict_json import parse_json
 
 # ---- eip712 json ----------------------------------------------------------------------------------------------------
@@ -171,7 +174,7 @@ def signatures_document(
     """Return the signatures document of requests that are all answered, otherwise None."""
     if any(request.step not in answered for request in requests):
         return None
-    written = signatures.SignaturesHeader(header.ceremony, fingerprint, header.rehearsal, GENESIS, now_ms)
+    written = SignaturesHeader(header.ceremony, fingerprint, header.rehearsal, GENESIS, now_ms)
     return write_signatures(written, [answered[request.step] for request in requests])
 
 

@@ -24,8 +24,7 @@ from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.model import APART, Plan
 from airlock_shared.text.safe import is_visible, looks_like, safe
-from airlock_shared.wire.members import format_of, other_format, read_members
-from airlock_shared.wire.strict_json import parse_json, to_json
+from airlock_shared.wire.strict_json import format_of, other_format, parse_json, read_members, to_json
 
 NO_PAPER = "no-paper"
 NO_KIT = "no kit, so "

@@ -11,8 +11,7 @@ from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, personal_digest, recover
 from airlock_shared.plan.delegate_proofs import Challenge, registrations
 from airlock_shared.plan.model import Plan, Step
-from airlock_shared.wire.members import format_of, other_format, read_list, read_members
-from airlock_shared.wire.strict_json import parse_json, to_json
+from airlock_shared.wire.strict_json import format_of, other_format, parse_json, read_list, read_members, to_json
 
 # ---- seals ----------------------------------------------------------------------------------------------------------
 # A transcript sealed by the signer's Ledger: its head signed as a personal message, and recorded as its next entry.

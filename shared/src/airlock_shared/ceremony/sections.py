@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.plan.model import APART, Plan
-from airlock_shared.wire.members import read_members
+from airlock_shared.wire.strict_json import read_members
 
 CEREMONY_BEGUN, CEREMONY_ENDED = "ceremony-begun", "ceremony-ended"
 CHECKPOINT_CONFIRMED, EXCEPTION = "checkpoint-confirmed", "exception"

@@ -18,7 +18,7 @@ from airlock_shared.documents.transcript import PROVED, TOO_LATE, Entry
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.delegate_proofs import is_waived, registrations
 from airlock_shared.plan.model import Plan
-from airlock_shared.wire.members import NAME, read_list, read_matching, read_members
+from airlock_shared.wire.strict_json import NAME, read_list, read_matching, read_members
 
 ATTEMPTS = 99
 TASKS_AT_MOST = 2000  # more than a plan has steps, and so signers

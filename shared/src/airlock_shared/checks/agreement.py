@@ -38,8 +38,8 @@ from airlock_shared.plan.decisions import (
 )
 from airlock_shared.plan.model import CUSTOM, Exact
 from airlock_shared.units import CODE, raw_text
-from airlock_shared.venue.kinds import LEAF_KINDS, OPEN_TYPE, PAIR, TERMS_KIND, leaf, value_of
 from airlock_shared.venue.referral_code import code_letters, is_plain_code
+from airlock_shared.venue.structs import LEAF_KINDS, OPEN_TYPE, PAIR, TERMS_KIND, leaf, value_of
 
 
 @check("PLAN-STEP", RECEIVED, "not a step of the plan", "A payload that is not in the plan.", PLAN)

@@ -23,10 +23,9 @@ from airlock_shared.checks.model import (
     sent_to,
 )
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.ethereum.transactions import NONCE_BELOW
-from airlock_shared.venue.calldata import LEDGER_CONTRACTS, Decoded, payload_hash, read_authorization
-from airlock_shared.venue.services import BATCHED_MARKET
+from airlock_shared.ethereum.signatures import NONCE_BELOW, checksum_address
+from airlock_shared.venue.calls import LEDGER_CONTRACTS, Decoded, payload_hash, read_authorization
+from airlock_shared.venue.structs import BATCHED_MARKET
 
 CALL_CHECKS = checks_of_reading(
     READ, {"AUTH-FORM": Info("not an authorization", "Values that no account can sign.", REBUILD)}

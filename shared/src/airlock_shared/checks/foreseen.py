@@ -20,11 +20,18 @@ from airlock_shared.plan.decisions import Decision, decide, market_orders, reque
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Plan, Step
 from airlock_shared.plan.values import plan_error
 from airlock_shared.units import utc_text
-from airlock_shared.venue.calldata import LEDGER_CONTRACTS, Decoded
-from airlock_shared.venue.calls import CALLS, Call
-from airlock_shared.venue.kinds import OPENED_MS, PAIR, Field, value_of
-from airlock_shared.venue.services import AUTHORIZATION
-from airlock_shared.venue.structs import CATALOGUE, Intent, leaves_of, types_of
+from airlock_shared.venue.calls import CALLS, LEDGER_CONTRACTS, Call, Decoded
+from airlock_shared.venue.structs import (
+    AUTHORIZATION,
+    CATALOGUE,
+    OPENED_MS,
+    PAIR,
+    Field,
+    Intent,
+    leaves_of,
+    types_of,
+    value_of,
+)
 
 _DO = "correct the plan, and agree on it again: no payload could keep it"
 _LEDGER_PATH = re.compile(r"m/(?:44'/60'|45')(?:/.*)?")

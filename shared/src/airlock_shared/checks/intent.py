@@ -24,8 +24,15 @@ from airlock_shared.checks.model import (
 )
 from airlock_shared.documents.deployment import Domain
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.abi import encode_struct
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Definitions, Hashes, TypedData, read_integer, read_types
+from airlock_shared.ethereum.eip712 import (
+    DOMAIN_TYPE,
+    Definitions,
+    Hashes,
+    TypedData,
+    encode_struct,
+    read_integer,
+    read_types,
+)
 from airlock_shared.ethereum.signatures import checksum_address, is_address, keccak256
 from airlock_shared.plan.model import Step
 from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent, abi_type_of, abi_values_of, types_of_text

@@ -32,11 +32,10 @@ from airlock_shared.checks.model import (
     checks_of_reading,
 )
 from airlock_shared.checks.times import Clock, time_is_stated
-from airlock_shared.documents.requests import Header, Request
-from airlock_shared.documents.signatures import Answer
+from airlock_shared.documents.requests import Answer, Header, Request
 from airlock_shared.errors import ExitCode, Refusal
 from airlock_shared.ethereum.signatures import checksum_address, recover
-from airlock_shared.venue.services import AUTHORIZATION
+from airlock_shared.venue.structs import AUTHORIZATION
 
 # ---- verdicts -------------------------------------------------------------------------------------------------------
 # The verdicts on an item or a document, in the checks' fixed order.

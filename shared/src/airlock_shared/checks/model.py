@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from airlock_shared.ethereum.eip712 import Hashes
     from airlock_shared.plan.decisions import Decision
     from airlock_shared.plan.model import Plan, Step
-    from airlock_shared.venue.calldata import Decoded
-    from airlock_shared.venue.kinds import Field
-    from airlock_shared.venue.structs import Intent
+    from airlock_shared.venue.calls import Decoded
+    from airlock_shared.venue.structs import Field, Intent
 
 
 class Situation(NamedTuple):

@@ -21,8 +21,8 @@ from airlock_shared.checks.model import REBUILD, SIGNABLE, Case, Finding, Intent
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.units import utc_text
-from airlock_shared.venue.kinds import leaf
-from airlock_shared.wire.members import Form, Kinds, read_some
+from airlock_shared.venue.structs import leaf
+from airlock_shared.wire.strict_json import Form, Kinds, read_some
 
 SIGNING, SIGNED, SIGNED_LATE, NOT_SIGNED = "signing", "signed", "signed-late", "not-signed"
 """The transcript's events: the device is about to be asked, has signed, has signed after its time, has surely not signed."""

@@ -27,7 +27,7 @@ from airlock_shared.documents.transcript import Entry
 from airlock_shared.plan.decisions import CLOCK_SKEW_MS, SIGN_AGE_AT_MOST_MS
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds, span_text, utc_text
-from airlock_shared.venue.kinds import EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, path_of, value_of
+from airlock_shared.venue.structs import EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, path_of, value_of
 
 
 @check("TIME-UNIT", READ, "milliseconds and seconds are mixed up", "A deadline fifty thousand years away.", REBUILD)

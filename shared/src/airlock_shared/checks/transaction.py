@@ -29,12 +29,10 @@ from airlock_shared.checks.model import (
 )
 from airlock_shared.checks.times import registration_is_live
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.signatures import checksum_address, is_address
-from airlock_shared.ethereum.transactions import signing_hash, value_wei
+from airlock_shared.ethereum.signatures import checksum_address, is_address, signing_hash, value_wei
 from airlock_shared.units import GWEI, NATIVE, USDC, to_human, to_raw
-from airlock_shared.venue.calldata import Decoded, decode_call
-from airlock_shared.venue.kinds import ALLOWANCE, OPEN_TYPE, PAIR, SPENDER, value_of
-from airlock_shared.venue.services import RELAY
+from airlock_shared.venue.calls import Decoded, decode_call
+from airlock_shared.venue.structs import ALLOWANCE, OPEN_TYPE, PAIR, RELAY, SPENDER, value_of
 
 GAS_AT_LEAST, GAS_AT_MOST = 21_000, 15_000_000
 NONCE_AT_MOST = 2**32

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
 
-from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.documents.deployment import SCALES, Deployment
 from airlock_shared.documents.ledger_metadata import (
     AMOUNT_FORMAT,
@@ -19,8 +18,7 @@ from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Plan, Step
 from airlock_shared.report.rows import code_notes, limit_rows, value_notes
-from airlock_shared.text.safe import WIDTH, columns, hanging, labelled_rows, safe, wrapped
-from airlock_shared.text.words import grouped
+from airlock_shared.text.safe import WIDTH, columns, fingerprint_lines, grouped, hanging, labelled_rows, safe, wrapped
 from airlock_shared.venue.profile_words import profile_words
 from airlock_shared.venue.structs import leaves_of, types_of
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import groupby
@@ -10,10 +9,8 @@ from typing import NamedTuple
 
 import click
 
-from airlock_shared.ceremony.roles import Half
 from airlock_shared.checks.model import Info
-from airlock_shared.cli.ceremony.waits import MACHINES
-from airlock_shared.cli.terminal import json_option, rows, say, show_all, show_json
+from airlock_shared.cli.terminal import json_option, rows, show_all, show_json
 from airlock_shared.errors import DeviceError, DocumentError, ExitCode, Expired, PlanError, Refusal, UsageError
 from airlock_shared.text.safe import safe
 
@@ -148,48 +145,3 @@ def _listed(known: list[Explanation]) -> Iterator[str]:
         yield f"{kind}:"
         for item in items:
             yield from rows(f"  {item.name:<20} ", item.meaning.partition(". ")[0].removeprefix("Refuses: "))
-
-
-# ---- mistyped -------------------------------------------------------------------------------------------------------
-# What a person has mistyped: a command of the other machine, a slip in a name, a value without quotes.
-
-
-OF_ONE: dict[Half, frozenset[str]] = {
-    "online": frozenset({
-        "actions", "build", "call", "delegate proof", "delegation", "deployment", "descriptors", "export", "follow",
-        "meta", "nonce", "pairs", "positions", "prepare", "ready", "referral", "rehearse", "relay", "resolve", "status",
-        "submit", "venue",
-    }),
-    "offline": frozenset({
-        "accounts", "address", "delegate check", "delegate prove", "digest", "plan draft", "preflight", "sign",
-        "transcript", "trust", "verify",
-    }),
-}  # fmt: skip
-"""The commands that the other machine does not have: who gives one there is told where it belongs."""
-_LEFT_OVER = re.compile(r"Got unexpected extra arguments? \((.*)\)", re.DOTALL)
-_GROUPS = re.compile(r"(?:[0-9a-fA-F]{4} ?)+")
-
-
-def mistyped(error: click.ClickException) -> UsageError:
-    """Return the error that says which mistake it is."""
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    if context is None:
-        return UsageError(error.format_message())
-    see = f"see: {context.command_path} --help"
-    if isinstance(error, click.exceptions.NoSuchCommand):
-        path = " ".join((*context.command_path.split()[1:], error.command_name))
-        half = next((half for half, commands in OF_ONE.items() if path in commands), None)
-        if half:
-            return UsageError(
-                f"`{path}` is a command of {MACHINES[half]}", do=f"type it there: airlock-{half} {path} ..."
-            )
-        names = context.command.list_commands(context) if isinstance(context.command, click.Group) else []
-        near = " or ".join(get_close_matches(error.command_name, names))
-        return UsageError(f"there is no command {path!r}", do=f"did you mean {near}? {see}" if near else see)
-    if left_over := _LEFT_OVER.fullmatch(error.format_message()):
-        quoted = '--fingerprint "abcd 1234 ..."' if _GROUPS.fullmatch(left_over[1]) else '"two words"'
-        return UsageError(
-            f"words are left over: {left_over[1]}", do=f"a value with blanks stands in quotes: {quoted}; {see}"
-        )
-    say(context.get_usage())
-    return UsageError(error.format_message(), do=see)

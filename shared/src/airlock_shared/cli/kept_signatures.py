@@ -14,7 +14,7 @@ import click
 from airlock_shared.checks.nonces import Use
 from airlock_shared.cli.terminal import ask_yes, rows, say, say_all, show_json
 from airlock_shared.documents.hand_over import parse_hand_over
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import MAX_FILE_BYTES, TranscriptFile, read_input
 from airlock_shared.report.facts import Liveness, until_text

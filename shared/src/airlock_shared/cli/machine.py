@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
-from airlock_shared.cli.lazy_commands import completion_variable
+from airlock_shared.cli.program import completion_variable
 from airlock_shared.cli.terminal import finish, json_option, paint, say, show, show_all, show_json, worst
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, ExitCode, Refusal
-from airlock_shared.host.files import LOOK, REFUSED, Observed, TranscriptFile, read_input
+from airlock_shared.host.files import LOOK, REFUSED, C, Observed, TranscriptFile, read_input, read_table
 from airlock_shared.host.machine import fingerprint_text, page_lines
-from airlock_shared.host.settings import C, read_table
 from airlock_shared.text.safe import safe
 
 # ---- config ---------------------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import click
 from airlock_shared.checks.foreseen import authorization_faults, foreseen_anywhere
 from airlock_shared.cli.ceremony.by_screens import show_above_question
 from airlock_shared.cli.comparison_lines import plan_lines
-from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.terminal import (
     INPUT,
     PATH_TYPE,
@@ -37,8 +36,7 @@ from airlock_shared.plan.questions import GivenAnswers, People
 from airlock_shared.plan.reader import MAX_PLAN_BYTES
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.report.page.page import plan_page
-from airlock_shared.text.safe import safe
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import fingerprint_lines, safe, spoken
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment

@@ -15,7 +15,6 @@ from pathlib import Path
 import click
 
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
-from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, PATH_TYPE, json_option, led, rows, say, show, show_json
 from airlock_shared.documents.deployment import parse_deployment
@@ -34,8 +33,7 @@ from airlock_shared.report.evidence.artefacts import (
 )
 from airlock_shared.report.rows import Row, headline
 from airlock_shared.report.verify import Judge, MadeReport, ScreensOf, report_of_artefacts, verify_report
-from airlock_shared.text.safe import safe, safe_again
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import fingerprint_lines, safe, safe_again, spoken
 
 ARTEFACTS = "artefacts"
 _MAX_BYTES = 256 << 20  # of one file: a transcript may be as long

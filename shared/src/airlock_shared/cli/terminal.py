@@ -36,6 +36,7 @@ FOLDER_TYPE = click.Path(path_type=Path, file_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
 plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
 
+MACHINES = {"online": "the online machine", "offline": "the air-gapped machine"}
 LED = "AIRLOCK_LED"  # this variable is set where ``ceremony run`` started the command
 LEDGER_HERE = "AIRLOCK_LEDGER_HERE"  # and this one where the software Ledger asks in this terminal
 

@@ -24,20 +24,22 @@ from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
 from airlock_shared.venue.calls import Calls
 from airlock_shared.venue.profile import venue_at
-from airlock_shared.venue.services import SERVICES
-from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent
-from airlock_shared.wire.members import (
+from airlock_shared.venue.structs import DOMAIN_MEMBERS, SERVICES, Intent
+from airlock_shared.wire.strict_json import (
     A_NAME,
     HEX_32,
     Form,
+    fingerprint,
     format_of,
     other_format,
+    parse_json,
     read_list,
     read_matching,
     read_members,
     read_some,
+    refuse_floats,
+    to_json,
 )
-from airlock_shared.wire.strict_json import fingerprint, parse_json, refuse_floats, to_json
 
 DEPLOYMENT_FORMAT = "airlock/deployment@1"
 _MAX_BYTES = 4 << 20

@@ -10,8 +10,15 @@ import re
 from collections.abc import Mapping
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.members import NAME, format_of, other_format, read_matching, read_members
-from airlock_shared.wire.strict_json import parse_json, to_json
+from airlock_shared.wire.strict_json import (
+    NAME,
+    format_of,
+    other_format,
+    parse_json,
+    read_matching,
+    read_members,
+    to_json,
+)
 
 HAND_OVER_FORMAT = "airlock/hand-over@1"
 FILES_AT_MOST = 64

@@ -12,7 +12,7 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, atomic_kind
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.units import USDC
 from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent, leaves_of, types_of
-from airlock_shared.wire.members import Form, Kinds, read_list, read_members
+from airlock_shared.wire.strict_json import Form, Kinds, read_list, read_members
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment

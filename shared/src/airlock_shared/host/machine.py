@@ -17,10 +17,8 @@ from typing import NamedTuple
 
 from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.host import picture_sources
-from airlock_shared.host.files import FAULT, LOOK, OK, MachineProbes, Observed
-from airlock_shared.host.settings import CONFIG_FILE
-from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
-from airlock_shared.text.words import grouped, spoken
+from airlock_shared.host.files import CONFIG_FILE, FAULT, LOOK, OK, MachineProbes, Observed
+from airlock_shared.text.safe import WIDTH, grouped, safe, safe_again, spoken, wrapped
 
 ENOUGH_FREE_BYTES = 64 << 20
 MARGIN, VERDICT = 18, 8

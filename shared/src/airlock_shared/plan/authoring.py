@@ -25,9 +25,8 @@ from airlock_shared.plan.values import LINE, plan_error
 from airlock_shared.text.safe import WIDTH
 from airlock_shared.venue.actions import ACTIONS, Action, Parameter
 from airlock_shared.venue.calls import CALLS
-from airlock_shared.venue.services import AUTHORIZATION
-from airlock_shared.venue.structs import CATALOGUE
-from airlock_shared.wire.members import NAME
+from airlock_shared.venue.structs import AUTHORIZATION, CATALOGUE
+from airlock_shared.wire.strict_json import NAME
 
 # ---- wizard ---------------------------------------------------------------------------------------------------------
 # A plan written by asking: one question after another, each answer checked at once as the reader of plans will check

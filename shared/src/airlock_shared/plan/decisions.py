@@ -27,8 +27,8 @@ from airlock_shared.units import (
     utc_text,
 )
 from airlock_shared.venue.actions import SIDES, TRIGGER_ORDER_TYPES
-from airlock_shared.venue.kinds import OPENED_MS, Field, leaf
 from airlock_shared.venue.referral_code import code_rows, code_text
+from airlock_shared.venue.structs import OPENED_MS, Field, leaf
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment, Pair

@@ -6,13 +6,18 @@ builder within a limit. How it is read is in :mod:`airlock_shared.plan.reader`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.units import raw_text
+from airlock_shared.text.safe import safe
+from airlock_shared.units import (
+    raw_text,
+)
 
 if TYPE_CHECKING:
     from airlock_shared.venue.actions import Action
+
 
 CUSTOM = "custom"
 """The action of a step whose struct an operator pinned."""
@@ -142,3 +147,16 @@ class Plan(NamedTuple):
     def witness_text(self) -> str:
         """What the plan says of a witness, for people."""
         return {"required": "required", "none": "none is required"}.get(self.witness, "the plan does not say")
+
+
+def part_lines(plan: Plan, signer: str) -> Iterator[str]:
+    """Yield which part of a plan a document is, and which steps are not in it; nothing for the whole plan."""
+    if not signer:
+        return
+    inside = [step.signer.name == signer for step in plan.steps.values()]
+    yield f"PART OF THE PLAN: {sum(inside)} of {len(inside)} steps, those that {safe(signer)} signs"
+    for heading, wanted in (("in this document:", True), ("NOT in this document:", False)):
+        yield f"  {heading}"
+        for number, (step, there) in enumerate(zip(plan.steps.values(), inside, strict=True), start=1):
+            if there is wanted:
+                yield f"    step {number}: {step.id} ({step.action.name}), signed by {step.signer.name}"

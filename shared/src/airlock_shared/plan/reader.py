@@ -1,7 +1,7 @@
 """The ceremony plan: what people agreed to sign, days before, in TOML.
 
 What it holds is :mod:`airlock_shared.plan.model`. Amounts are human decimals in quotes, so that no float is ever read. How
-one field is read is in :mod:`airlock_shared.plan.values`.
+one field is read is in :mod:`airlock_shared.plan.model`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ from airlock_shared.units import GWEI, NATIVE, PERCENT
 from airlock_shared.venue.actions import ACTIONS, Action
 from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.structs import CATALOGUE
-from airlock_shared.wire.members import DERIVATION_PATH, NAME, other_format
-from airlock_shared.wire.strict_json import check_depth, fingerprint
-from airlock_shared.wire.toml import parse_toml
+from airlock_shared.wire.strict_json import DERIVATION_PATH, NAME, check_depth, fingerprint, other_format, parse_toml
 
 PLAN_FORMAT = "airlock/plan@1"
 MAX_PLAN_BYTES = 4 << 20

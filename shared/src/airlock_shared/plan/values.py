@@ -30,7 +30,7 @@ from airlock_shared.units import (
     to_raw,
 )
 from airlock_shared.venue.referral_code import code_bytes
-from airlock_shared.wire.members import ENTITY_ID, HEX_32, NAME
+from airlock_shared.wire.strict_json import ENTITY_ID, HEX_32, NAME
 
 if TYPE_CHECKING:
     from airlock_shared.venue.actions import Action, Parameter

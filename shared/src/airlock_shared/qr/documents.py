@@ -16,9 +16,8 @@ from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.hand_over import HAND_OVER_FORMAT as HAND_OVER
 from airlock_shared.documents.hand_over import parse_hand_over
 from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
-from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import SIGNATURES_FORMAT as SIGNATURES
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import SIGNATURES_FORMAT as SIGNATURES
+from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.symbol import DENSITIES, fragment_bytes_for

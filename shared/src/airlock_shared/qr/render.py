@@ -23,8 +23,7 @@ from airlock_shared.qr.documents import (
     ideal_count,
 )
 from airlock_shared.qr.symbol import DEFAULT_VERSION, QUIET, Matrix, bordered, symbols
-from airlock_shared.text.safe import safe
-from airlock_shared.text.words import grouped, spoken_rows
+from airlock_shared.text.safe import grouped, safe, spoken_rows
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from airlock_shared.checks.nonces import SIGNED_LATE, Use, spent_by, use_of
-from airlock_shared.documents.signatures import SignaturesHeader
+from airlock_shared.documents.requests import SignaturesHeader
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import checksum_address

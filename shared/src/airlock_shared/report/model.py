@@ -35,7 +35,7 @@ from airlock_shared.report.rows import (
     read_warnings,
 )
 from airlock_shared.report.steps import part_signer, signer_row, step_rows
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import spoken
 
 # ---- frame ----------------------------------------------------------------------------------------------------------
 # The frame of a report: the people, the machine before the ceremony, both transcripts and their seals.

@@ -15,7 +15,7 @@ from airlock_shared.checks.judge import (
 )
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
-from airlock_shared.documents.signatures import Answer
+from airlock_shared.documents.requests import Answer
 from airlock_shared.documents.transcript import Entry, proved
 from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.artefacts import Evidence, Requests

@@ -12,7 +12,7 @@ from airlock_shared.venue.referral_code import code_flags, code_rows
 
 if TYPE_CHECKING:
     from airlock_shared.checks.judge import Examined
-    from airlock_shared.documents.signatures import Answer
+    from airlock_shared.documents.requests import Answer
     from airlock_shared.documents.transcript import Entry
     from airlock_shared.report.evidence.redaction import ReportedAnswer
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from airlock_shared.ceremony.sections import section_of
 from airlock_shared.checks.model import CallCase, Case, ReadCall, ReadIntent
 from airlock_shared.checks.nonces import NOT_SIGNED, use_of
-from airlock_shared.documents.requests import Request
-from airlock_shared.documents.signatures import Answer
+from airlock_shared.documents.requests import Answer, Request
 from airlock_shared.documents.transcript import PROVED, Entry
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import Decision
@@ -22,7 +21,7 @@ from airlock_shared.report.rows import Judged, Row, moment, named_rows, plain_te
 from airlock_shared.units import GWEI, NATIVE, raw_text, to_human, utc_text
 from airlock_shared.venue.actions import Action
 from airlock_shared.venue.referral_code import code_rows, code_text
-from airlock_shared.venue.services import AUTHORIZATION
+from airlock_shared.venue.structs import AUTHORIZATION
 
 if TYPE_CHECKING:
     from airlock_shared.checks.judge import Examined

@@ -1,4 +1,7 @@
-"""Untrusted text made safe for a screen: what is shown is what is there, and nothing in it acts on the terminal."""
+"""Untrusted text made safe for a screen: what is shown is what is there, and nothing in it acts on the terminal.
+
+Below: fingerprints as people read them.
+"""
 
 from __future__ import annotations
 
@@ -190,3 +193,68 @@ def _named(characters: list[str], *, like: bool = False) -> str:
     named = [f"{code_points(c)} like {_plain(c)!r}" if like else code_points(c) for c in distinct[:_MOST_NAMED]]
     more = len(distinct) - _MOST_NAMED
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+
+
+# ---- fingerprints ---------------------------------------------------------------------------------------------------
+# Fingerprints for people: hex in groups of four, and twenty-four numbered words to read aloud, in three rows.
+#
+# The words are Bytewords (BCR-2020-012): 256 four-letter words, one for each byte, chosen to sound apart. Twenty-four words
+# say the first 192 bits: also an author who prepares two documents beforehand needs about 2^96 tries for two that share them
+# (docs/adr/0017). The hex says all 256.
+
+
+BYTEWORDS = tuple(
+    """
+    able acid also apex aqua arch atom aunt away axis back bald barn belt beta bias blue body brag brew bulb buzz calm cash
+    cats chef city claw code cola cook cost crux curl cusp cyan dark data days deli dice diet door down draw drop drum dull
+    duty each easy echo edge epic even exam exit eyes fact fair fern figs film fish fizz flap flew flux foxy free frog fuel
+    fund gala game gear gems gift girl glow good gray grim guru gush gyro half hang hard hawk heat help high hill holy hope
+    horn huts iced idea idle inch inky into iris iron item jade jazz join jolt jowl judo jugs jump junk jury keep keno kept
+    keys kick kiln king kite kiwi knob lamb lava lazy leaf legs liar limp lion list logo loud love luau luck lung main many
+    math maze memo menu meow mild mint miss monk nail navy need news next noon note numb obey oboe omit onyx open oval owls
+    paid part peck play plus poem pool pose puff puma purr quad quiz race ramp real redo rich road rock roof ruby ruin runs
+    rust safe saga scar sets silk skew slot soap solo song stub surf swan taco task taxi tent tied time tiny toil tomb toys
+    trip tuna twin ugly undo unit urge user vast very veto vial vibe view visa void vows wall wand warm wasp wave waxy webs
+    what when whiz wolf work yank yawn yell yoga yurt zaps zero zest zinc zone zoom
+    """.split()
+)
+
+SPOKEN_BYTES = 24
+_A_ROW = 8  # words: 63 columns with their numbers
+
+
+def spoken(fingerprint: str) -> str:
+    """Return the twenty-four words of a fingerprint given as 64 hex digits."""
+    return " ".join(_words(fingerprint))
+
+
+def spoken_rows(fingerprint: str) -> list[str]:
+    """Return the same words as three rows of eight, each word behind its number, 1 to 24."""
+    words = [f"{at:>2} {word}" for at, word in enumerate(_words(fingerprint), 1)]
+    return [" ".join(words[at : at + _A_ROW]) for at in range(0, len(words), _A_ROW)]
+
+
+def _words(fingerprint: str) -> list[str]:
+    return [BYTEWORDS[byte] for byte in bytes.fromhex(fingerprint)[:SPOKEN_BYTES]]
+
+
+def grouped(hex_digits: str) -> str:
+    """Return hex digits in groups of four; a ``0x`` in front is left out."""
+    digits = hex_digits.removeprefix("0x")
+    return " ".join(digits[i : i + 4] for i in range(0, len(digits), 4))
+
+
+def fingerprint_lines(label: str, fingerprint: str) -> Iterator[str]:
+    """Yield a fingerprint for comparing: hex in groups of four over two lines, then words to read aloud over three."""
+    yield f"{label} fingerprint"
+    yield f"  {grouped(fingerprint[:32])}"
+    yield f"  {grouped(fingerprint[32:])}"
+    for row in spoken_rows(fingerprint):
+        yield f"  {row}"
+
+
+def name_lines(kind: str, ceremony: str, fingerprint: str) -> Iterator[str]:
+    """Yield the names that people compare on both screens; what has no fingerprint of ours is named without."""
+    yield f"{safe(kind)}, ceremony {safe(ceremony)}" if ceremony else safe(kind)
+    if fingerprint:
+        yield from fingerprint_lines("document", fingerprint)

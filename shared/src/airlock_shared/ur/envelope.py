@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 from airlock_shared.errors import DocumentError
 from airlock_shared.venue.structs import SHIPPED_TYPES, types_of_text
 from airlock_shared.wire.cbor import from_cbor, read, write
-from airlock_shared.wire.members import NAME
-from airlock_shared.wire.strict_json import damaged, fingerprint, parse_json, to_cbor, to_json
+from airlock_shared.wire.strict_json import NAME, damaged, fingerprint, parse_json, to_cbor, to_json
 
 # ---- dictionary -----------------------------------------------------------------------------------------------------
 # The preset dictionary of the deflate stream (RFC 1950, section 2.2): what every Airlock document says anyway.

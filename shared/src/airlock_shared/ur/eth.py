@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.wire.cbor import Tagged, read, write
-from airlock_shared.wire.members import DERIVATION_PATH
-from airlock_shared.wire.strict_json import damaged
+from airlock_shared.wire.strict_json import DERIVATION_PATH, damaged
 
 SIGN_REQUEST_TYPE, SIGNATURE_TYPE = "eth-sign-request", "eth-signature"
 _SIGNATURE_BYTES = 65

@@ -15,7 +15,7 @@ from functools import lru_cache, reduce
 from operator import add
 from typing import NamedTuple, TypeVar
 
-from airlock_shared.text.words import BYTEWORDS
+from airlock_shared.text.safe import BYTEWORDS
 from airlock_shared.wire.cbor import read, write
 from airlock_shared.wire.strict_json import damaged
 

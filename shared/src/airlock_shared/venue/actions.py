@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from airlock_shared.units import ADDRESS, CHOICE, COUNT, TEXT, Unit
-from airlock_shared.venue.kinds import LEAF_KINDS
-from airlock_shared.venue.services import AUTHORIZATION
+from airlock_shared.venue.structs import AUTHORIZATION, LEAF_KINDS
 
 SIDES = {"long": True, "short": False}
 TRIGGER_ORDER_TYPES = {"take_profit": 4, "stop_loss": 5}  # TpSlReq.orderType; another enum than the batched market's

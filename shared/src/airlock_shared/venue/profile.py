@@ -1,7 +1,7 @@
 """What is signed at one venue: its structs and calls, where they differ from the shipped catalogue, as people pinned them.
 
 A venue's profile (``airlock/venue-signed@1``) chooses for every leaf one of the closed list of kinds
-(:mod:`airlock_shared.venue.kinds`). It is resolved against the shipped catalogue once, on the online machine, and the
+(:mod:`airlock_shared.venue.structs`). It is resolved against the shipped catalogue once, on the online machine, and the
 whole result is pinned with the deployment: what a later release ships changes nothing of it. Who may sign a shipped struct,
 under which domain, where it is sent, and which checks judge it is code, and in no profile. The specification leaves these
 shapes open: "Intent message structs" and "Builder: unsigned transactions" show members and names, not types.
@@ -28,25 +28,28 @@ from airlock_shared.venue.calls import (
     indexed,
     selector_of,
 )
-from airlock_shared.venue.kinds import (
+from airlock_shared.venue.structs import (
     ACCOUNT_KINDS,
+    CATALOGUE,
     DEADLINE,
     LEAF_KINDS,
     MAY_BE_LEFT_OUT,
     NONCE_KIND,
+    PINNABLE,
     SEVERAL,
     SIGNED_AT,
     SLIPPAGE,
     ZERO,
     Field,
+    Intent,
     Rule,
     field,
+    leaves_of,
     one_of,
     path_of,
+    types_of_text,
 )
-from airlock_shared.venue.services import PINNABLE
-from airlock_shared.venue.structs import CATALOGUE, Intent, leaves_of, types_of_text
-from airlock_shared.wire.members import format_of, raise_first, read_members
+from airlock_shared.wire.strict_json import format_of, raise_first, read_members
 
 VENUE_FORMAT = "airlock/venue-signed@1"
 MAX_OF_EACH, _MAX_CHARACTERS, _MAX_LEAVES = 64, 3000, 200

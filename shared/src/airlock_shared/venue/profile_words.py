@@ -9,7 +9,6 @@ from typing import Any
 from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.eip712 import read_types
 from airlock_shared.venue.calls import CALLS, Call, argument_leaves, arguments_of, canonical, selector_of
-from airlock_shared.venue.kinds import Field
 from airlock_shared.venue.profile import (
     FIXED,
     VENUE_FORMAT,
@@ -21,8 +20,8 @@ from airlock_shared.venue.profile import (
     venue_of,
     wrong_profile,
 )
-from airlock_shared.venue.structs import CATALOGUE, Intent, leaves_of, types_of_text
-from airlock_shared.wire.members import raise_first, read_members
+from airlock_shared.venue.structs import CATALOGUE, Field, Intent, leaves_of, types_of_text
+from airlock_shared.wire.strict_json import raise_first, read_members
 
 
 def profile_words(signed: str) -> Iterator[str]:

@@ -11,8 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from airlock_shared.errors import Refusal
-from airlock_shared.text.safe import code_points, flags, looks_like
-from airlock_shared.text.words import grouped
+from airlock_shared.text.safe import code_points, flags, grouped, looks_like
 
 _MAX_CHARACTERS = 31
 _PLAIN = re.compile(r"[\x21-\x7e]{1,31}", re.ASCII)

@@ -14,8 +14,7 @@ from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
 from airlock_online.speech.sections import REPLACE
 from airlock_shared.text.safe import safe
-from airlock_shared.venue import services
-from airlock_shared.venue.services import CORE_API
+from airlock_shared.venue.structs import BATCHED_MARKET, CORE_API, RELAY, RELAYER, RPC, TWAP
 
 # ---- core api -------------------------------------------------------------------------------------------------------
 # The core API: a signed ``TpSlReq`` is stored as a price trigger by ``POST``, or takes the place of one by ``PUT``.
@@ -62,7 +61,7 @@ CORE_API_ROUTE = Posted(CORE_API, _WHO, _taken)
 
 
 class RouteModule(Protocol):
-    """What a route's module does; the rest of a route is data (:mod:`airlock_shared.venue.services`)."""
+    """What a route's module does; the rest of a route is data (:mod:`airlock_shared.venue.structs`)."""
 
     def parcel(self, delivery: Delivery, context: DeliveryContext) -> Parcel:
         """Return the one request. Raises ``UsageError`` or ``Refusal`` for what cannot go this way."""
@@ -78,10 +77,10 @@ class RouteModule(Protocol):
 
 
 ROUTE_MODULES: Mapping[str, RouteModule] = {
-    services.BATCHED_MARKET: batched,
-    services.RELAYER: relayer.ROUTE,
-    services.CORE_API: CORE_API_ROUTE,
-    services.TWAP: twap.ROUTE,
-    services.RELAY: relay.ROUTE,
-    services.RPC: rpc,
+    BATCHED_MARKET: batched,
+    RELAYER: relayer.ROUTE,
+    CORE_API: CORE_API_ROUTE,
+    TWAP: twap.ROUTE,
+    RELAY: relay.ROUTE,
+    RPC: rpc,
 }

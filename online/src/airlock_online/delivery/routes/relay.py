@@ -29,7 +29,7 @@ from airlock_online.delivery.routes.posting import (
 from airlock_online.journal.schema import Record
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
-from airlock_shared.venue.services import RELAY
+from airlock_shared.venue.structs import RELAY
 
 _WHO = "the relay"
 

@@ -41,7 +41,7 @@ from airlock_online.journal.order_states import (
 from airlock_online.journal.schema import Record
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
-from airlock_shared.venue.services import BATCHED_MARKET, RELAYER
+from airlock_shared.venue.structs import BATCHED_MARKET, RELAYER
 
 RELAY_ACCEPTED, RELAY_CONFIRMED, _REVERTED = "RelayAccepted", "RelayConfirmed", "RelayReverted"
 WHO = "the relayer"

@@ -28,7 +28,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.calls import CALLS
-from airlock_shared.venue.services import RPC
+from airlock_shared.venue.structs import RPC
 
 # ---- transaction ----------------------------------------------------------------------------------------------------
 # What the two routes of a signed transaction share: its hash computed here, and the events of its life.

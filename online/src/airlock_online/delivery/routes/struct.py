@@ -25,13 +25,11 @@ from airlock_online.speech.sections import (
     part_name,
 )
 from airlock_shared.errors import UsageError
-from airlock_shared.ethereum.abi import decode_abi, encode_abi
+from airlock_shared.ethereum.eip712 import decode_abi, encode_abi
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.calls import arguments_of, canonical, selector_of
-from airlock_shared.venue.kinds import value_of
-from airlock_shared.venue.services import CORE_API, TWAP
-from airlock_shared.venue.structs import CATALOGUE, Intent, abi_type_of, types_of
+from airlock_shared.venue.structs import CATALOGUE, CORE_API, TWAP, Intent, abi_type_of, types_of, value_of
 
 _Member = Any
 

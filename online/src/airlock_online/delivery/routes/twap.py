@@ -28,8 +28,7 @@ from airlock_online.journal.schema import Record
 from airlock_online.speech.sections import CONFIRMED
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
-from airlock_shared.venue.services import TWAP
-from airlock_shared.venue.structs import CATALOGUE
+from airlock_shared.venue.structs import CATALOGUE, TWAP
 
 CANCELLED, QUEUED, _EXECUTED = "TwapCancelled", "TwapCancelQueued", "TwapExecuted"
 _WHO = "the TWAP service"

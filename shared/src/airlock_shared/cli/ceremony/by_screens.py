@@ -26,7 +26,7 @@ from airlock_shared.cli.terminal import (
     say,
 )
 from airlock_shared.errors import Declined, Refusal
-from airlock_shared.text.words import BYTEWORDS, SPOKEN_BYTES, spoken
+from airlock_shared.text.safe import BYTEWORDS, SPOKEN_BYTES, spoken
 
 _ROWS_LEFT_FREE = 4
 """Left free on each screen: for the task's own lines above, and for the key or the question below."""

@@ -32,8 +32,7 @@ from airlock_shared.cli.ceremony.status import CeremonyMachine, people_lines, pl
 from airlock_shared.cli.ceremony.workflow import workflow_command
 from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, say, show_json
 from airlock_shared.host.files import read_input
-from airlock_shared.text.safe import hanging, safe
-from airlock_shared.text.words import grouped
+from airlock_shared.text.safe import grouped, hanging, safe
 
 
 @click.command("begin", short_help="Begin it here: who holds each role of the plan.")

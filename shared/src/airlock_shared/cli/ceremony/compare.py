@@ -31,11 +31,10 @@ from airlock_shared.cli.ceremony.by_screens import (
     type_words,
 )
 from airlock_shared.cli.ceremony.status import CeremonyMachine, people_lines, plan_with_roles, record_lines, word_lines
-from airlock_shared.cli.ceremony.waits import MACHINES
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
-from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.terminal import (
     INPUT,
+    MACHINES,
     ask,
     at_a_terminal,
     explain_error,
@@ -49,13 +48,11 @@ from airlock_shared.cli.terminal import (
     yes_or_other,
 )
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.errors import Declined, Refusal, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import APART, Plan
-from airlock_shared.text.safe import safe
-from airlock_shared.text.words import grouped
+from airlock_shared.text.safe import fingerprint_lines, grouped, safe
 
 DOCUMENTS = ("deployment", "requests", "signatures")
 """The checkpoints at which a document is compared."""

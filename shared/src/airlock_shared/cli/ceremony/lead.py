@@ -18,8 +18,7 @@ from airlock_shared.ceremony.workflow import TASKS_AT_MOST, Task, WorkflowPlace,
 from airlock_shared.cli.ceremony.waits import names_in
 from airlock_shared.cli.terminal import LED, finish, say
 from airlock_shared.errors import ExitCode
-from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
-from airlock_shared.wire.strict_json import parse_json
+from airlock_shared.wire.strict_json import HEX_32, parse_json, read_list, read_matching, read_members
 
 _LOOK_AGAIN_S = 0.3
 _MISSED_S = 1.0

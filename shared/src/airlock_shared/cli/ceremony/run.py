@@ -46,11 +46,12 @@ from airlock_shared.cli.ceremony.crossing import (
 )
 from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 from airlock_shared.cli.ceremony.status import word_lines
-from airlock_shared.cli.ceremony.waits import MACHINES, OVER, STOPPED, place_of_other
+from airlock_shared.cli.ceremony.waits import OVER, STOPPED, place_of_other
 from airlock_shared.cli.ceremony.workflow import ceremony_folder, task_lines
 from airlock_shared.cli.terminal import (
     FOLDER_TYPE,
     INPUT,
+    MACHINES,
     ask,
     at_a_terminal,
     json_option,

@@ -12,17 +12,15 @@ from airlock_shared.ceremony.roles import HOW, Half, Standing, checkpoints_of, s
 from airlock_shared.ceremony.seals import SEALED
 from airlock_shared.ceremony.sections import EXCEPTION, section_of
 from airlock_shared.checks.times import Uptime
-from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.terminal import led, rows
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Declined, UsageError
 from airlock_shared.host.files import TranscriptFile, read_input
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.toml_positions import parse_written_plan
-from airlock_shared.text.safe import safe
-from airlock_shared.text.words import spoken_rows
+from airlock_shared.text.safe import fingerprint_lines, safe, spoken_rows
 from airlock_shared.units import utc_text
-from airlock_shared.wire.members import HEX_32
+from airlock_shared.wire.strict_json import HEX_32
 
 _NOBODY = "nobody"
 _ROLE_COLUMNS = 24

@@ -12,11 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from airlock_shared.ceremony.roles import Half
+from airlock_shared.cli.terminal import MACHINES
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, write_new
 from airlock_shared.text.safe import safe
 
-MACHINES: dict[Half, str] = {"online": "the online machine", "offline": "the air-gapped machine"}
 STOPPED, OVER, LATE = "stopped", "over", "late"
 _DOES = {
     "begin": "names", "gather": "documents", "hand": "hand-over", "take": "", "ready": "the builder",

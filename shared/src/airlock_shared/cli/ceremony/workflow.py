@@ -33,15 +33,14 @@ from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.waits import names_in
 from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, json_option, rows, show, show_json
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.documents.transcript import SENDING
 from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.decisions import SIGN_AGE_AT_MOST_MS
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.model import Plan
-from airlock_shared.venue.kinds import SIGNED_AT, leaf, path_of
+from airlock_shared.venue.structs import SIGNED_AT, leaf, path_of
 
 # ---- task lines ---------------------------------------------------------------------------------------------------
 # A ceremony's folder on one machine, and its tasks as the lines that people read.

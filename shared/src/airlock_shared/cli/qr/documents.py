@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.file_or_qr import restart_option
 from airlock_shared.cli.qr.scanning import Deployments, kept_frames, scan_document
 from airlock_shared.cli.qr.transfer import Showing, show_transfer
@@ -18,8 +17,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.documents import PLAN_TEXT, Transfer, transfer_of
-from airlock_shared.text.safe import safe
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import fingerprint_lines, safe, spoken
 
 _Command = Callable[..., Any]
 

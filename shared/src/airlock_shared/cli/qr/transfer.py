@@ -16,7 +16,6 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
-from airlock_shared.cli.document_lines import name_lines
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.terminal import PATH_TYPE, json_option, paint, say, say_all
 from airlock_shared.errors import UsageError
@@ -24,8 +23,7 @@ from airlock_shared.host.files import make_folder, write_new
 from airlock_shared.qr import render
 from airlock_shared.qr.documents import DEFAULT_PAUSE_MS, Transfer, cycle_texts, densities_of, file_name, ideal_count
 from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES, QUIET, Matrix, bordered, side, symbols
-from airlock_shared.text.safe import safe
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import name_lines, safe, spoken
 
 # ---- terminal -------------------------------------------------------------------------------------------------------
 # Codes in a terminal: two modules a character, black on white whatever the terminal's own colours are.

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Container
 from typing import Any, NamedTuple
 
-from airlock_shared.documents.signatures import (
+from airlock_shared.documents.requests import (
     Answer,
     SignaturesHeader,
     parse_signatures,
@@ -19,8 +19,18 @@ from airlock_shared.documents.signatures import (
     write_signatures,
 )
 from airlock_shared.errors import Refusal
-from airlock_shared.wire.members import HEX_32, format_of, other_format, read_list, read_matching, read_members
-from airlock_shared.wire.strict_json import MAX_ITEMS, fingerprint, parse_json, to_json
+from airlock_shared.wire.strict_json import (
+    HEX_32,
+    MAX_ITEMS,
+    fingerprint,
+    format_of,
+    other_format,
+    parse_json,
+    read_list,
+    read_matching,
+    read_members,
+    to_json,
+)
 
 _FORMAT = "airlock/withheld-signatures@1"
 _STAND_IN = "0x00"  # reads as a signature while an item's other members are read

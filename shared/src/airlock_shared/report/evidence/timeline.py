@@ -11,17 +11,18 @@ from typing import Any, NamedTuple
 
 from airlock_shared.documents.transcript import Entry, read_entries
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.members import (
+from airlock_shared.wire.strict_json import (
     HEX_32,
     NAME,
     format_of,
     other_format,
+    parse_json,
     read_list,
     read_matching,
     read_members,
     read_some,
+    to_json,
 )
-from airlock_shared.wire.strict_json import parse_json, to_json
 
 EXPORTED = "timeline-exported"
 """The transcript's event: ``{"ceremony", "requests", "sha256"}``."""

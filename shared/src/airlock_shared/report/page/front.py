@@ -27,7 +27,7 @@ from airlock_shared.report.page.html import (
 )
 from airlock_shared.report.page.labels import label, leaf_label
 from airlock_shared.report.rows import Row, headline, machine_name, report_text
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import spoken
 from airlock_shared.units import utc_text
 
 # ---- people ---------------------------------------------------------------------------------------------------------

@@ -13,8 +13,7 @@ from html import escape
 
 from airlock_shared.qr.symbol import LARGEST_VERSION, bordered, matrix
 from airlock_shared.report.rows import Row
-from airlock_shared.text.safe import safe, safe_again
-from airlock_shared.text.words import grouped
+from airlock_shared.text.safe import grouped, safe, safe_again
 
 LONGEST = 20_000
 _LONG_HEX = re.compile(r"(?<![0-9A-Za-z])(0x[0-9A-Fa-f]{40})([0-9A-Fa-f]{24})?(?![0-9A-Za-z])", re.ASCII)

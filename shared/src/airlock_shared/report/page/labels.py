@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from airlock_shared.report.rows import Row
-from airlock_shared.venue.kinds import RAW_KIND
+from airlock_shared.venue.structs import RAW_KIND
 
 _TABLE = """
 acceptcodeownership: accept the code

@@ -32,7 +32,7 @@ from airlock_shared.report.page.html import (
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.page.steps import step_section
 from airlock_shared.report.rows import Row, headline, machine_name, value_notes
-from airlock_shared.text.words import spoken
+from airlock_shared.text.safe import spoken
 
 
 def report_page(report: Row) -> bytes:
