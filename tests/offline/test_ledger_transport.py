@@ -273,7 +273,7 @@ def test_an_answer_that_comes_in_pieces_is_whole(connected: LoopbackTransport) -
 
 
 def test_importing_the_ledger_loads_nothing_heavy_and_no_network() -> None:
-    modules = ("ethereum_app", "typed_data_screens", "transport", "usb")
+    modules = ("ethereum_app", "screens", "transport", "usb")
     script = f"import sys\nfrom airlock_offline.ledger import {', '.join(modules)}\nprint(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     network = {"socket", "_socket", "ssl", "http", "asyncio"}
