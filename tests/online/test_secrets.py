@@ -195,10 +195,22 @@ def test_every_way_to_the_screen_leaves_it_out(capsys: pytest.CaptureFixture[str
         assert LEFT_OUT in " ".join((told.out + told.err).split())
 
 
+@pytest.mark.parametrize("indent", [2, None])
+def test_a_number_with_a_piece_of_a_secret_leaves_a_document_that_is_one(
+    capsys: pytest.CaptureFixture[str], indent: int | None
+) -> None:
+    keep_secret("1234567890123456789")
+    console.show_json({"a": [12345678901234567, -12345678901234567, 7, True, None], "1234567890123456": 1.5}, indent)
+    assert json.loads(capsys.readouterr().out) == {"a": [LEFT_OUT, LEFT_OUT, 7, True, None], LEFT_OUT: 1.5}
+
+
 @pytest.mark.parametrize("form", [SECRET, *IN_BASE64])
 def test_the_journal_the_transcript_and_the_report_s_timeline_leave_it_out(tmp_path: Path, form: str) -> None:
     keep_secret(SECRET)
-    OnlineHome(tmp_path).transcript.record("outcome", {"error": f"no\n{form}"}, 1)
+    keep_secret("1234567890123456789")
+    numbers = [12345678901234567, 0.1234567890123456]  # in a number: what is written stays JSON
+    OnlineHome(tmp_path).transcript.record("outcome", {"error": f"no\n{form}", "numbers": numbers}, 1)
+    assert OnlineHome(tmp_path).transcript.entries()[0].data["numbers"] == [LEFT_OUT, f"0.{LEFT_OUT}"]
     assert LEFT_OUT in (tmp_path / "transcript.jsonl").read_text()
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: NOW) as journal:
         put(journal, OrderState.SENDING)

@@ -51,7 +51,7 @@ from airlock_online.route_table import OF_TRANSACTIONS
 from airlock_online.speech.sections import STATUS
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.program import give_up
-from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, show, worst
+from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, show, show_json, worst
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import TOO_LATE
@@ -189,7 +189,7 @@ class Desk:
             suppress(OSError),
         ):  # a full disk ends no following: the outcome is told, or the exit code is 9
             if self._as_json:
-                show(json.dumps({"step": step, "digest": digest, **self.event_as_json(digest, event)}))
+                show_json({"step": step, "digest": digest, **self.event_as_json(digest, event)}, indent=None)
             else:
                 self._heading(step)
                 route = self.journal.get(digest).record.route
@@ -272,7 +272,7 @@ class Desk:
             if outcome is not None:
                 self._show(facts, outcome, expectations, error)
             elif self._as_json and error is not None:
-                show(json.dumps(facts | {"error": error.as_json()}))
+                show_json(facts | {"error": error.as_json()}, indent=None)
             if error is not None:
                 say(explain_error(error))
         finally:
@@ -317,7 +317,7 @@ class Desk:
                 "anomalies": list(outcome.anomalies),
                 "read_back": [expectation._asdict() for expectation in expectations],
             }
-            show(json.dumps(told | ({"error": error.as_json()} if error else {})))
+            show_json(told | ({"error": error.as_json()} if error else {}), indent=None)
         else:
             self._heading(str(facts["step"]))
             doubt = ", although what was told of it contradicts what was signed"

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import click
 
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
-from airlock_shared.text.safe import WIDTH, hanging, harmless, labelled_rows, safe_again
+from airlock_shared.text.safe import WIDTH, changed_texts, hanging, harmless, labelled_rows, safe_again
 
 # ---- console --------------------------------------------------------------------------------------------------------
 # What both programs' command lines share: results on stdout, talk on stderr, errors with what to do, exit codes.
@@ -103,9 +103,13 @@ def renew(text: str = "") -> None:
 _row = ""
 
 
-def show_json(value: Any) -> None:
-    """Write the result as one JSON document to stdout, in ASCII: JSON itself would let some control characters pass."""
-    click.echo(without_secrets(json.dumps(value, indent=2)))
+def show_json(value: Any, indent: int | None = 2) -> None:
+    """Write the result as one JSON document to stdout, in ASCII: JSON itself would let some control characters pass.
+
+    Of a stream, each line is one, with ``indent`` None.
+    """
+    renew()
+    click.echo(json.dumps(changed_texts(value, without_secrets), indent=indent))
 
 
 def ask(question: str, *, piped: bool) -> str:
