@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError
 from shared.make_payloads import seal
+from shared.strategies import at, changed_leaf, places
 
 Item = dict[str, Any]
 HALF = "\ud800"
@@ -82,48 +83,23 @@ def alter(item: dict[str, Any], pick: random.Random, others: list[dict[str, Any]
     return item
 
 
-def _nodes(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield every container with each of its keys or places, at any depth."""
-    keys = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    for key in list(keys):
-        yield value, key
-        yield from _nodes(value[key])
-
-
 def _somewhere(item: dict[str, Any], pick: random.Random) -> tuple[Any, Any]:
+    """Return a container of an item and one of its keys or places, often inside the message."""
     payload = item.get("payload")
     parts = [item, payload, payload.get("message")] if isinstance(payload, dict) else [item]
-    nodes = list(_nodes(pick.choice([part for part in parts if part])))
-    return pick.choice(nodes) if nodes else (item, "payload")
+    part = pick.choice([part for part in parts if part])
+    if not (found := places(part)):
+        return item, "payload"
+    *parents, last = pick.choice(found)
+    return at(part, parents), last
 
 
-def _a_number(item: Item, pick: random.Random, _others: list[Item]) -> None:
-    places = [(node, key) for node, key in _nodes(item) if str(node[key]).lstrip("-").isdecimal()]
-    if places:
-        node, key = pick.choice(places)
-        old = node[key]
-        new = pick.choice((*NUMBERS, int(old) + 1, int(old) * 10, int(old) ^ 1 << pick.randrange(64)))
-        node[key] = str(new) if isinstance(old, str) else new if pick.random() < 0.9 else float(min(abs(new), 2**50))
-
-
-def _an_address(item: Item, pick: random.Random, _others: list[Item]) -> None:
-    places = [(node, key) for node, key in _nodes(item) if isinstance(node[key], str) and node[key].startswith("0x")]
-    if not places:
-        return
-    node, key = pick.choice(places)
-    text = node[key]
-    at = pick.randrange(2, max(len(text), 3))
-    strangers = [
-        "0x" + "ab" * 20,
-        "0x" + "00" * 20,
-        text.upper(),
-        text[:-1],
-        text + "00" * 32,
-        "0x",
-        text.lower(),
-        HALF,
-    ]
-    node[key] = pick.choice([text[:at] + pick.choice("0123456789abcdef") + text[at + 1 :], *strangers])
+def _a_leaf(item: Item, pick: random.Random, _others: list[Item]) -> None:
+    """Alter a number, an address or a text: by a digit, its spelling or its type, or to an end of its range."""
+    node, key = _somewhere(item, pick)
+    if isinstance(node[key], str | int):
+        with suppress(ValueError):  # what is no number any more
+            node[key] = pick.choice([*changed_leaf(node[key], pick), *map(str, NUMBERS), "0x" + "00" * 20, HALF])
 
 
 def _a_type(item: Item, pick: random.Random, _others: list[Item]) -> None:
@@ -200,4 +176,4 @@ def _what_the_builder_says(item: Item, pick: random.Random, _others: list[Item])
         payload["description"] = pick.choice(TEXTS)
 
 
-_ALTERATIONS = (_a_number, _an_address, _a_type, _a_name, _a_member, _another_payload, _what_the_builder_says)
+_ALTERATIONS = (_a_leaf, _a_leaf, _a_type, _a_name, _a_member, _another_payload, _what_the_builder_says)

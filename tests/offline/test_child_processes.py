@@ -26,14 +26,15 @@ from offline.confined import require_landlock, require_seccomp
 from shared.world import STEPS, case_of, good
 
 
+def starting(script: str) -> Callable[[], subprocess.Popen[bytes]]:
+    """Return how a child is started that runs this script in place of the libraries."""
+    words = [sys.executable, "-I", "-c", f"import os, sys, time\n{script}"]
+    return lambda: subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
 def answer_of(script: str, timeout_s: float = 20, document: object = None) -> bytes:
-    """Return what is taken for an answer of a child that runs this script in place of the libraries."""
-
-    def start() -> subprocess.Popen[bytes]:
-        words = [sys.executable, "-I", "-c", f"import os, sys, time\n{script}"]
-        return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    opinion = OpinionProcess({} if document is None else {"a": document}, start, timeout_s)
+    """Return what is taken for an answer of a child that runs this script."""
+    opinion = OpinionProcess({} if document is None else {"a": document}, starting(script), timeout_s)
     try:
         return opinion.result()
     finally:
@@ -191,9 +192,7 @@ def picture(path: Path) -> Path:
 
 def saying(said: bytes, end: str = "") -> Callable[[], subprocess.Popen[bytes]]:
     """Return how a child is started that says these bytes and then runs ``end``."""
-    script = f"import os, sys, time; sys.stdin.read(); os.write(1, {said!r}); {end}"
-    words = [sys.executable, "-I", "-c", script]
-    return lambda: subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    return starting(f"sys.stdin.read(); os.write(1, {said!r}); {end}")
 
 
 def read(said: bytes, end: str = "") -> tuple[list[list[str]], list[str]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
 from airlock_offline.ledger.models import (
     INTER_MEDIUM_36,
     MODELS,
@@ -148,6 +149,15 @@ def test_a_long_title_is_cut_at_35_letters_where_its_value_has_several_pages() -
     [alone] = button_field_pages(ScreenField(title, "1"), layout)
     first, *_ = button_field_pages(ScreenField(title, "word " * 40), layout)
     assert (alone[0][:4], alone[0][-3:], first[0][:4], first[0][-3:]) == ("abcd", "EFG", "abcd", "678")
+
+
+@pytest.mark.parametrize("model", ["nanosp", "nanox"])
+def test_a_long_message_is_listed_to_its_end(model: str) -> None:
+    """The app keeps a personal message whole, and no 379 characters of it (tests/speculos/test_every_kind.py)."""
+    message = b"".join(b"word%03d " % number for number in range(100)) + b"the end."
+    pages = review_pages(MESSAGE_REVIEW, message_fields(message, model), model)
+    shown = "".join(line for page in pages[1:-1] for line in page[1:])
+    assert shown.replace(" ", "") == message.decode().replace(" ", "")
 
 
 # ---- what the device does not show in full is said beforehand: beside what the real app showed ------------------------

@@ -15,7 +15,6 @@ import pytest
 
 from airlock_offline.cli.preflight import Statement
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.device_errors import AppTooOld
 from airlock_offline.ledger.ethereum_app import open_app, require_ready
 from airlock_offline.ledger.screens import Page
 from airlock_offline.ledger.transport import DeviceSignature
@@ -320,13 +319,6 @@ def test_the_nonce_ledger_grows_with_every_signature_and_survives_in_the_transcr
         table = Table(tmp_path / "other", ledger(), ledger=known)
         assert sign_item(case(change=later), situation(), table.desk).answer.why == "NONCE-USED"
         assert (table.asked, table.sent) == ([], [])
-
-
-def test_an_old_app_is_not_asked_to_sign(tmp_path: Path) -> None:
-    table = Table(tmp_path, ledger("old-version"))
-    with pytest.raises(AppTooOld):
-        sign_item(case(), situation(), table.desk)
-    assert [apdu[:2].hex() for apdu in table.sent] == ["b001"]
 
 
 @pytest.mark.parametrize(

@@ -59,30 +59,14 @@ def told(model: str = "") -> AirlockError:
     return caught.value
 
 
-@pytest.mark.parametrize(
-    ("fault", "error", "said", "do"),
-    [
-        ("lock", device_errors.Locked, "is locked", "unlock it with its PIN"),
-        ("wrong-app", errors.WrongApp, "'Bitcoin' is open", "open the Ethereum app"),
-        ("old-version", device_errors.AppTooOld, "'1.10.4'", "update it"),
-        ("held", usb.HeldByAnother, "another airlock-offline", ""),
-    ],
-)
-def test_an_unready_ledger_is_told(bus: UsbBus, fault: str, error: type[AirlockError], said: str, do: str) -> None:
-    plugged = bus.plug(seed=SEED, faults=frozenset({fault} - {"held"}))
-    lock = usb.DeviceLock(plugged.path) if fault == "held" else None
-    found = looked()
-    assert (type(found), said in found.what, do in found.do) == (error, True, True)
-    if lock:
-        lock.release()
-
-
 def test_two_ledgers_are_not_guessed_between_and_the_one_named_is_used(bus: UsbBus) -> None:
     first, second = bus.plug(0x5011, FIRST), bus.plug(0x7011, SECOND, model="flex")
     found = told()
     assert type(found) is errors.DeviceNotFound
     assert all(part in found.what for part in ("more than one", FIRST, SECOND))
     assert "--ledger" in found.do
+    with pytest.raises(errors.DeviceNotFound, match=f"no Ledger at /dev/hidraw94.*{FIRST}.*{SECOND}"):
+        Device(None, "/dev/hidraw94").app()
     device = Device(None, SECOND, named_model="flex")
     device.app()
     device.close()
@@ -348,7 +332,7 @@ def test_the_time_for_a_review_is_that_of_the_settings(bus: UsbBus, tmp_path: Pa
             assert device._review_s == seconds
             plugged = bus.plug()
             plugged.during_review = [lambda: None] * 5000
-            with pytest.raises(errors.DeviceSilent, match=f"within {seconds} s"):
+            with pytest.raises(errors.DeviceSilent, match=f"within {seconds} s.*review_minutes"):
                 device.app().address("m/44'/60'/0'/0/0", confirm=True)
 
 
@@ -400,13 +384,19 @@ def test_every_product_id_of_a_model_is_known_legacy_ones_too(name: str) -> None
     legacy, high = PRODUCTS[name]
     assert model_of_product(legacy) == name
     assert {model_of_product(high << 8 | low) for low in range(256)} == {name}
-    assert {model_of_product(other) for other in (0x0000, 0x0002, 0x00FF, 0x2011, 0xFE11, 0xFFFF)} == {""}
+    assert {model_of_product(other) for other in (0x0000, 0x0002, 0x00FF, 0x2011, 0xFD11, 0xFE11, 0xFFFF)} == {""}
 
 
 @pytest.mark.parametrize("minutes", ["0", "241", '"30"', "1.5", "true"])
 def test_a_time_for_a_review_that_is_none_is_refused(tmp_path: Path, minutes: str) -> None:
     with pytest.raises(UsageError, match="review_minutes"):
         read_config(write(tmp_path / "config.toml", f"[ledger]\nreview_minutes = {minutes}\n"))
+
+
+def test_the_settings_file_takes_a_model_that_is_known(tmp_path: Path) -> None:
+    assert read_config(write(tmp_path / "config.toml", '[ledger]\nmodel = "flex"\n')).ledger.model == "flex"
+    with pytest.raises(UsageError, match="model is 'apex'"):
+        read_config(write(tmp_path / "config.toml", '[ledger]\nmodel = "apex"\n'))
 
 
 HIDRAW = "/dev/hidraw3"
@@ -439,30 +429,32 @@ def test_the_system_tells_where_a_ledger_is_and_which_program_holds_it(tmp_path:
     [
         (True, ["browser (process 4711)"], usb.HeldByAnother, "held by browser"),
         (False, [], usb.NotPermitted, "may not open"),
+        (True, [], errors.DeviceLost, "cannot be opened.*other programs"),
     ],
 )
-def test_held_by_another_program_and_not_permitted_are_told_apart(
+def test_why_a_ledger_cannot_be_opened_is_told_apart_and_it_is_not_left_locked(
     monkeypatch: pytest.MonkeyPatch, permitted: bool, held_by: list[str], error: type[Exception], said: str
 ) -> None:
     monkeypatch.setattr(usb, "port_of", lambda path: usb.UsbPort(Path("/dev/bus/usb/001/007"), "1-7"))
     monkeypatch.setattr(usb, "may_open", lambda port: permitted)
     monkeypatch.setattr(usb, "holders", lambda port: held_by)
     closed = UsbBus().device  # nothing is plugged in: it cannot be opened
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=said) as caught:
         usb.HidTransport(device=closed, plugged=lambda: [usb.PluggedLedger(HIDRAW, "Flex")])
+    usb.DeviceLock(HIDRAW).release()
+    assert caught.type is error
 
 
-def test_a_lock_is_exclusive_per_device_and_is_not_taken_through_a_link(tmp_path: Path) -> None:
-    lock = usb.DeviceLock("one", tmp_path)
-    usb.DeviceLock("other", tmp_path).release()
-    with pytest.raises(usb.HeldByAnother, match="another airlock-offline"):
-        usb.DeviceLock("one", tmp_path)
+def test_a_lock_is_exclusive_per_device_and_is_not_taken_through_a_link(bus: UsbBus, tmp_path: Path) -> None:
+    lock, plugged = usb.DeviceLock(FIRST), bus.plug(path=FIRST)
+    usb.DeviceLock(SECOND).release()
+    found = told()
+    assert (type(found), "another airlock-offline" in found.what, plugged.apdus) == (usb.HeldByAnother, True, [])
     lock.release()
     lock.release()
-    file = next(tmp_path.glob("*.lock"))
-    assert file.stat().st_mode & 0o777 == 0o600
-    for found in tmp_path.glob("*.lock"):
-        found.unlink()
-        found.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(usb.HeldByAnother, match="lock file"):
-        usb.DeviceLock("one", tmp_path)
+    for file in tmp_path.glob("*.lock"):
+        assert file.stat().st_mode & 0o777 == 0o600
+        file.unlink()
+        file.symlink_to(tmp_path / "elsewhere")
+    found = told()
+    assert (type(found), "lock file" in found.what) == (usb.HeldByAnother, True)

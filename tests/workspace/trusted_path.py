@@ -13,7 +13,6 @@ import io
 import json
 import os
 import re
-import signal
 import time
 import tokenize
 from collections.abc import Mapping, Sequence
@@ -29,7 +28,7 @@ from airlock_offline.ledger.transport import parse_path
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_software_ledger.keys import TEST_SEED, derive
 from commands import run_command
-from e2e.conftest import OFFLINE, start_ledger
+from e2e.conftest import OFFLINE, start_ledger, stop_ledger
 from shared.make_payloads import TREASURY, fingerprint, plan_fingerprint, seal
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, good, patched, to_bytes
 from workspace.house import ROOT, graph, imports, modules
@@ -146,9 +145,7 @@ def loaded_by(signing: Signing) -> tuple[Module, ...]:
     ledger = start_ledger("--blind-signing", "--smart-accounts")
     with TemporaryDirectory() as folder:
         names = _sign(Path(folder), ledger.port, signing)
-    ledger.process.send_signal(signal.SIGTERM)
-    ledger.process.wait(20)
-    ledger.says.close()
+    stop_ledger(ledger)
     return tuple(map(_module, names))
 
 
