@@ -18,25 +18,15 @@ from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import SignaturesHeader, parse_requests, write_signatures
 from online.comparison import note_compared
 from online.online_command import APPROVAL, CODE, OPEN, TRIGGER, TWAP, sign
+from plans import plan_head
 from shared.world import to_bytes
 
 SERVICES = ("builder", "batched_market", "relayer", "twap", "core_api")
 FAR = "deadlineMs = 2099-01-01T00:00:00Z"
-_HEAD = f"""\
-format = "airlock/plan@1"
-[ceremony]
-id = "campaign"
-title = "What is sent in the campaign"
-deployment = "rehearsal"
-roles = ["signer"]
-[limits]
-deadline_at_most = "30000d"
-slippage_percent_at_most = "1"
-max_fee_gwei_at_most = "50"
-[signers.treasury]
-address = "{DEFAULT_TRADER}"
-path = "m/44'/60'/0'/0/0"
-"""
+_HEAD = plan_head(
+    "campaign", roles='["signer"]', signer=DEFAULT_TRADER,
+    deadline_at_most="30000d", slippage_percent_at_most="1", max_fee_gwei_at_most="50",
+)  # fmt: skip
 _STEPS = {
     "batched-market": f"{OPEN}{FAR}\n",
     "relayer": CODE.replace(" }", f", {FAR} }}"),

@@ -97,6 +97,20 @@ class BothMachines:
         assert ended.code == 0, ended.err
         return plan, requests
 
+    def sign(
+        self, ledger: Ledger, plan: Path, requests: Path, output: Path, *more: object, typed: str = "Yes\n" * 4
+    ) -> FinishedCommand:
+        """Sign what was prepared, on the software Ledger."""
+        words = ("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port, *more)
+        return self.offline(*words, typed=typed)
+
+    def entries(self, half: str = "offline") -> list[dict[str, Any]]:
+        """Return what is in a machine's transcript."""
+        return [json.loads(line) for line in self.path(f"{half}-home/transcript.jsonl").read_text().splitlines()]
+
+    def events(self, half: str = "offline") -> list[str]:
+        return [entry["event"] for entry in self.entries(half)]
+
     def prove(self, plan: Path, step: str = "", path: str = DELEGATE_PATH) -> None:
         """Sign a step's challenge with the delegate key at a path, as a trading server's own wallet would, and check it."""
         words = ("--plan", plan, *(("--step", step) if step else ()), "--json")

@@ -15,32 +15,12 @@ from airlock_shared.documents.deployment import parse_deployment
 from airlock_software_ledger.keys import TEST_SEED, derive
 from commands import FinishedCommand, run_command
 from e2e.conftest import OFFLINE
+from plans import PATH, plan_head
 from shared.filtered_venues import FilteredVenue, filtered_document, typed
 from shared.make_payloads import TREASURY, fingerprint, plan_fingerprint, seal
 from shared.world import good, to_bytes
 
-PATH = "m/44'/60'/0'/0/0"
 SIGNER = derive(TEST_SEED, parse_path(PATH)).address
-PLAN = """format = "airlock/plan@1"
-
-[ceremony]
-id = "filtered"
-title = "A message that the Ledger is told how to show"
-deployment = "filtered"
-witness = "none"
-
-[signers.treasury]
-address = "{signer}"
-path = "{path}"
-show = "{show}"
-
-[[steps]]
-id = "sign"
-action = "custom"
-signer = "treasury"
-[steps.fields]
-struct = "{struct}"
-"""
 
 
 class FilteredDesk:
@@ -50,7 +30,9 @@ class FilteredDesk:
         self.folder = folder
         document = filtered_document(venue)
         self.document = typed(venue, **{venue.account: SIGNER} | values)
-        plan = PLAN.format(signer=SIGNER, path=PATH, show=show, struct=venue.struct)
+        plan = plan_head("filtered", deployment="filtered", signer=SIGNER, show=show)
+        plan += '[[steps]]\nid = "sign"\naction = "custom"\nsigner = "treasury"\n[steps.fields]\n'
+        plan += f'struct = "{venue.struct}"\n'
         asked = {name: value for name, value in self.document["message"].items() if name != venue.nonce}
         plan += "".join(f'{name} = "{value}"\n' for name, value in asked.items())
         self._write("deployment.json", to_bytes(document))

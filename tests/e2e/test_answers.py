@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import re
 import struct
 import termios
@@ -28,11 +27,6 @@ def _signing(desk: BothMachines, ledger: Ledger, ceremony: str, rows: int = 0) -
     return terminal
 
 
-def _events(desk: BothMachines) -> list[str]:
-    lines = desk.path("offline-home/transcript.jsonl").read_text().splitlines()
-    return [json.loads(line)["event"] for line in lines]
-
-
 @pytest.mark.parametrize("ahead", ["Yes\n" * 500, "\nYes"])
 def test_what_was_typed_before_the_question_signs_nothing(desk: BothMachines, ledger: Ledger, ahead: str) -> None:
     terminal = _signing(desk, ledger, "delegate-key")
@@ -40,7 +34,7 @@ def test_what_was_typed_before_the_question_signs_nothing(desk: BothMachines, le
     assert terminal.until_question() == TO_STOP
     terminal.press("no\n")
     assert terminal.end() == 6
-    assert "signed" not in _events(desk)
+    assert "signed" not in desk.events()
     assert not desk.path("out.json").exists()
 
 
@@ -51,10 +45,10 @@ def test_one_answer_is_an_answer_to_one_question(desk: BothMachines, ledger: Led
     terminal.press("Yes\nYes\nYes\n")
     assert terminal.until_question() == TO_STOP
     time.sleep(0.2)  # long enough for what was typed ahead to be taken for an answer
-    assert "signed" not in _events(desk)
+    assert "signed" not in desk.events()
     terminal.press("no\n")
     assert terminal.end() == 6
-    assert "signed" not in _events(desk)
+    assert "signed" not in desk.events()
 
 
 KEYS = re.compile(r"-- (\d+) of (\d+) -- Enter: on (?:-- b: back )?--$")
@@ -90,12 +84,10 @@ def test_the_question_comes_after_every_screen_of_the_page_that_decides(desk: Bo
     assert "\nDECIDED BY THE PLAN" in terminal.shown[start:].replace("\r", "")
     terminal.press("Yes\n")
     assert terminal.end() == 0, terminal.shown
-    lines = desk.path("offline-home/transcript.jsonl").read_text().splitlines()
-    entries = [json.loads(line) for line in lines]
-    [read] = [entry["data"] for entry in entries if entry["event"] == "reviewed"]
+    [read] = [entry["data"] for entry in desk.entries() if entry["event"] == "reviewed"]
     assert (read["step"], read["opened"]) == ("delegate-key", ["decided by the plan"])
     assert set(read["decides"]) == {"what", "how much", "for whom", "until when", "as whom"}
-    assert [entry["event"] for entry in entries].count("signed") == 1
+    assert desk.events().count("signed") == 1
 
 
 def _production(desk: BothMachines) -> Path:
@@ -121,11 +113,10 @@ def test_a_production_deployment_is_pinned_and_replaced_at_a_terminal_alone(desk
 def test_a_pipe_signs_nothing_beside_a_production_deployment(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare("delegate-key")
     desk.path("offline-home/pins/venue.json").write_text(DEPLOYMENT_TEXT)
-    words = ("sign", requests, "--plan", plan, "-o", desk.path("out.json"), "--emulator", ledger.port)
-    before = _events(desk)
-    ended = desk.offline(*words, typed="Yes\n" * 3)
+    before = desk.events()
+    ended = desk.sign(ledger, plan, requests, desk.path("out.json"))
     assert ended.code in (3, 6), ended.err  # 3: a machine that is not cut off, and is of production now
-    assert _events(desk) == before
+    assert desk.events() == before
 
 
 def test_an_answer_is_read_past_pythons_own_buffer() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from commands import FinishedCommand
 from e2e.conftest import Ledger, ledger_fixture
-from e2e.test_second_venue import PLAN, TRADER, Desk
+from e2e.test_second_venue import PLAN, Desk
+from plans import TRADER
 from second_venue.venue import CHAIN_ID, STORAGE, second_venue
 
 KNOWN = "0x4Cd241E8d1510e30b2076397afc7508Ae59C66c9"  # recorded: tests/vectors/ledger/a-flex-auth-simple.json

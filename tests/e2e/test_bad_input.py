@@ -16,8 +16,8 @@ from airlock_rehearsal.services.faults import Faults
 from airlock_shared.cli.mistyped import OF_ONE
 from commands import FinishedCommand
 from e2e.conftest import ROOT, BothMachines, Ledger, refused
-from e2e.test_roles import _change
 from online.loopback import Wire, http
+from shared.make_payloads import seal
 
 EXAMPLES = ROOT / "docs/guides/examples"
 
@@ -176,9 +176,8 @@ def test_half_a_character_in_what_the_venue_says_of_itself_is_refused(desk: Both
 def test_only_the_whole_word_yes_signs(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare("delegate-key")
     output = desk.path("out.json")
-    words = ("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port)
     for answers in ("yes\n", " Yes\n", "", "Yes\nyes\n", " Yes\n", ""):  # the comparison, and then the step
-        assert desk.offline(*words, typed=answers).code == 6
+        assert desk.sign(ledger, plan, requests, output, typed=answers).code == 6
         assert not output.exists()
 
 
@@ -194,13 +193,12 @@ def test_a_deployment_that_nobody_confirmed_is_not_pinned(desk: BothMachines) ->
 
 def test_yesterdays_file_is_told_as_that(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare("delegate-key")
-    yesterday_ms = json.loads(requests.read_text())["header"]["created_ms"] - 35 * 3_600_000
-
-    def of_yesterday(message: dict[str, object]) -> None:
-        message["_deadline" if "_deadline" in message else "deadline"] = yesterday_ms
-
-    words = ("--plan", plan, "-o", desk.path("o.json"), "--emulator", ledger.port)
-    ended = desk.offline("sign", _change(requests, of_yesterday), *words, typed="Yes\n")
+    document = json.loads(requests.read_text())
+    payload = document["requests"][0]["payload"]
+    payload["message"]["deadline"] = document["header"]["created_ms"] - 35 * 3_600_000
+    seal(payload)
+    requests.write_text(json.dumps(document))
+    ended = desk.sign(ledger, plan, requests, desk.path("o.json"))
     told = re.sub(r"\s+", " ", ended.err)
     assert ended.code == 7, ended.err
     assert "REFUSED TIME-REMAINING: too late: it was over 1 d 11 h ago" in told

@@ -43,9 +43,8 @@ def begin(desk: BothMachines, plan: Path) -> None:
 
 def signed(desk: BothMachines, ledger: Ledger, plan: Path, typed: str = "Yes\n" * 4) -> FinishedCommand:
     begin(desk, plan)
-    output = plan.with_suffix(".signatures.json")
-    words = ("sign", plan.with_suffix(".requests.json"), "--plan", plan, "-o", output, "--emulator", ledger.port)
-    return desk.offline(*words, typed=typed)
+    requests, output = plan.with_suffix(".requests.json"), plan.with_suffix(".signatures.json")
+    return desk.sign(ledger, plan, requests, output, typed=typed)
 
 
 def submitted(desk: BothMachines, plan: Path) -> FinishedCommand:
@@ -76,11 +75,6 @@ def registered(desk: BothMachines, ledger: Ledger) -> str:
     return done(desk, ledger, plan, node=False)
 
 
-def events(desk: BothMachines) -> list[str]:
-    lines = (desk.path("offline-home") / "transcript.jsonl").read_text().splitlines()
-    return [json.loads(line)["event"] for line in lines]
-
-
 def test_a_key_is_proved_on_its_ledger_registered_and_read_back(desk: BothMachines, blind: Ledger) -> None:
     plan, proof = example(desk, "registration"), desk.path("proof.json")
     words = ("--plan", plan, "--path", DELEGATE_PATH, "-o", proof, "--emulator", blind.port)
@@ -94,7 +88,7 @@ def test_a_key_is_proved_on_its_ledger_registered_and_read_back(desk: BothMachin
     assert (found["delegate"], found["recorded_before"]) == (DELEGATE, False)
     again = desk.offline("delegate", "check", proof, "--plan", plan, "--json").json()
     assert again["proofs"][0]["recorded_before"] is True
-    assert events(desk).count("delegate-proved") == 1
+    assert desk.events().count("delegate-proved") == 1
     other = desk.path("other.toml")
     other.write_text(plan.read_text().replace('id = "delegate-registration"', 'id = "next-year"'))
     refused(desk.offline("delegate", "check", proof, "--plan", other), 3, "PROOF-CHALLENGE", "for another ceremony")
@@ -116,14 +110,14 @@ def test_a_key_on_a_server_proves_itself_by_the_document_of_the_online_half(desk
     assert (wrong.code, "PROOF-SIGNER" in wrong.err, proof.exists()) == (3, True, False), wrong.err
     for check, signature in (("PROOF-SIGNER", by(NEW_PATH, asked)), ("SIG-LENGTH", by(DELEGATE_PATH, asked)[:-2])):
         refused(desk.offline("delegate", "check", "--signature", signature, "--plan", plan), 3, check)
-    assert "delegate-proved" not in events(desk)
+    assert "delegate-proved" not in desk.events()
     answers["proofs"][0]["signature"] = by(DELEGATE_PATH, asked)
     asks.write_text(json.dumps(answers))
     ended = desk.online("delegate", "proof", asks, "--plan", plan, "-o", proof, "--json")
     assert (ended.code, ended.json()["delegates"]) == (0, {"desk-key": DELEGATE}), ended.err
     assert desk.online(*words, by(DELEGATE_PATH, asked)).code == 2  # nothing is overwritten
     assert desk.offline("delegate", "check", proof, "--plan", plan).code == 0
-    assert events(desk).count("delegate-proved") == 1
+    assert desk.events().count("delegate-proved") == 1
 
 
 def test_a_rotation_is_shown_as_a_whole_and_ends_with_the_new_key_alone(desk: BothMachines, blind: Ledger) -> None:
@@ -213,4 +207,4 @@ def test_a_ledger_that_signs_something_else_proves_nothing(desk: BothMachines) -
     finally:
         stop_ledger(ledger)
     assert (ended.code, proof.exists()) == (3, False), ended.err
-    assert events(desk)[-1] == "signature-quarantined"
+    assert desk.events()[-1] == "signature-quarantined"

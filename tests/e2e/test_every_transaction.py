@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from airlock_rehearsal.scenarios import DELEGATE, DELEGATE_PATH, PATH, TRADER
+from airlock_rehearsal.scenarios import DELEGATE, DELEGATE_PATH, TRADER
 from airlock_rehearsal.services.runtime import TRADING_STORAGE
 from airlock_shared.venue.actions import ACTIONS
 from e2e.conftest import BothMachines, Ledger, refused
+from plans import plan_head
 
-HEAD = f"""\
-format = "airlock/plan@1"
-[ceremony]
-id = "every-kind"
-title = "Every kind of transaction"
-deployment = "rehearsal"
-roles = ["signer"]
-[limits]
-slippage_percent_at_most = "1"
-max_fee_gwei_at_most = "50"
-[signers.treasury]
-address = "{TRADER}"
-path = "{PATH}"
-"""
+HEAD = plan_head("every-kind", roles='["signer"]', slippage_percent_at_most="1", max_fee_gwei_at_most="50")
 BTC, ETH = f'trader = "{TRADER}", pair = "BTC/USD", ', f'trader = "{TRADER}", pair = "ETH/USD", '
 BTC_PRICE = '{ at_least = "60000", at_most = "68000" }'
 ETH_PRICE = '{ at_least = "3000", at_most = "3400" }'
@@ -54,8 +42,7 @@ def write_plan(desk: BothMachines, name: str, steps: dict[str, str]) -> None:
 def sign_and_submit(desk: BothMachines, ledger: Ledger, name: str, count: int) -> list[str]:
     """Sign and submit what was prepared, and return the state of each step."""
     plan, requests, signatures = (desk.path(f"{name}{end}") for end in (".toml", ".requests.json", ".signatures.json"))
-    words = ("sign", requests, "--plan", plan, "-o", signatures, "--emulator", ledger.port)
-    signed = desk.offline(*words, typed="Yes\n" * (1 + count))
+    signed = desk.sign(ledger, plan, requests, signatures, typed="Yes\n" * (1 + count))
     assert signed.code == 0, signed.err
     assert signed.err.count("transaction hash") == count
     submitted = desk.online("submit", signatures, "--json")

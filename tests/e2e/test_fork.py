@@ -16,5 +16,5 @@ def test_a_fork_is_told_where_a_deployment_is_fetched_pinned_and_signed_for(desk
     pinned = desk.offline("trust", desk.path("fork.json"), typed="Yes\n")
     assert "NOTE: a signature for fork is valid at rehearsal too" in " ".join(pinned.err.split())
     plan, requests = desk.prepare("market-close")
-    words = ("sign", requests, "--plan", plan, "-o", desk.path("out.json"), "--emulator", ledger.port)
-    assert NOTE in " ".join(desk.offline(*words, typed="no\n").err.split())
+    ended = desk.sign(ledger, plan, requests, desk.path("out.json"), typed="no\n")
+    assert NOTE in " ".join(ended.err.split())

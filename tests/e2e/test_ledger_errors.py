@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from commands import FinishedCommand
 from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.terminal import Terminal
 from shared.world import VECTORS
@@ -30,15 +31,9 @@ def faulty(request: pytest.FixtureRequest) -> Iterator[Ledger]:
     stop_ledger(started)
 
 
-def sign(desk: BothMachines, ledger: Ledger, output: Path, *words: object) -> Any:
+def sign(desk: BothMachines, ledger: Ledger, output: Path, *words: object) -> FinishedCommand:
     plan, requests = desk.path(f"{CEREMONY}.plan.toml"), desk.path(f"{CEREMONY}.requests.json")
-    words = ("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port, *words)
-    return desk.offline(*words, typed="Yes\n" * 3)
-
-
-def events(desk: BothMachines) -> list[str]:
-    shown = desk.offline("transcript", "show", "--json")
-    return [json.loads(line)["event"] for line in shown.out.splitlines()]
+    return desk.sign(ledger, plan, requests, output, *words)
 
 
 @pytest.mark.parametrize(("faulty", "code", "said"), CASES.values(), indirect=["faulty"], ids=CASES)
@@ -49,11 +44,11 @@ def test_a_device_error_has_its_message_and_code_and_the_ceremony_goes_on(
     ended = sign(desk, faulty, desk.path("first.json"))
     assert ended.code == code, ended.err
     assert said in " ".join(ended.err.split())
-    assert ("sign-begun" in events(desk), "signed" in events(desk)) == (True, False)
+    assert ("sign-begun" in desk.events(), "signed" in desk.events()) == (True, False)
     assert not list(desk.folder.glob("offline-home/signed/*"))
     resumed = sign(desk, ledger, desk.path("second.json"))
     assert resumed.code == 0, resumed.err
-    assert events(desk).count("signed") == 1
+    assert desk.events().count("signed") == 1
     assert desk.offline("transcript", "verify").code == 0
 
 
@@ -69,24 +64,6 @@ def test_a_step_that_is_shown_as_hashes_is_signed_so_and_its_signature_says_it(
     assert json.loads(desk.path("signatures.json").read_text())["signatures"][0]["shown"] == "hashes"
 
 
-def test_a_transcript_is_sealed_verified_and_a_changed_one_refused(desk: BothMachines, ledger: Ledger) -> None:
-    plan, _ = desk.prepare(CEREMONY)
-    assert sign(desk, ledger, desk.path("first.json")).code == 0
-    words = ("transcript", "seal", "--plan", plan, "--emulator", ledger.port)
-    assert desk.offline(*words, typed="no\n").code == 6
-    ended = desk.offline(*words, typed="Yes\n")
-    assert ended.code == 0, ended.err
-    assert "nothing to do" in desk.offline(*words, typed="Yes\n").err
-    verified = desk.offline("transcript", "verify", "--plan", plan, "--json")
-    assert verified.code == 0, verified.err
-    assert verified.json()["seals"][0]["by"] == "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
-    transcript = desk.folder / "offline-home" / "transcript.jsonl"
-    lines = transcript.read_text().splitlines()
-    desk.path("cut.jsonl").write_text("\n".join(lines[:-1]) + "\n")
-    cut = desk.offline("transcript", "verify", desk.path("cut.jsonl"), "--plan", plan)
-    assert (cut.code, "DOC-SEAL" in cut.err) == (4, True)
-
-
 def test_a_ledger_of_another_model_than_the_one_named_is_refused_before_anything_is_asked(
     desk: BothMachines, ledger: Ledger
 ) -> None:
@@ -96,7 +73,7 @@ def test_a_ledger_of_another_model_than_the_one_named_is_refused_before_anything
     assert ended.code == 5, ended.err
     assert "the Ledger is a Nano S Plus, and --model, or [ledger] model of config.toml, says Flex" in said
     assert "Is the requests fingerprint the same?" not in said
-    assert "sign-begun" not in events(desk)
+    assert "sign-begun" not in desk.events()
 
 
 def _mail() -> tuple[dict[str, Any], str]:

@@ -123,8 +123,7 @@ def test_a_hot_wallets_request_is_signed_on_the_ledger_under_the_plan_and_answer
     ended = desk.offline("scan", pictures, "--plan", plan, "-o", requests, "--json")
     assert ended.code == 0, ended.err
     assert "MetaMask" in ended.err
-    words = ("sign", requests, "--plan", plan, "-o", signatures, "--emulator", ledger.port)
-    ended = desk.offline(*words, typed="Yes\n" * 3)
+    ended = desk.sign(ledger, plan, requests, signatures)
     assert ended.code == 0, ended.err
     assert ("from a wallet's request" in ended.err, "screen aloud" in ended.err) == (True, False)
     ended = desk.offline("show", signatures, "--for", "wallet", "--as", "png", "-o", desk.path("back"))

@@ -12,24 +12,23 @@ from typing import Any
 import pytest
 
 from e2e.conftest import Ledger, ledger_fixture
-from e2e.test_second_venue import BY_HAND, PLAN, TRADER, TRANSACTIONS, Desk
-from second_venue.other_types import OTHER, PROFILE
+from e2e.test_second_venue import BY_HAND, PLAN, TRANSACTIONS, Desk
+from plans import TRADER
+from second_venue.other_types import PROFILE
 from second_venue.venue import STORAGE, second_venue
 
 EXAMPLES = Path(__file__).parents[2] / "docs/reference/examples"
 EXAMPLE: dict[str, Any] = json.loads((EXAMPLES / "venue.json").read_text())
-_CANCEL = EXAMPLE["structs"]["CancelReq"]["encode_type"].partition("(")[2].rstrip(")")
 LABEL = EXAMPLE["structs"]["CancelReq"]["leaves"]["order"]["label"]
 AMOUNT = EXAMPLE["calls"]["depositLp"]["leaves"]["amount"]["label"]
 OWN: dict[str, Any] = PROFILE | {part: PROFILE[part] | EXAMPLE[part] for part in ("structs", "calls")}
 DEPOSIT = f'call = "depositLp"\namount = "2500000000"\nbeneficiary = "{TRADER}"\n'
 CANCEL = f'struct = "CancelReq"\ntrader = "{TRADER}"\norder = "77"\n'
-TYPES = OTHER._replace(structs=OTHER.structs | {"CancelReq": _CANCEL})
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    with second_venue(TRADER, types=TYPES) as running:
+    with second_venue(TRADER) as running:
         made = Desk(tmp_path, running)
         made.profile = OWN
         made.pin()
@@ -40,7 +39,7 @@ ledger = ledger_fixture("--blind-signing")
 
 
 def test_a_call_of_the_venue_alone_goes_the_whole_way(desk: Desk, ledger: Ledger) -> None:
-    desk.path("plan.toml").write_text(PLAN.format(trader=TRADER, action="custom", fields=DEPOSIT, number=1))
+    desk.path("plan.toml").write_text(PLAN.format(action="custom", fields=DEPOSIT, number=1))
     words = ("--plan", desk.path("plan.toml"), "--step", "step-1", "-o", desk.path("requests.json"))
     ended = desk.online("call", "POST", "/v2/lp/deposit", f"trader={TRADER}", "usdc=2500", *words, *BY_HAND)
     assert ended.code == 0, ended.err
@@ -56,7 +55,7 @@ def test_a_call_of_the_venue_alone_goes_the_whole_way(desk: Desk, ledger: Ledger
 
 
 def test_a_call_to_a_contract_that_the_venue_does_not_tell_of_is_refused_where_it_is_fetched(tmp_path: Path) -> None:
-    with second_venue(TRADER, types=TYPES) as running:
+    with second_venue(TRADER) as running:
         made = Desk(tmp_path, running)
         made.profile = OWN | {"calls": OWN["calls"] | {"depositLp": OWN["calls"]["depositLp"] | {"contract": "vault"}}}
         ended = made.fetch()
@@ -72,7 +71,7 @@ def test_a_venue_with_a_struct_that_the_ledger_signs_over_another_hash_is_not_pi
         "encode_type": told["encode_type"][:-1] + f",Held held)Held({','.join(f'uint256 {name}' for name in names)})",
         "leaves": told["leaves"] | {f"held.{name}": "raw" for name in names},
     }
-    with second_venue(TRADER, types=TYPES) as running:
+    with second_venue(TRADER) as running:
         made = Desk(tmp_path, running)
         made.profile = OWN | {"structs": OWN["structs"] | {"CancelReq": told | held}}
         assert (ended := made.fetch()).code == 0, ended.err
@@ -149,7 +148,7 @@ LIMITED = PLAN.replace("max_fee_gwei_at_most", 'native_fee_at_most = "0.0003"\nm
 
 @pytest.fixture
 def with_fee(tmp_path: Path) -> Iterator[Desk]:
-    with second_venue(TRADER, types=OTHER._replace(fees={CHANGE: FEE_WEI})) as running:
+    with second_venue(TRADER, fees={CHANGE: FEE_WEI}) as running:
         made = Desk(tmp_path, running)
         made.profile = WITH_FEE
         yield made

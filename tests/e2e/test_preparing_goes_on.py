@@ -23,23 +23,10 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.wire.strict_json import fingerprint
 from e2e.conftest import ONLINE, BothMachines
 from e2e.terminal import Terminal
+from plans import plan_head
 from serving import QuietHandler, serving
 
-PLAN = f"""\
-format = "airlock/plan@1"
-[ceremony]
-id = "many"
-title = "Many steps"
-deployment = "rehearsal"
-roles = ["signer"]
-[limits]
-deadline_at_most = "30m"
-slippage_percent_at_most = "1"
-remaining_at_least = "3m"
-[signers.treasury]
-address = "{TRADER}"
-path = "m/44'/60'/0'/0/0"
-"""
+LIMITS = {"deadline_at_most": "30m", "slippage_percent_at_most": "1", "remaining_at_least": "3m"}
 
 
 class LimitedBuilder(ThreadingHTTPServer):
@@ -110,9 +97,7 @@ class PreparingDesk(BothMachines):
         words = ("--name", "rehearsal", "--builder", builder.url, "-o", self.path("deployment.json"))
         assert self.online("deployment", "fetch", *words).code == 0
         self.plan, self.requests = self.path("plan.toml"), self.path("requests.json")
-        text = PLAN
-        for name, value in limits.items():
-            text = re.sub(rf'(?m)^{name} = ".*"$', f'{name} = "{value}"', text)
+        text = plan_head("many", roles='["signer"]', **LIMITS | limits)
         for number in range(steps):
             fields = f'{{ trader = "{TRADER}", twapId = {number} }}'
             text += (
@@ -195,7 +180,7 @@ def test_a_wait_that_a_kept_deadline_does_not_allow_ends_with_8_and_goes_on_late
     assert "4 of 6 payloads are kept" in ended.err
     builder.most = 1000
     other = desk.path("other.toml")
-    other.write_text(desk.plan.read_text().replace("Many steps", "Other steps"))
+    other.write_text(desk.plan.read_text().replace("The ceremony many", "Another"))
     ended = desk.online("prepare", other, "-o", desk.path("other.json"))
     assert (ended.code, "is kept since" in ended.err) == (0, False)
     assert desk.online("prepare", desk.plan, "-o", desk.requests).code == 0

@@ -62,8 +62,8 @@ class Table(NamedTuple):
 
     def sign(self, signer: str, requests: Path | None = None) -> FinishedCommand:
         output = self.online.path(f"{signer}.signatures.json")
-        words = ("sign", requests or self.requests(signer), "--plan", self.plan, "-o", output)
-        return self.desks[signer].offline(*words, "--emulator", self.ledgers[signer].port, typed="Yes\n" * 3)
+        given = requests or self.requests(signer)
+        return self.desks[signer].sign(self.ledgers[signer], self.plan, given, output)
 
     def submit(self, signer: str, *words: object) -> FinishedCommand:
         return self.online.online("submit", self.online.path(f"{signer}.signatures.json"), *words)
@@ -144,8 +144,7 @@ def test_a_code_is_handed_over_by_one_plan_on_two_machines(table: Table, desk: B
     assert kept(submitted) == [True] * 4  # owner and pending owner, by the builder and by the chain
     assert table.code() == {"owner": HEIR, "pending": "", "private": False}
 
-    lines = [json.loads(line) for line in desk.path("online-home/transcript.jsonl").read_text().splitlines()]
-    reads = [entry["data"] for entry in lines if entry["event"] == "referral-read"]
+    reads = [entry["data"] for entry in desk.entries("online") if entry["event"] == "referral-read"]
     assert [(read["step"], len(read["seen"]), bool(read["warnings"])) for read in reads] == [
         ("accept", 2, True),
         ("offer", 2, False),

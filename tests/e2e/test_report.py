@@ -42,7 +42,7 @@ class Day:
     """A ceremony that was held: where everything is."""
 
     def __init__(self, desk: BothMachines, ledger: Ledger, ceremony: str) -> None:
-        self.desk, self.emulator = desk, ("--emulator", ledger.port)
+        self.desk, self.ledger, self.emulator = desk, ledger, ("--emulator", ledger.port)
         self.plan = desk.write_plan(ceremony)
         lines = [line for line in self.plan.read_text().splitlines() if not line.startswith(("roles = ", "witness = "))]
         self.plan.write_text("\n".join(lines).replace("[ceremony]", f"[ceremony]\nroles = {json.dumps(ROLES)}"))
@@ -77,8 +77,7 @@ class Day:
             assert self.ceremony(run, "end").code == 0
 
     def sign(self, typed: str = "Yes\n" * 4) -> FinishedCommand:
-        words = ("--plan", self.plan, "-o", self.signatures, *self.emulator)
-        return self.desk.offline("sign", self.requests, *words, typed=typed)
+        return self.desk.sign(self.ledger, self.plan, self.requests, self.signatures, typed=typed)
 
     def seal(self) -> FinishedCommand:
         return self.desk.offline("transcript", "seal", "--plan", self.plan, *self.emulator, typed="Yes\n")

@@ -7,7 +7,6 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,6 @@ from airlock_shared.checks.times import STATED
 from commands import FinishedCommand
 from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.test_report import PEOPLE, Day
-from shared.make_payloads import seal
 
 # ---- the people of a ceremony ---------------------------------------------------------------------------------------
 
@@ -106,23 +104,13 @@ def snapshot(desk: BothMachines, home: str) -> Callable[[], None]:
     return restore
 
 
-def sign(desk: BothMachines, ledger: Ledger, plan: Path, requests: Path, name: str) -> FinishedCommand:
-    words = ("sign", requests, "--plan", plan, "-o", desk.path(f"{name}.json"), "--emulator", ledger.port)
-    return desk.offline(*words, typed="Yes\n" * 4)
-
-
 def submitted(desk: BothMachines, ledger: Ledger) -> Path:
     """Prepare, sign and submit the first ceremony; return its signatures."""
     plan, requests = desk.prepare(FIRST)
-    ended = sign(desk, ledger, plan, requests, FIRST)
+    ended = desk.sign(ledger, plan, requests, desk.path(f"{FIRST}.json"))
     assert ended.code == 0, ended.err
     assert desk.online("submit", desk.path(f"{FIRST}.json")).code == 0
     return desk.path(f"{FIRST}.json")
-
-
-def entries(desk: BothMachines) -> list[dict[str, Any]]:
-    lines = (desk.path("offline-home") / "transcript.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines]
 
 
 def require_refused(desk: BothMachines, ended: FinishedCommand, name: str) -> None:
@@ -134,11 +122,11 @@ def require_refused(desk: BothMachines, ended: FinishedCommand, name: str) -> No
 def test_a_head_that_was_seen_goes_into_the_next_requests_and_is_known(desk: BothMachines, ledger: Ledger) -> None:
     signatures = submitted(desk, ledger)
     header = json.loads(signatures.read_text())["header"]
-    assert header["machine"] == entries(desk)[0]["hash"]
+    assert header["machine"] == desk.entries()[0]["hash"]
     plan, requests = desk.prepare(SECOND)
     assert json.loads(requests.read_text())["header"]["signing_heads"] == {header["machine"]: header["transcript_head"]}
     assert desk.offline("verify", requests, "--plan", plan).code == 0
-    assert sign(desk, ledger, plan, requests, SECOND).code == 0
+    assert desk.sign(ledger, plan, requests, desk.path(f"{SECOND}.json")).code == 0
 
 
 def test_a_signing_machine_that_was_set_back_is_refused_until_it_is_as_it_was(
@@ -151,12 +139,12 @@ def test_a_signing_machine_that_was_set_back_is_refused_until_it_is_as_it_was(
     set_back()
     told = desk.offline("verify", requests, "--plan", plan)
     assert (told.code, "PIN-HEAD" in told.out) == (3, True), told.out
-    before = len(entries(desk))
-    require_refused(desk, sign(desk, ledger, plan, requests, SECOND), SECOND)
-    assert "signing" not in [entry["event"] for entry in entries(desk)[before:]]
+    before = len(desk.entries())
+    require_refused(desk, desk.sign(ledger, plan, requests, desk.path(f"{SECOND}.json")), SECOND)
+    assert "signing" not in desk.events()[before:]
     shutil.rmtree(desk.path("offline-home"))
     shutil.copytree(as_it_was, desk.path("offline-home"))
-    assert sign(desk, ledger, plan, requests, SECOND).code == 0
+    assert desk.sign(ledger, plan, requests, desk.path(f"{SECOND}.json")).code == 0
 
 
 def test_an_online_machine_that_was_set_back_is_refused_until_it_has_the_signatures_again(
@@ -167,13 +155,13 @@ def test_an_online_machine_that_was_set_back_is_refused_until_it_has_the_signatu
     answered = desk.path(f"{FIRST}.requests.json")
     set_back()
     plan, requests = desk.prepare(SECOND)
-    require_refused(desk, sign(desk, ledger, plan, requests, SECOND), SECOND)
+    require_refused(desk, desk.sign(ledger, plan, requests, desk.path(f"{SECOND}.json")), SECOND)
     made = desk.online("report", "make", "--plan", desk.path(f"{FIRST}.plan.toml"), "--requests", answered,
                        "--signatures", signatures, "-o", desk.path("evidence"))  # fmt: skip
     assert made.code in (0, 3), made.err  # nothing is sent, and the head is known
     requests.unlink()
     plan, requests = desk.prepare(SECOND)
-    assert sign(desk, ledger, plan, requests, SECOND).code == 0
+    assert desk.sign(ledger, plan, requests, desk.path(f"{SECOND}.json")).code == 0
 
 
 def test_heads_that_were_taken_out_on_the_way_are_missed(desk: BothMachines, ledger: Ledger) -> None:
@@ -182,7 +170,7 @@ def test_heads_that_were_taken_out_on_the_way_are_missed(desk: BothMachines, led
     document = json.loads(requests.read_text())
     del document["header"]["signing_heads"]
     requests.write_text(json.dumps(document))
-    require_refused(desk, sign(desk, ledger, plan, requests, SECOND), SECOND)
+    require_refused(desk, desk.sign(ledger, plan, requests, desk.path(f"{SECOND}.json")), SECOND)
 
 
 def test_a_clock_that_went_another_way_than_the_machine_ran_is_asked_for_again(
@@ -194,23 +182,9 @@ def test_a_clock_that_went_another_way_than_the_machine_ran_is_asked_for_again(
     at_ms = now_ms()
     stated = {"stated_ms": at_ms, "machine_ms": at_ms, "uncertainty_s": 60, "boot_id": ran.boot_id}
     state.transcript.record(STATED, stated | {"boot_ms": ran.boot_ms + 5_000}, at_ms)
-    require_no_time(desk, sign(desk, ledger, plan, requests, SECOND))
+    require_no_time(desk, desk.sign(ledger, plan, requests, desk.path(f"{SECOND}.json")))
     desk.state_time()
-    assert sign(desk, ledger, plan, requests, SECOND).code == 0
-
-
-# ---- nonces and the time --------------------------------------------------------------------------------------------
-
-
-def _change(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
-    """Write a copy of a requests document with changed items, sealed again as a builder would."""
-    document = json.loads(path.read_text())
-    for item in document["requests"]:
-        change(item["payload"]["message"])
-        seal(item["payload"])
-    changed = path.with_name(f"changed-{path.name}")
-    changed.write_text(json.dumps(document))
-    return changed
+    assert desk.sign(ledger, plan, requests, desk.path(f"{SECOND}.json")).code == 0
 
 
 def require_no_time(desk: BothMachines, ended: FinishedCommand) -> None:
@@ -220,32 +194,19 @@ def require_no_time(desk: BothMachines, ended: FinishedCommand) -> None:
     assert not any(desk.path(f"{name}.json").exists() for name in (FIRST, SECOND))
 
 
-def test_a_replacement_is_refused_by_sign_and_verify_while_the_first_may_execute(
-    desk: BothMachines, ledger: Ledger
-) -> None:
-    plan, requests = desk.prepare(FIRST)
-    assert sign(desk, ledger, plan, requests, FIRST).code == 0
-    requests = _change(requests, lambda message: message.update(nonce="12345"))
-    ended = sign(desk, ledger, plan, requests, "second")
-    assert (ended.code, "NONCE-PENDING" in ended.err, desk.path("second.json").exists()) == (3, True, False), ended.err
-    told = desk.offline("verify", requests, "--plan", plan, "--json")
-    rows = {row["check"]: row["result"] for row in told.json()["items"][0]["checks"]}
-    assert (told.code, rows["NONCE-PENDING"], rows["NONCE-USED"]) == (3, "refused", "pass")
-    assert "may execute until 20" in told.out
-
-
 def test_without_a_statement_of_the_time_nothing_is_signed_and_the_command_is_named(
     desk: BothMachines, ledger: Ledger
 ) -> None:
-    plan, requests = desk.prepare(FIRST)
+    (plan, requests), output = desk.prepare(FIRST), desk.path(f"{FIRST}.json")
     (desk.path("offline-home") / "transcript.jsonl").rename(desk.path("old-transcript"))
-    assert sign(desk, ledger, plan, requests, FIRST).code == 3  # the pin has no record any more: people agree again
+    ended = desk.sign(ledger, plan, requests, output)
+    assert ended.code == 3  # the pin has no record any more: people agree again
     assert desk.offline("trust", desk.path("deployment.json"), typed="Yes\n").code == 0
-    require_no_time(desk, sign(desk, ledger, plan, requests, FIRST))
+    require_no_time(desk, desk.sign(ledger, plan, requests, desk.path(f"{FIRST}.json")))
     ended = desk.state_time()  # of a real Ledger, which is not there, on a machine that may be on a network
     assert ended.code in (3, 5), ended.err  # it says so; the time is recorded all the same
     desk.prove(plan)  # the proof was in the transcript too
-    assert sign(desk, ledger, plan, requests, FIRST).code == 0
+    assert desk.sign(ledger, plan, requests, desk.path(f"{FIRST}.json")).code == 0
 
 
 def test_a_watch_that_contradicts_the_clock_ends_with_7_and_undoes_an_earlier_statement(
@@ -254,7 +215,7 @@ def test_a_watch_that_contradicts_the_clock_ends_with_7_and_undoes_an_earlier_st
     plan, requests = desk.prepare(FIRST)
     ended = desk.state_time(-120)
     assert (ended.code, "TIME-CLOCK" in ended.err) == (7, True), ended.err
-    require_no_time(desk, sign(desk, ledger, plan, requests, FIRST))
+    require_no_time(desk, desk.sign(ledger, plan, requests, desk.path(f"{FIRST}.json")))
 
 
 @pytest.mark.parametrize("words", [(), ("--uncertainty", "301")])

@@ -9,19 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from commands import FinishedCommand, run_command
-from draws import every_nth
 from e2e.conftest import OFFLINE, ONLINE, Ledger, ledger_fixture
-from second_venue.intents import USUAL
-from second_venue.other_speech import SERVICES, OtherSpeech
-from second_venue.other_types import OTHER, PROFILE
+from plans import TRADER, plan_head
+from second_venue.other_types import PROFILE
 from second_venue.venue import STORAGE, SecondVenue, second_venue
 
-TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"  # the software Ledger's first account
 DELEGATE = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2"
 CONFIG = """\
 format = "airlock/venue-services@1"
@@ -56,31 +54,19 @@ sig = "$signature"
 userIntent = "$encoded_intent"
 userSignature = "$signature"
 """
-PLAN = """\
-format = "airlock/plan@1"
-
-[ceremony]
-id = "second"
-title = "A ceremony at the second venue"
-deployment = "second"
-
-[limits]
-deadline_at_most = "30m"
-slippage_percent_at_most = "1"
-max_fee_gwei_at_most = "50"
-remaining_at_least = "1m"
-
-[signers.treasury]
-address = "{trader}"
-path = "m/44'/60'/0'/0/0"
-
+LIMITS = {
+    "deadline_at_most": "30m", "slippage_percent_at_most": "1", "max_fee_gwei_at_most": "50", "remaining_at_least": "1m",
+}  # fmt: skip
+PLAN = f"""{plan_head("second", deployment="second", **LIMITS)}
 [[steps]]
-id = "step-{number}"
-action = "{action}"
+id = "step-{{number}}"
+action = "{{action}}"
 signer = "treasury"
 [steps.fields]
-{fields}
+{{fields}}
 """
+EXPIRY = (datetime.now(UTC) + timedelta(days=30)).strftime("%Y-%m-%dT00:00:00Z")
+DELEGATION = f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {EXPIRY}\npossession = "waived"\n'
 BY_HAND = ("--nonce", 4, "--gas", 120_000, "--max-fee-gwei", 5, "--priority-fee-gwei", 1)
 
 
@@ -89,12 +75,10 @@ class Desk:
 
     def __init__(self, folder: Path, venue: SecondVenue, services: str = CONFIG) -> None:
         self.folder, self.venue, self.plans = folder, venue, 0
-        self.profile = PROFILE if venue.types is OTHER else None
+        self.profile = PROFILE
         (folder / "online").mkdir()
-        if services:
-            said = SERVICES if isinstance(venue, OtherSpeech) else services
-            (folder / "online/services.toml").write_text(said)
-            (folder / "online/config.toml").write_text('[venue]\nservices = "services.toml"\n')
+        (folder / "online/services.toml").write_text(services)
+        (folder / "online/config.toml").write_text('[venue]\nservices = "services.toml"\n')
 
     def online(self, *words: object, typed: str | None = None) -> FinishedCommand:
         return run_command(ONLINE, "--home", self.folder / "online", *words, typed=typed)
@@ -109,10 +93,9 @@ class Desk:
         options = ("--builder", "--batched-market", "--relayer", "--twap", "--core-api")
         addresses = map(self.venue.address, ("builder", "market", "relayer", "twap", "core"))
         words: list[object] = [word for each in zip(options, addresses, strict=True) for word in each]
-        if self.profile is not None:
-            self.path("profile.json").write_text(json.dumps(self.profile))
-            words += ["--venue-profile", self.path("profile.json")]
-        return self.online("deployment", "fetch", "--name", "second", *words, "-o", self.path("deployment.json"))
+        profile, output = self.path("profile.json"), self.path("deployment.json")
+        profile.write_text(json.dumps(self.profile))
+        return self.online("deployment", "fetch", "--name", "second", *words, "--venue-profile", profile, "-o", output)
 
     def pin(self) -> None:
         assert (ended := self.fetch()).code == 0, ended.err
@@ -122,7 +105,7 @@ class Desk:
 
     def prepare(self, action: str, fields: str, *more: object, plan: str = PLAN) -> FinishedCommand:
         self.plans += 1
-        text = plan.format(trader=TRADER, action=action, fields=fields, number=self.plans)
+        text = plan.format(action=action, fields=fields, number=self.plans)
         self.path("plan.toml").write_text(text)
         self.path("requests.json").unlink(missing_ok=True)
         return self.online("prepare", self.path("plan.toml"), "-o", self.path("requests.json"), *more)
@@ -142,25 +125,12 @@ class Desk:
         return self.submit("--json")
 
 
-VENUES = {
-    "usual-types": (USUAL, SecondVenue),
-    "by-profile": (OTHER, SecondVenue),  # it goes the whole way of transactions below, too
-    "by-services": (USUAL, OtherSpeech),
-}
-
-
-@pytest.fixture(params=every_nth([*VENUES], 3))
-def venue(request: pytest.FixtureRequest) -> Iterator[SecondVenue]:
-    types, speaking = VENUES[request.param]
-    with second_venue(TRADER, types=types, speaking=speaking) as running:
-        yield running
-
-
 @pytest.fixture
-def desk(tmp_path: Path, venue: SecondVenue) -> Desk:
-    made = Desk(tmp_path, venue)
-    made.pin()
-    return made
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with second_venue(TRADER) as running:
+        made = Desk(tmp_path, running)
+        made.pin()
+        yield made
 
 
 ledger = ledger_fixture("--blind-signing")
@@ -172,15 +142,12 @@ def outcome(ended: FinishedCommand) -> dict[str, object]:
     return last
 
 
-def test_what_is_pinned_is_shown_in_words_and_a_change_of_it_old_beside_new(tmp_path: Path) -> None:
-    with second_venue(TRADER, types=OTHER) as running:
-        desk = Desk(tmp_path, running)
-        desk.pin()
-        wider = PROFILE["structs"]["DelegateReq"]["encode_type"].replace("uint64 expiry", "uint128 expiry")
-        delegate = {**PROFILE["structs"]["DelegateReq"], "encode_type": wider}
-        desk.profile = {**PROFILE, "structs": {**PROFILE["structs"], "DelegateReq": delegate}}
-        desk.path("deployment.json").unlink()
-        assert (ended := desk.fetch()).code == 0, ended.err
+def test_what_is_pinned_is_shown_in_words_and_a_change_of_it_old_beside_new(desk: Desk) -> None:
+    wider = PROFILE["structs"]["DelegateReq"]["encode_type"].replace("uint64 expiry", "uint128 expiry")
+    delegate = {**PROFILE["structs"]["DelegateReq"], "encode_type": wider}
+    desk.profile = {**PROFILE, "structs": {**PROFILE["structs"], "DelegateReq": delegate}}
+    desk.path("deployment.json").unlink()
+    assert (ended := desk.fetch()).code == 0, ended.err
     declined = desk.offline("trust", desk.path("deployment.json"), typed="no\n")
     assert (declined.code, "uint128 expiry" in (desk.path("offline") / "pins/second.json").read_text()) == (6, False)
     assert "- signed: DelegateReq: member expiry is uint64 (ships: uint256)" in declined.err
@@ -242,104 +209,72 @@ def test_a_twap_is_cancelled(desk: Desk, ledger: Ledger) -> None:
     ended = desk.whole_way(ledger, "twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
     assert desk.venue.paths("POST").count("/twaps/cancel") == 1
     assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
-    if isinstance(desk.venue, OtherSpeech):  # 202, {"queued": true}: it is asked for
-        assert desk.venue.paths("GET").count("/twaps/41") == 3  # the last one reads back what became of it
 
 
 def test_a_delegate_is_registered(desk: Desk, ledger: Ledger) -> None:
-    fields = f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {EXPIRY}\npossession = "waived"\n'
-    ended = desk.whole_way(ledger, "delegate", fields)
+    ended = desk.whole_way(ledger, "delegate", DELEGATION)
     assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
     assert set(desk.venue.delegates) == {DELEGATE}
     assert "enabled until" in ended.out
 
 
-EXPIRY = (datetime.now(UTC) + timedelta(days=30)).strftime("%Y-%m-%dT00:00:00Z")
 TRANSACTIONS = {
     "token-approve": f'trader = "{TRADER}"\nspender = "{STORAGE}"\namountUsdc = "2500"\n',
     "claim-keeper-rewards": f'caller = "{TRADER}"\n',
     "limit-update": f'trader = "{TRADER}"\npair = "BTC/USD"\norderIndex = 0\nprice = "60000"\nslippagePercent = "0.5"\n'
     'takeProfit = "0"\nstopLoss = "0"\n',
+    "position-increase-coin": f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\nadditionalCollateralUsdc = "10"\n'
+    'leverage = "10"\nopenPrice = "64000"\nslippagePercent = "0.5"\ncoinExposure = "0.001"\nminLeverage = "5"\n'
+    'maxLeverage = "15"\n',
+    "delegate-set": DELEGATION,
 }
 
 
-@pytest.mark.parametrize("action", every_nth([*TRANSACTIONS], 2))
-def test_a_transaction_goes_by_the_relay(desk: Desk, ledger: Ledger, action: str) -> None:
+@pytest.mark.parametrize("action", TRANSACTIONS)
+def test_a_transaction_of_another_function_goes_by_the_relay(desk: Desk, ledger: Ledger, action: str) -> None:
     ended = desk.whole_way(ledger, action, TRANSACTIONS[action], *BY_HAND)
     assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
     assert outcome(ended)["transaction_hash"] in desk.venue.sent
     assert desk.venue.paths("POST").count("/v2/relay") == 1
+    assert set(desk.venue.delegates) == ({DELEGATE} if action == "delegate-set" else set())
 
 
-BY_PROFILE = {
-    "position-increase-coin": f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\nadditionalCollateralUsdc = "10"\n'
-    'leverage = "10"\nopenPrice = "64000"\nslippagePercent = "0.5"\ncoinExposure = "0.001"\nminLeverage = "5"\n'
-    'maxLeverage = "15"\n',
-    "delegate-set": f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {EXPIRY}\npossession = "waived"\n',
-}
-
-
-@pytest.mark.parametrize("action", BY_PROFILE)
-def test_a_transaction_of_another_function_goes_the_whole_way_by_profile_alone(
-    tmp_path: Path, ledger: Ledger, action: str
-) -> None:
-    with second_venue(TRADER, types=OTHER) as running:
-        desk = Desk(tmp_path, running)
-        desk.pin()
-        ended = desk.whole_way(ledger, action, BY_PROFILE[action], *BY_HAND)
-        assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
-        assert outcome(ended)["transaction_hash"] in running.sent
-        assert set(running.delegates) == ({DELEGATE} if action == "delegate-set" else set())
-
-
-# ---- another way of speaking -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def spoken(tmp_path: Path) -> Iterator[Desk]:
-    with second_venue(TRADER, speaking=OtherSpeech) as running:
-        made = Desk(tmp_path, running)
-        made.pin()
-        yield made
-
-
-def test_terms_that_the_plan_fixes_and_the_venue_does_not_sign_are_refused(tmp_path: Path) -> None:
-    with second_venue(TRADER, types=OTHER) as running:
-        (desk := Desk(tmp_path, running)).pin()
-        fields = f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {EXPIRY}\npossession = "waived"\n'
-        assert desk.prepare("delegate", fields).code == 0
-        ended = desk.prepare("delegate", f'{fields}terms_sha256 = "{"5a" * 32}"\n')
+def test_terms_that_the_plan_fixes_and_the_venue_does_not_sign_are_refused(desk: Desk) -> None:
+    assert desk.prepare("delegate", DELEGATION).code == 0
+    ended = desk.prepare("delegate", f'{DELEGATION}terms_sha256 = "{"5a" * 32}"\n')
     assert (ended.code, "a field terms_sha256" in ended.err) == (3, True), ended.err
 
 
-def test_the_limit_of_rate_is_kept_so_that_nothing_is_answered_by_429(spoken: Desk) -> None:
-    before = len(spoken.venue.asked)
-    ended = spoken.prepare("twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
+def test_the_limit_of_rate_is_kept(desk: Desk) -> None:
+    with desk.path("online/services.toml").open("a") as written:
+        written.write("[limits]\nbuilder = 120\n")
+    before = len(desk.venue.asked)
+    ended = desk.prepare("twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
     assert ended.code == 0, ended.err
-    assert isinstance(spoken.venue, OtherSpeech)
-    assert (len(spoken.venue.asked) - before >= 3, spoken.venue.too_soon) == (True, 0)
-    # what the services file expects beside a payload is recorded, and not told each time
-    assert "the builder also sent" not in ended.err
-    assert "expiresAt" in spoken.path("online/transcript.jsonl").read_text()
+    times_s = [asked.at_s for asked in desk.venue.asked[before:] if asked.path != "/ready"]
+    assert len(times_s) >= 2
+    assert all(later - earlier > 0.4 for earlier, later in pairwise(times_s)), times_s
 
 
-def test_doctor_and_the_record_of_a_sending_name_the_fingerprint(spoken: Desk, ledger: Ledger) -> None:
-    shown = spoken.online("config", "show", "--json")
+def test_doctor_and_the_record_of_a_sending_name_the_fingerprint(desk: Desk, ledger: Ledger) -> None:
+    shown = desk.online("config", "show", "--json")
     settings = {(row["section"], row["name"]): row for row in json.loads(shown.out)["settings"]}
     mark = settings["machine", "services_fingerprint"]["value"]
-    assert settings["replies.relayer", "id"]["from"] == "services.toml"
+    assert settings["replies.pairs", "id"]["from"] == "services.toml"
     assert settings["paths", "pairs"]["from"] == "default"
-    assert mark in "".join(spoken.online("doctor").out.split())
-    ended = spoken.whole_way(ledger, "referral-set-code", f'referee = "{TRADER}"\ncode = "SECOND"\n')
+    assert mark in "".join(desk.online("doctor").out.split())
+    ended = desk.whole_way(ledger, "referral-set-code", f'referee = "{TRADER}"\ncode = "SECOND"\n')
     assert ended.code == 0, ended.err
-    assert f'"services":"{mark}"' in spoken.path("online/transcript.jsonl").read_text().replace(": ", ":")
+    assert f'"services":"{mark}"' in desk.path("online/transcript.jsonl").read_text().replace(": ", ":")
 
 
-def test_a_word_that_says_failure_ends_nothing_and_nobody_is_told_to_sign_again(spoken: Desk, ledger: Ledger) -> None:
-    spoken.venue.relay_says = "failed"
-    assert spoken.prepare("claim-keeper-rewards", TRANSACTIONS["claim-keeper-rewards"], *BY_HAND).code == 0
-    assert spoken.sign(ledger).code == 0
-    ended = spoken.submit("--patience", 2, "--json")
+def test_a_word_that_says_failure_ends_nothing_and_nobody_is_told_to_sign_again(desk: Desk, ledger: Ledger) -> None:
+    desk.venue.relay_says = "failed"
+    with desk.path("online/services.toml").open("a") as written:
+        written.write('[words]\nfailed = "failed"\n')
+    assert desk.prepare("claim-keeper-rewards", TRANSACTIONS["claim-keeper-rewards"], *BY_HAND).code == 0
+    assert desk.sign(ledger).code == 0
+    ended = desk.submit("--patience", 2, "--json")
     told = ended.out + ended.err
     assert (ended.code, outcome(ended)["state"]) == (9, "ACCEPTED"), told
     assert ("sign a new" in told, "sign again" in told, "FILLED" in told) == (False, False, False)

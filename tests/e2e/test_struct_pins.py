@@ -8,6 +8,7 @@ import pytest
 
 from commands import FinishedCommand
 from e2e.conftest import BothMachines
+from plans import TRADER, plan_head
 
 LEAVES = {"trader": "trader", "until": "deadlineMs", "nonce": "nonce", "fee": "raw", "tick": "raw"}
 
@@ -23,26 +24,14 @@ def _trust(desk: BothMachines, text: str) -> FinishedCommand:
 
 
 WIDE = "MoveReq(address trader,uint256 until,uint256 nonce,uint24 fee,int40 tick)"
-PLAN = """format = "airlock/plan@1"
-
-[ceremony]
-id = "move-2026"
-title = "Move"
-deployment = "rehearsal"
-
-[limits]
-deadline_at_most = "30m"
-
-[signers.treasury]
-address = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
-path = "m/44'/60'/0'/0/0"
-
+PLAN = f"""{plan_head("move-2026", deadline_at_most="30m")}
 [[steps]]
 id = "move"
 action = "custom"
 signer = "treasury"
-fields = { struct = "MoveReq", trader = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D", fee = "1", tick = "-1" }
+fields = {{ struct = "MoveReq", trader = "{TRADER}", fee = "1", tick = "-1" }}
 """
+FIELDS_LINE = PLAN.count("\n")
 
 
 def _check(desk: BothMachines, text: str = PLAN) -> FinishedCommand:
@@ -63,7 +52,7 @@ def test_widths_that_the_ledger_refuses_are_told_when_the_struct_is_pinned_and_w
     assert checked.code == 2, checked.err
     [mistake] = checked.json()["mistakes"]
     assert (mistake["check"], mistake["line"], mistake["got"]) == (
-        "PLAN-WIDTH", 19, "MoveReq.tick (int40)"
+        "PLAN-WIDTH", FIELDS_LINE, "MoveReq.tick (int40)"
     )  # fmt: skip
     by_hashes = PLAN.replace("\n[[steps]]", 'show = "hashes"\n\n[[steps]]')
     assert _check(desk, by_hashes).code == 0
@@ -83,7 +72,7 @@ def test_a_plan_whose_custom_step_does_not_fit_what_is_pinned_is_told_so_at_once
     assert _trust(desk, WIDE.replace("int40", "int64")).code == 0
     checked = _check(desk, PLAN.replace('fee = "1", tick = "-1"', fields))
     [mistake] = checked.json()["mistakes"]
-    assert (checked.code, mistake["check"], mistake["line"], mistake["what"]) == (2, check, 19, said)
+    assert (checked.code, mistake["check"], mistake["line"], mistake["what"]) == (2, check, FIELDS_LINE, said)
 
 
 # ---- a pin that changed on the disk ------------------------------------------------------------------------------

@@ -109,7 +109,6 @@ def test_a_kernel_without_landlock_signs_and_it_stands_in_the_record(desk: BothM
     words = ("sign", requests, "--plan", plan, "-o", desk.path("signatures.json"), "--emulator", ledger.port)
     after(desk, words, "Yes\n" * 9, before=WITHOUT_LANDLOCK)
     assert desk.offline("transcript", "seal", "--plan", plan, "--emulator", ledger.port, typed="Yes\n").code == 0
-    lines = desk.path("offline-home/transcript.jsonl").read_text().splitlines()
-    [found] = [entry["data"] for entry in map(json.loads, lines) if entry["event"] == "kernel-not-enforced"]
+    [found] = [entry["data"] for entry in desk.entries() if entry["event"] == "kernel-not-enforced"]
     assert (found["seccomp"], found["landlock"]) == (True, 0)
     assert found["landlock_why"] == "the kernel has no Landlock: Function not implemented"

@@ -1,11 +1,15 @@
-"""A venue in the shapes of the public services: what its relayer says, and its chain, decide together how it ends.
+"""A venue in the public shapes of the real services, by another hand: each ceremony from plan to end, by files alone.
 
-Its relayer takes transactions: the contract's own call with signature and intent. It tells no block, so that the operator's
-node proves what it says. ``tests/online/test_third_venue.py`` has each answer of the relayer, case by case.
+``public_venue/venue.py`` was written from what is public by somebody who had seen neither this code nor the rehearsal. It
+verifies digests, calls and signers by its own code, so that what was signed for another reason does not pass there. Its
+relayer takes the contract's own call with signature and intent, and tells no block, so that the operator's node proves what
+it says. ``tests/online/test_third_venue.py`` has each answer of the relayer, case by case.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,20 +17,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eth_account import Account
 
 from e2e.conftest import Ledger, ledger_fixture
-from e2e.test_second_venue import Desk, outcome
-from third_venue.venue import PROFILE, SERVICES, ThirdVenue, third_venue
+from e2e.test_second_venue import DELEGATE, Desk, outcome
+from plans import TRADER
+from third_venue.venue import PROFILE, SERVICES, third_venue
 
-TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"  # the software Ledger's first account
-DELEGATE = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2"
-EXPIRY = (datetime.now(UTC) + timedelta(days=30)).strftime("%Y-%m-%dT00:00:00Z")
+EXPIRY = (datetime.now(UTC) + timedelta(days=90)).strftime("%Y-%m-%dT00:00:00Z")
 DELEGATION = f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {EXPIRY}\npossession = "waived"\n'
 CODE = f'referee = "{TRADER}"\ncode = "THIRD"\n'
+POSITION = f'trader = "{TRADER}"\npairIndex = 0\ntradeIndex = 0\n'
+BETWEEN = '{ at_least = "63000", at_most = "65000" }'
+TRIGGER = f'{POSITION}kind = "take_profit"\ncoinExposure = "0.05"\nside = "long"\n'
+OPENED = f'collateralUsdc = "250"\nopenPrice = {BETWEEN}\n'
+TWAP = 'buy = true\ncollateral = "300000000"\nleverage = "100000000000"\nslices = "5"\ninterval = "60"\n'
 
 
 class ThirdDesk(Desk):
-    """Both machines at a table, the third venue somewhere else, and its chain by the operator's own node."""
+    """Both machines at a table, the third venue somewhere else, and its chain by the operator's own node.
+
+    The venue's two files are all that this venue needs.
+    """
 
     venue: Any
 
@@ -36,24 +48,108 @@ class ThirdDesk(Desk):
         with (folder / "online/config.toml").open("a") as written:
             written.write(f'[rpc]\nurl = "{venue.address("node")}"\n')
 
+    def ends(self, ledger: Ledger, action: str, fields: str, *more: str) -> dict[str, Any]:
+        """Go the whole way of one step, and return the last thing that was told."""
+        assert (ended := self.prepare(action, fields)).code == 0, ended.err
+        assert (ended := self.sign(ledger)).code == 0, ended.err
+        ended = self.submit("--json", *more)
+        return outcome(ended) | {"code": ended.code}
 
-@pytest.fixture
-def venue() -> Iterator[ThirdVenue]:
-    with third_venue() as running:
-        yield running
 
-
-@pytest.fixture
-def desk(tmp_path: Path, venue: ThirdVenue, ledger: Ledger) -> ThirdDesk:
-    """Both machines; a delegate's registration is signed."""
-    made = ThirdDesk(tmp_path, venue)
-    made.pin()
-    assert (ended := made.prepare("delegate", DELEGATION)).code == 0, ended.err
-    assert (ended := made.sign(ledger)).code == 0, ended.err
-    return made
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThirdDesk]:
+    with third_venue("--strict-nonce") as running:
+        made = ThirdDesk(tmp_path_factory.mktemp("third"), running)
+        made.pin()
+        yield made
 
 
 ledger = ledger_fixture("--blind-signing")
+
+
+# ---- the whole way ---------------------------------------------------------------------------------------------------
+
+ENDS: dict[str, tuple[str, ...]] = {
+    "an allowance": ("CONFIRMED", "token-approve", f'trader = "{TRADER}"\nspender = "STORAGE"\namountUsdc = "2500"\n'),
+    "a delegate by a transaction": ("CONFIRMED", "delegate-set", DELEGATION, "--by-rpc"),
+    "its removal": ("CONFIRMED", "delegate-remove", f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\n', "--by-rpc"),
+    "a delegate": ("CONFIRMED", "delegate", DELEGATION),
+    "a close": ("FILLED", "close", f'{POSITION}collateralToCloseUsdc = "100"\nexpectedPrice = {BETWEEN}\n'),
+    "an open": ("FILLED", "open", f'trader = "{TRADER}"\npairIndex = 0\nside = "long"\nleverage = "10"\n{OPENED}'),
+    "a running TWAP": ("CONFIRMED", "twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n'),
+    "a new TWAP": ("CONFIRMED", "custom", f'struct = "TwapOpenOrder"\ntrader = "{TRADER}"\npairIndex = "0"\n{TWAP}'),
+}
+
+
+@pytest.mark.parametrize("what", ENDS)
+def test_each_step_reaches_its_end(desk: ThirdDesk, ledger: Ledger, what: str) -> None:
+    state, action, fields, *more = ENDS[what]
+    pinned = json.loads(desk.path("deployment.json").read_text())["contracts"]
+    ended = desk.ends(ledger, action, fields.replace("STORAGE", pinned["tradingStorage"]), *more)
+    assert (ended["state"], ended["code"]) == (state, 0), ended
+
+
+def test_a_trigger_is_armed_and_then_replaced(desk: ThirdDesk, ledger: Ledger) -> None:
+    ended = desk.ends(ledger, "tpsl-partial", TRIGGER + 'price = "70000"\n')
+    assert ended["state"] == "CONFIRMED", ended
+    stored = re.findall(r"partial-[0-9a-f-]{36}", json.dumps(ended))
+    ended = desk.ends(ledger, "tpsl-partial", f'{TRIGGER}price = "71000"\nreplaces = "{stored[0]}"\n')
+    assert ended["state"] == "CONFIRMED", ended
+
+
+def test_the_take_profit_of_a_position_is_put(desk: ThirdDesk, ledger: Ledger) -> None:
+    trades = [each["trade"] for each in desk.venue.read("/v2/positions", trader=TRADER)["trades"]]
+    [opened] = [trade["timestamp"] for trade in trades if (trade["pairIndex"], trade["index"]) == ("0", "0")]
+    fields = (
+        f'struct = "UpdateTpSlReq"\ntrader = "{TRADER}"\npairIndex = "0"\nindex = "0"\ntimestamp = "{opened}"\n'
+        'newTp = "700000000000000"\nnewSl = "500000000000000"\n'
+    )
+    assert desk.ends(ledger, "custom", fields)["state"] == "CONFIRMED"
+
+
+def test_a_code_s_intent_that_a_relayer_of_the_router_alone_refuses_is_confirmed_by_another_sender(
+    desk: ThirdDesk, ledger: Ledger
+) -> None:
+    rejected = desk.ends(ledger, "referral-set-code", CODE.replace("THIRD", "TAKEN"))
+    assert (rejected["state"], rejected["code"]) == ("REJECTED", 8), rejected
+    assert desk.online("export", desk.path("signatures.json"), "-o", desk.path("package.json")).code == 0
+    call = json.loads(desk.path("package.json").read_text())["items"][0]["call"]
+    stranger = Account.create()
+    fees = {"gas": 500_000, "maxFeePerGas": 10**9, "maxPriorityFeePerGas": 10**8}
+    fields = {"type": 2, "chainId": 31337, "value": 0, **fees}
+    filled = [{**fields, "nonce": 0, "to": call["to"], "data": call["data"]}, {**fields, "nonce": 1, "to": TRADER}]
+    raw = [bytes(stranger.sign_transaction(each).raw_transaction).hex() for each in filled]
+    first, _ = [desk.venue.rpc("eth_sendRawTransaction", f"0x{each}") for each in raw]
+    assert desk.venue.rpc("eth_getTransactionReceipt", first)["status"] == "0x1"
+    resolved = desk.online("resolve", "--transaction", first, "--json", rejected["digest"])
+    assert resolved.code == 0
+    assert resolved.json()[0]["state"] == "CONFIRMED", resolved
+
+
+def test_a_code_is_registered_and_adopted_through_a_relayer_that_takes_every_contract(
+    desk: ThirdDesk, ledger: Ledger
+) -> None:
+    desk.venue.tell(relay_type2="pinned")
+    try:
+        for action, whose in (("referral-register", "referrer"), ("referral-set-code", "referee")):
+            ended = desk.ends(ledger, action, f'{whose} = "{TRADER}"\ncode = "DESK27"\n')
+            assert ended["state"] == "CONFIRMED", ended
+    finally:
+        desk.venue.tell(relay_type2="router")
+
+
+# ---- what its relayer says, and its chain, decide together how it ends -------------------------------------------------
+
+
+@pytest.fixture
+def signed(tmp_path: Path, ledger: Ledger) -> Iterator[ThirdDesk]:
+    """Another venue, to which nothing was sent; a delegate's registration is signed."""
+    with third_venue() as running:
+        made = ThirdDesk(tmp_path, running)
+        made.pin()
+        assert (ended := made.prepare("delegate", DELEGATION)).code == 0, ended.err
+        assert (ended := made.sign(ledger)).code == 0, ended.err
+        yield made
 
 
 def sent(desk: ThirdDesk) -> list[Any]:
@@ -70,39 +166,39 @@ def until(so: Callable[[], bool]) -> None:
     pytest.fail("it is not so after half a minute")
 
 
-def test_busy_in_its_own_words_has_taken_nothing_and_it_is_sent_again_once(desk: ThirdDesk) -> None:
-    desk.venue.tell(busy=True)
-    ended = desk.submit("--json")
+def test_busy_in_its_own_words_has_taken_nothing_and_it_is_sent_again_once(signed: ThirdDesk) -> None:
+    signed.venue.tell(busy=True)
+    ended = signed.submit("--json")
     assert outcome(ended)["state"] == "REJECTED", ended.out + ended.err
-    desk.venue.tell(busy=False)
-    ended = desk.submit("--json")
+    signed.venue.tell(busy=False)
+    ended = signed.submit("--json")
     assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
-    first, second = sent(desk)
+    first, second = sent(signed)
     assert first == second
-    assert desk.venue.delegates == {DELEGATE}
+    assert signed.venue.delegates == {DELEGATE}
 
 
-def test_a_busy_word_that_is_a_lie_cannot_have_it_executed_twice(desk: ThirdDesk) -> None:
+def test_a_busy_word_that_is_a_lie_cannot_have_it_executed_twice(signed: ThirdDesk) -> None:
     """It was taken, and executed; before it is sent again the nonce is read, and it is not."""
-    desk.venue.tell(busy=True, lies=True)
-    assert outcome(desk.submit("--json"))["state"] in ("REJECTED", "CONFIRMED")
-    until(lambda: desk.venue.delegates == {DELEGATE})
-    assert outcome(desk.submit("--json"))["state"] in ("UNKNOWN", "CONFIRMED")
+    signed.venue.tell(busy=True, lies=True)
+    assert outcome(signed.submit("--json"))["state"] in ("REJECTED", "CONFIRMED")
+    until(lambda: signed.venue.delegates == {DELEGATE})
+    assert outcome(signed.submit("--json"))["state"] in ("UNKNOWN", "CONFIRMED")
 
     def is_confirmed() -> bool:
-        desk.online("follow")
-        [order] = desk.online("status", "--json").json()
+        signed.online("follow")
+        [order] = signed.online("status", "--json").json()
         return bool(order["state"] == "CONFIRMED")
 
     until(is_confirmed)  # once its block is final
-    assert len(sent(desk)) == 1
+    assert len(sent(signed)) == 1
 
 
-def test_an_own_struct_without_a_body_is_refused_before_anybody_signs(tmp_path: Path, venue: ThirdVenue) -> None:
-    desk = ThirdDesk(tmp_path, venue)
+def test_an_own_struct_without_a_body_is_refused_before_anybody_signs(desk: ThirdDesk, tmp_path: Path) -> None:
+    other = ThirdDesk(tmp_path, desk.venue)
     before, _, after = SERVICES.partition("[bodies.twap-TwapOpenOrder]")
-    desk.path("online/services.toml").write_text(before + after[after.index("[bodies.") :])
-    ended = desk.fetch()
+    other.path("online/services.toml").write_text(before + after[after.index("[bodies.") :])
+    ended = other.fetch()
     told = " ".join(ended.err.split())
     assert (ended.code, "TwapOpenOrder could not be delivered" in told) == (2, True), told
-    assert not desk.path("deployment.json").exists()
+    assert not other.path("deployment.json").exists()

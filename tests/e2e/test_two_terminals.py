@@ -170,8 +170,11 @@ def test_a_command_that_records_while_the_seal_is_made_makes_it_void_and_it_is_a
         _, err = sealing.communicate(timeout=60)
         assert sealing.returncode == 0, err
     assert "Sealed." in err
-    entries = [json.loads(line) for line in (home / "transcript.jsonl").read_text().splitlines()]
-    assert [entry["event"] for entry in entries][-2:] == [VOID, SEALED]
+    assert desk.events()[-2:] == [VOID, SEALED]
     verified = desk.offline("transcript", "verify", "--plan", plan, "--json")
     assert verified.code == 0, verified.err
-    assert [seal["entries"] for seal in verified.json()["seals"]] == [len(entries) - 1]
+    assert [seal["entries"] for seal in verified.json()["seals"]] == [len(desk.entries()) - 1]
+    lines = (home / "transcript.jsonl").read_text().splitlines()
+    desk.path("cut.jsonl").write_text("\n".join(lines[:-1]) + "\n")
+    cut = desk.offline("transcript", "verify", desk.path("cut.jsonl"), "--plan", plan)
+    assert (cut.code, "DOC-SEAL" in cut.err) == (4, True), cut.err

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from commands import FinishedCommand, run_command
 from e2e.conftest import ONLINE, ROOT
-from e2e.test_second_venue import PLAN
-from e2e.test_third_venue import CODE, DELEGATE, DELEGATION, TRADER, venue
-from third_venue.venue import PROFILE, SERVICES, ThirdVenue
-
-__all__ = ["venue"]  # the fixture
+from e2e.test_second_venue import DELEGATE, PLAN
+from e2e.test_third_venue import CODE, DELEGATION
+from plans import TRADER
+from third_venue.venue import PROFILE, SERVICES, ThirdVenue, third_venue
 
 OWN: Any = PROFILE["structs"]
+
+
+@pytest.fixture
+def venue() -> Iterator[ThirdVenue]:
+    with third_venue() as running:
+        yield running
 
 
 def write(folder: Path, services: str = SERVICES, profile: object = PROFILE, **plans: str) -> Path:
@@ -23,7 +31,7 @@ def write(folder: Path, services: str = SERVICES, profile: object = PROFILE, **p
     (files / "services.toml").write_text(services)
     (files / "venue.json").write_text(json.dumps(profile))
     for number, (action, fields) in enumerate(plans.items(), start=1):
-        text = PLAN.format(trader=TRADER, action=action.replace("_", "-"), fields=fields, number=number)
+        text = PLAN.format(action=action.replace("_", "-"), fields=fields, number=number)
         (files / f"{number}.plan.toml").write_text(text)
     return files
 

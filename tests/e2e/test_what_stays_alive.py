@@ -17,10 +17,11 @@ STORED = "the venue has stored it"
 EITHER = "Either of the two may execute; the online machine chooses."
 
 
-def sign(desk: BothMachines, ledger: Ledger, plan: Path, requests: Path, name: str) -> dict[str, Any]:
-    words = ("sign", requests, "--plan", plan, "-o", desk.path(f"{name}.json"), "--emulator", ledger.port)
-    ended = desk.offline(*words, typed="Yes\n" * 4)
+def sign(desk: BothMachines, ledger: Ledger, plan: Path, requests: Path, name: str, *reviewed: str) -> dict[str, Any]:
+    """Sign, and return the signature; these words stand in the review."""
+    ended = desk.sign(ledger, plan, requests, desk.path(f"{name}.json"))
     assert ended.code == 0, ended.err
+    assert [words for words in reviewed if words not in " ".join(ended.err.split())] == []
     signed: dict[str, Any] = json.loads(desk.path(f"{name}.json").read_text())["signatures"][0]
     return signed
 
@@ -75,7 +76,10 @@ def test_a_step_that_spends_its_nonce_withdraws_a_signature_and_then_the_copies_
     prepared = desk.online("prepare", again, "-o", other)
     assert (prepared.code, EITHER in prepared.err) == (0, True), prepared.err
     assert f"old {first['digest']}" in prepared.err
-    second = sign(desk, ledger, again, other, "second")
+    for half in (desk.online, desk.offline):
+        shown = half("plan", "show", again).out
+        assert (EITHER in shown, f"{first['digest'][2:6]} {first['digest'][6:10]}" in shown) == (True, True)
+    second = sign(desk, ledger, again, other, "second", "REPLACES (named by the plan", EITHER, f"nonce {nonce}")
     both = {first["digest"], second["digest"]}
     assert set(report(desk, "offline", again, other, "second")) == both
     ended = forget(desk)
@@ -93,8 +97,8 @@ def test_a_step_that_spends_its_nonce_withdraws_a_signature_and_then_the_copies_
     ended = forget(desk, "--transcript", told)
     assert (ended.code, len(ended.json()["removed"]), copies(desk)) == (0, 2, set()), ended.err
     assert f"its nonce is spent by {second['digest']}" in " ".join(ended.err.split())
-    entries = [json.loads(line) for line in desk.path("offline-home/transcript.jsonl").read_text().splitlines()]
-    assert (entries[-1]["event"], set(entries[-1]["data"]["digests"])) == ("signatures-forgotten", both)
+    last = desk.entries()[-1]
+    assert (last["event"], set(last["data"]["digests"])) == ("signatures-forgotten", both)
     ended = forget(desk)
     assert (ended.code, ended.json()["removed"], "nothing to do" in ended.err) == (0, [], True)
     assert desk.offline("transcript", "verify").code == 0

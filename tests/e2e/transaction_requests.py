@@ -9,21 +9,11 @@ from typing import Any
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from airlock_rehearsal.scenarios import PATH, TRADER
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.plan.reader import parse_plan
+from plans import PATH, TRADER, plan_head
 
-PLAN = f"""
-format = "airlock/plan@1"
-[ceremony]
-id = "keeper"
-title = "Let the trading storage take USDC"
-deployment = "rehearsal"
-[limits]
-max_fee_gwei_at_most = "5"
-[signers.treasury]
-address = "{TRADER}"
-path = "{PATH}"
+PLAN = f"""{plan_head("keeper", max_fee_gwei_at_most="5")}
 [[steps]]
 id = "approve"
 action = "token-approve"

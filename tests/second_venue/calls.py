@@ -1,6 +1,6 @@
 """The second venue's unsigned transactions: for each path of the specification the account, the contract, the function.
 
-Functions are those of comparable venues, unless :class:`second_venue.intents.Types` has others in their place.
+Functions are others than comparable venues have, and take their arguments in another order.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 Fields = Mapping[str, Any]
-_UPDATE = "(address,uint256,uint256,uint256,uint256,uint256)"
+_ADDED = "(address,uint32,uint16,uint256,uint128,uint64)"
 
 
 class Built(NamedTuple):
@@ -28,33 +28,30 @@ def raw(human: Any, decimals: int) -> int:
     return int(Decimal(str(human)).scaleb(decimals))
 
 
-def _added(fields: Fields) -> tuple[Any, ...]:
-    prices = [raw(fields["openPrice"], 10), raw(fields["additionalCollateralUsdc"], 6), raw(fields["leverage"], 10)]
-    return (fields["trader"], int(fields["pairIndex"]), int(fields["tradeIndex"]), *prices)
-
-
 def _coins(fields: Fields) -> list[Any]:
-    return [raw(fields[name], 10) for name in ("coinExposure", "minLeverage", "maxLeverage", "slippagePercent")]
+    position = (fields["trader"], int(fields["pairIndex"]), int(fields["tradeIndex"]))
+    added = (raw(fields["openPrice"], 10), raw(fields["additionalCollateralUsdc"], 6), raw(fields["leverage"], 10))
+    slippage, *coins = (
+        raw(fields[name], 10) for name in ("slippagePercent", "coinExposure", "minLeverage", "maxLeverage")
+    )
+    return [slippage, position + added, *coins]
 
 
 def _limit(fields: Fields) -> list[Any]:
-    prices = [raw(fields.get(name, 0), 10) for name in ("price", "slippagePercent", "takeProfit", "stopLoss")]
-    return [int(fields["pairIndex"]), int(fields["orderIndex"]), *prices]
+    price, *others = (raw(fields.get(name, 0), 10) for name in ("price", "stopLoss", "takeProfit", "slippagePercent"))
+    return [price, int(fields["orderIndex"]), int(fields["pairIndex"]), *others]
 
 
 BUILT = {
     "/v2/position/increase-coin": Built(
-        "trader", "router", f"increasePositionSizeWithCoinExposure({_UPDATE},uint256,uint256,uint256,uint256)",
-        lambda f: [_added(f), *_coins(f)],
+        "trader", "router", f"addCoins(uint64,{_ADDED},uint128,uint64,uint64)", _coins,
         ("tradeIndex", "additionalCollateralUsdc", "leverage", "coinExposure", "minLeverage", "maxLeverage"),
     ),
     "/v2/limit/update": Built(
-        "trader", "router", "updateOpenLimitOrder(uint256,uint256,uint256,uint256,uint256,uint256)", _limit, ("price",)
+        "trader", "router", "changeLimit(uint256,uint16,uint32,uint256,uint256,uint256)", _limit, ("price",)
     ),
-    "/v2/delegate/set": Built(
-        "trader", "router", "setDelegate(address,uint256)", lambda f: [f["delegate"], int(f["expiry"])]
-    ),
-    "/v2/misc/claim-keeper-rewards": Built("caller", "router", "claimTokens()", lambda _: []),
+    "/v2/delegate/set": Built("trader", "router", "allow(uint64,address)", lambda f: [int(f["expiry"]), f["delegate"]]),
+    "/v2/misc/claim-keeper-rewards": Built("caller", "router", "claimRewards()", lambda _: []),
     "/v2/token/approve": Built(
         "trader", "usdc", "approve(address,uint256)", lambda f: [f["spender"], raw(f["amountUsdc"], 6)]
     ),

@@ -1,4 +1,4 @@
-"""Other types than comparable venues have, where the specification shows none: and the profile that says so.
+"""What the second venue signs, other types than comparable venues have, and the profile that says so.
 
 Widths, names of members and of structs within structs, orders, milliseconds, no terms, another function for a call.
 """
@@ -6,8 +6,6 @@ Widths, names of members and of structs within structs, orders, milliseconds, no
 from __future__ import annotations
 
 from typing import Any
-
-from second_venue.intents import USUAL, Types
 
 _CLOSE = (
     "Position at,uint128 amount,uint256 worst,uint64 until,uint256 salt",
@@ -22,50 +20,25 @@ _INCREASE = (
     "address owner,uint32 pair,uint16 slot,uint128 collateral,uint256 price,uint64 leverage",
 )
 
-_USUAL_UPDATE = "(address,uint256,uint256,uint256,uint256,uint256)"
-_ADDED_ABI = "(address,uint32,uint16,uint256,uint128,uint64)"
 _ADDED_NAMES = "(address owner,uint32 pair,uint16 slot,uint256 price,uint128 collateral,uint64 leverage) add"
 _ADDED_LEAVES = {
     "add.owner": "trader", "add.pair": "pairIndex", "add.slot": "tradeIndex", "add.price": "openPrice",
     "add.collateral": "additionalCollateralUsdc", "add.leverage": "leverage", "slippage": "slippagePercent",
 }  # fmt: skip
 
-OTHER = Types(
-    USUAL.structs
-    | {
-        "CloseTradeReq": _CLOSE[0], "Position": _CLOSE[1],
-        "TpSlReq": _TRIGGER,
-        "SetTraderReferralCodeByUserReq": "address referee,bytes32 code,uint64 until,uint256 salt",
-        "TwapCancelReq": "uint64 id,address owner,uint64 until,uint256 salt",
-        "DelegateReq": "address trader,address delegate,uint64 expiry,uint64 deadline,uint256 nonce",
-    },
-    {"TpSlReq": (
-        "salt", "owner", "pair", "slot", "how", "size", "isLong", "price", "percentage", "openedAt", "madeAt", "kind",
-    )},
-    {
-        "CloseTradeReq": {
-            "at.owner": "_trader", "at.pair": "_pairIndex", "at.slot": "_index", "at.openedAt": "_openTimestamp",
-            "amount": "_amount", "worst": "_wantedPrice", "until": "_deadline", "salt": "_nonce",
-        },
-        "TpSlReq": {
-            "owner": "trader", "pair": "pairIndex", "slot": "index", "how": "triggerType", "size": "coinSize",
-            "isLong": "buy", "openedAt": "timestamp", "madeAt": "signTimestamp", "kind": "orderType", "salt": "nonce",
-        },
-        "SetTraderReferralCodeByUserReq": {"referee": "_referee", "code": "_code", "until": "_deadline", "salt": "_nonce"},
-        "TwapCancelReq": {"id": "twapId", "owner": "trader", "until": "deadline", "salt": "nonce"},
-    },
-    ("at.openedAt", "openedAt"),
-    {
-        "claimTokens()": ("claimRewards()", ()),
-        "updateOpenLimitOrder(uint256,uint256,uint256,uint256,uint256,uint256)": (
-            "changeLimit(uint256,uint16,uint32,uint256,uint256,uint256)", (2, 1, 0, 5, 4, 3),
-        ),
-        f"increasePositionSizeWithCoinExposure({_USUAL_UPDATE},uint256,uint256,uint256,uint256)": (
-            f"addCoins(uint64,{_ADDED_ABI},uint128,uint64,uint64)", (4, 0, 1, 2, 3),
-        ),
-        "setDelegate(address,uint256)": ("allow(uint64,address)", (1, 0)),
-    },
-)  # fmt: skip
+STRUCTS = {
+    "CloseTradeReq": _CLOSE[0], "Position": _CLOSE[1],
+    "TpSlReq": _TRIGGER,
+    "SetTraderReferralCodeByUserReq": "address referee,bytes32 code,uint64 until,uint256 salt",
+    "TwapCancelReq": "uint64 id,address owner,uint64 until,uint256 salt",
+    "DelegateReq": "address trader,address delegate,uint64 expiry,uint64 deadline,uint256 nonce",
+    "CancelReq": "address trader,uint64 order,uint256 nonce,uint64 deadline",
+}  # fmt: skip
+"""By name the members. The last one no other venue has."""
+ENCODED_OTHERWISE = {"TpSlReq": (
+    "salt", "owner", "pair", "slot", "how", "size", "isLong", "price", "percentage", "openedAt", "madeAt", "kind",
+)}  # fmt: skip
+"""The order of an encoding, where it is another one."""
 
 PROFILE: dict[str, Any] = {
     "format": "airlock/venue-signed@1",
@@ -79,7 +52,7 @@ PROFILE: dict[str, Any] = {
         },
         "TpSlReq": {
             "encode_type": f"TpSlReq({_TRIGGER})",
-            "abi_order": list(OTHER.encoded_otherwise["TpSlReq"]),
+            "abi_order": list(ENCODED_OTHERWISE["TpSlReq"]),
             "leaves": {
                 "owner": "trader", "pair": "pairIndex", "slot": "tradeIndex", "how": "triggerType", "size": "coinExposure",
                 "isLong": "side", "price": "price", "percentage": "percentage", "openedAt": "opened-ms",
@@ -96,15 +69,15 @@ PROFILE: dict[str, Any] = {
             },
         },
         "SetTraderReferralCodeByUserReq": {
-            "encode_type": "SetTraderReferralCodeByUserReq(address referee,bytes32 code,uint64 until,uint256 salt)",
+            "encode_type": f"SetTraderReferralCodeByUserReq({STRUCTS['SetTraderReferralCodeByUserReq']})",
             "leaves": {"referee": "referee", "code": "code", "until": "deadlineMs", "salt": "nonce"},
         },
         "TwapCancelReq": {
-            "encode_type": "TwapCancelReq(uint64 id,address owner,uint64 until,uint256 salt)",
+            "encode_type": f"TwapCancelReq({STRUCTS['TwapCancelReq']})",
             "leaves": {"id": "twapId", "owner": "trader", "until": "deadlineMs", "salt": "nonce"},
         },
         "DelegateReq": {
-            "encode_type": "DelegateReq(address trader,address delegate,uint64 expiry,uint64 deadline,uint256 nonce)",
+            "encode_type": f"DelegateReq({STRUCTS['DelegateReq']})",
             "leaves": {
                 "trader": "trader", "delegate": "delegate", "expiry": "expiry", "deadline": "deadlineMs", "nonce": "nonce",
             },

@@ -25,7 +25,7 @@ TWAP service           ``POST /twaps/cancel`` takes the encoding; its reply is i
 relay                  ``transactionHash`` in place of ``hash``; the block in hex
 EIP-7702 mode          with ``smart``: accounts and the contracts that they were given to; elements of the list as Ethereum's
                        execution API writes them
-what is signed         with ``types``, other structs and functions than comparable venues have
+what is signed         other structs and functions than comparable venues have; with ``fees``, wei that go with a function
 an API key             with ``key``, every service asks for it in the header ``X-Venue-Key``
 ====================== ==============================================================================================
 """
@@ -50,7 +50,7 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from second_venue.calls import BUILT, Built, kinds_of
-from second_venue.intents import USUAL, Types, as_told, digest, encoded, signed
+from second_venue.intents import as_told, digest, encoded, listed, signed
 from serving import QuietHandler, serving
 
 CHAIN_ID = 1337
@@ -82,19 +82,13 @@ _MAY_ASK = {
 
 
 class Asked(NamedTuple):
-    """A request as it came: method, path below the service's prefix, query or body, headers in lower case."""
+    """A request as it came: method, path below the service's prefix, query or body, headers in lower case, and when."""
 
     method: str
     path: str
     fields: dict[str, Any]
     headers: dict[str, str]
-
-
-class Told(NamedTuple):
-    """A reply with another status than 200."""
-
-    status: int
-    document: dict[str, Any]
+    at_s: float
 
 
 class Refused(Exception):
@@ -116,11 +110,8 @@ def _now_ms() -> int:
 class SecondVenue:
     """The five services under one port, a prefix each. What was taken is kept, for a test to look at."""
 
-    bare = frozenset({"market", "core"})
-    """The services whose replies have no envelope."""
-
-    def __init__(self, trader: str, key: str = "", types: Types = USUAL) -> None:
-        self.trader, self.key, self.types = trader, key, types
+    def __init__(self, trader: str, key: str = "", fees: dict[str, int] | None = None) -> None:
+        self.trader, self.key, self.fees = trader, key, fees or {}
         self.relay_says = "confirmed"
         self.asked: list[Asked] = []
         self.used: set[tuple[str, int]] = set()
@@ -209,8 +200,7 @@ class SecondVenue:
     def _intent(self, struct: str, fields: dict[str, Any]) -> Any:
         if unknown := sorted(set(fields) - set(_MAY_ASK[struct].split())):
             raise Refused(400, "BAD_REQUEST", f"unknown fields {unknown}")
-        usual, meta = self._message(struct, fields)
-        message = self.types.spoken(struct, usual)
+        message, meta = self._message(struct, fields)
         domain = REFERRING if struct.startswith("SetTrader") else TRADING
         payload = {
             "requestId": secrets.token_hex(8),
@@ -219,10 +209,10 @@ class SecondVenue:
             "signerRule": "trader-only" if struct == "DelegateReq" else "trader-or-delegate",
             "domain": domain,
             "primaryType": struct,
-            "types": self.types.listed(struct),
+            "types": listed(struct),
             "message": as_told(message),
-            "digest": "0x" + digest(self.types, struct, message, domain).hex(),
-            "encodedIntent": "0x" + encoded(self.types, struct, message).hex(),
+            "digest": "0x" + digest(struct, message, domain).hex(),
+            "encodedIntent": "0x" + encoded(struct, message).hex(),
         }
         return payload | ({"meta": meta} if meta else {})
 
@@ -231,42 +221,41 @@ class SecondVenue:
         deadline = int(fields.get("deadlineMs", _now_ms() + 90_000))
         pair = int(fields.get("pairIndex", 0))
         meta: dict[str, Any] = {"pair": PAIRS[pair][0], "pairIndex": pair}
+        opened_ms = int(fields.get("openTimestamp", OPENED_S)) * 1000 + 456
         if struct == "CloseTradeReq":
             return {
-                "_trader": fields["trader"], "_pairIndex": pair, "_index": int(fields["tradeIndex"]),
-                "_openTimestamp": int(fields.get("openTimestamp", OPENED_S)),
-                "_amount": _raw(fields["collateralToCloseUsdc"], 6),
-                "_wantedPrice": _raw(fields.get("expectedPrice", PRICES[pair]), 10), "_deadline": deadline, "_nonce": nonce,
+                "at": {"owner": fields["trader"], "pair": pair, "slot": int(fields["tradeIndex"]), "openedAt": opened_ms},
+                "amount": _raw(fields["collateralToCloseUsdc"], 6),
+                "worst": _raw(fields.get("expectedPrice", PRICES[pair]), 10), "until": deadline, "salt": nonce,
             }, meta  # fmt: skip
         if struct == "TpSlReq":
             by_price = fields.get("triggerType", "fixed") == "fixed"
             return {
-                "trader": fields["trader"], "pairIndex": pair, "index": int(fields["tradeIndex"]),
-                "triggerType": 0 if by_price else 1, "coinSize": _raw(fields["coinExposure"], 10),
-                "buy": fields["side"] == "long", "price": _raw(fields["price"], 10) if by_price else 0,
+                "owner": fields["trader"], "pair": pair, "slot": int(fields["tradeIndex"]),
+                "how": 0 if by_price else 1, "size": _raw(fields["coinExposure"], 10),
+                "isLong": fields["side"] == "long", "price": _raw(fields["price"], 10) if by_price else 0,
                 "percentage": 0 if by_price else _raw(fields["percentage"], 10),
-                "timestamp": int(fields.get("openTimestamp", OPENED_S)), "signTimestamp": _now_ms() - 50,
-                "orderType": {"take_profit": 4, "stop_loss": 5}[fields["kind"]], "nonce": nonce,
+                "openedAt": opened_ms, "madeAt": _now_ms() - 50,
+                "kind": {"take_profit": 4, "stop_loss": 5}[fields["kind"]], "salt": nonce,
             }, meta  # fmt: skip
         if struct == "SetTraderReferralCodeByUserReq":
             code = fields["code"].encode().ljust(32, b"\0")
-            return {"_code": code, "_referee": fields["referee"], "_deadline": deadline, "_nonce": nonce}, {}
+            return {"referee": fields["referee"], "code": code, "until": deadline, "salt": nonce}, {}
         if struct == "CancelReq":
             order = int(fields["order"])
             return {"trader": fields["trader"], "order": order, "nonce": nonce, "deadline": deadline}, {}
         if struct == "TwapCancelReq":
             twap = int(fields["twapId"])
-            return {"trader": fields["trader"], "twapId": twap, "nonce": nonce, "deadline": deadline}, {"twapId": twap}
+            return {"id": twap, "owner": fields["trader"], "until": deadline, "salt": nonce}, {"twapId": twap}
         return {
             "trader": fields["trader"], "delegate": fields["delegate"], "expiry": int(fields["expiry"]),
-            "deadline": deadline, "tnc": "The terms of the second venue.", "nonce": nonce,
+            "deadline": deadline, "nonce": nonce,
         }, {}  # fmt: skip
 
     def _unsigned(self, built: Built, fields: dict[str, Any]) -> Any:
-        usual, account = built.values(fields), fields[built.account]
-        signature, order = self.types.calls.get(built.signature, (built.signature, tuple(range(len(usual)))))
-        data = keccak(text=signature)[:4] + encode(kinds_of(signature), [usual[place] for place in order])
-        self.promised["0x" + data.hex()] = (built.signature, fields)
+        signature, account = built.signature, fields[built.account]
+        data = keccak(text=signature)[:4] + encode(kinds_of(signature), built.values(fields))
+        self.promised["0x" + data.hex()] = (signature, fields)
         meta = {name: fields[name] for name in built.meta} | {"delegated": False}
         return {
             "requestId": secrets.token_hex(8), "to": _CONTRACTS[built.contract].lower(), "from": account.lower(),
@@ -276,7 +265,7 @@ class SecondVenue:
 
     def fee(self, data: bytes) -> int:
         """Return what this venue takes with a call, in wei."""
-        return next((wei for name, wei in self.types.fees.items() if data[:4] == keccak(text=name)[:4]), 0)
+        return next((wei for name, wei in self.fees.items() if data[:4] == keccak(text=name)[:4]), 0)
 
     def _relay(self, fields: dict[str, Any]) -> Any:
         raw = fields["rawTransaction"]
@@ -287,7 +276,7 @@ class SecondVenue:
         if int.from_bytes(sent[6], "big") != self.fee(sent[7]):
             raise Refused(400, "SIMULATION_FAILED", "not the fee of this call")
         function, asked = self.promised["0x" + sent[7].hex()]
-        if function.startswith("setDelegate"):
+        if function.startswith("allow"):
             self.delegates[to_checksum_address(asked["delegate"])] = int(asked["expiry"])
         self.sent[told] = {"transactionHash": told, "status": self.relay_says, "blockNumber": hex(4_711)}
         return {"transactionHash": told}
@@ -300,9 +289,7 @@ class SecondVenue:
     def _take(self, struct: str, data: str, signature: str) -> dict[str, Any]:
         """Return the message of a good signature; its nonce is used from now on. Raises ``Refused``."""
         try:
-            intent = signed(
-                self.types, struct, data, signature, REFERRING if struct.startswith("SetTrader") else TRADING
-            )
+            intent = signed(struct, data, signature, REFERRING if struct.startswith("SetTrader") else TRADING)
         except Exception as error:
             raise Refused(400, "BAD_INTENT", f"malformed intent or signature: {error}") from error
         if intent.signer != intent.trader or intent.trader != self.trader:
@@ -331,7 +318,7 @@ class SecondVenue:
             raise Refused(404, "NOT_FOUND", asked.path)
         message = self._take("TwapCancelReq", asked.fields["userIntent"], asked.fields["userSignature"])
         tx_hash = "0x" + keccak(hexstr=asked.fields["userIntent"]).hex()
-        return {"twapId": str(message["twapId"]), "transactionHash": tx_hash, "blockNumber": "0x1f"}
+        return {"twapId": str(message["id"]), "transactionHash": tx_hash, "blockNumber": "0x1f"}
 
     def core(self, asked: Asked) -> Any:
         replaced = asked.path.removeprefix("/price-triggers").strip("/")
@@ -339,7 +326,7 @@ class SecondVenue:
             raise Refused(404, "NOT_FOUND", replaced)
         told = asked.fields["trigger"]
         numbers = {n: int(v) if isinstance(v, str) and re.fullmatch(r"-?[0-9]+", v) else v for n, v in told.items()}
-        message = self._take("TpSlReq", "0x" + encoded(self.types, "TpSlReq", numbers).hex(), asked.fields["sig"])
+        message = self._take("TpSlReq", "0x" + encoded("TpSlReq", numbers).hex(), asked.fields["sig"])
         self.triggers.pop(replaced, None)
         name = secrets.token_hex(6)
         self.triggers[name] = message
@@ -388,14 +375,14 @@ class SecondVenue:
         yield "MarketOrderAccepted", {"trackingId": name}
         yield "PriceSelected", {"source": "feed", "note": "informational"}
         yield "AttemptFailed", {"attempt": 1, "code": "NO_PRICE", "message": "no price yet", "willRetry": True}
-        pair = int(message["_pairIndex"])
+        pair = int(message["at"]["pair"])
         place = {"orderId": 77, "trader": self.trader, "pairIndex": pair}
-        self.collateral[pair] -= message["_amount"]
+        self.collateral[pair] -= message["amount"]
         self.closed |= set() if self.collateral[pair] else {pair}
         yield "MarketOrderInitiated", place | tx | {"open": False, "isBuy": True, "isPnl": False}
         yield "MarketOrderExecuted", tx | {
-            "orderId": 77, "open": False, "price": str(message["_wantedPrice"]), "positionSizeUSDC": "1000000000",
-            "percentProfit": "0", "usdcSentToTrader": str(message["_amount"]), "isPnl": False, "coinExposure": "0",
+            "orderId": 77, "open": False, "price": str(message["worst"]), "positionSizeUSDC": "1000000000",
+            "percentProfit": "0", "usdcSentToTrader": str(message["amount"]), "isPnl": False, "coinExposure": "0",
             "isCoinExposureFixed": False, "t": self._tuple(pair, self.collateral[pair]),
         }  # fmt: skip
 
@@ -416,7 +403,7 @@ class _Handler(QuietHandler):
         body = self.body()
         fields = json.loads(body) if body else dict(parse_qsl(parts.query))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        asked = Asked(self.command, "/" + "/".join(rest), fields, headers)
+        asked = Asked(self.command, "/" + "/".join(rest), fields, headers, time.monotonic())
         self.venue.asked.append(asked)
         try:
             if self.venue.key and headers.get(KEY_HEADER.lower()) != self.venue.key:
@@ -433,9 +420,8 @@ class _Handler(QuietHandler):
         if service == "market" and self.command == "POST":
             self._stream(told)
         else:
-            status, document = told if isinstance(told, Told) else (200, told)
-            wrapped = {"ok": True, "data": document, "error": None, "requestId": secrets.token_hex(4)}
-            self._send(status, document if service in self.venue.bare else wrapped)
+            wrapped = {"ok": True, "data": told, "error": None, "requestId": secrets.token_hex(4)}
+            self._send(200, told if service in ("market", "core") else wrapped)
 
     def _send(self, status: int, document: Any) -> None:
         self.reply(status, "application/json; charset=utf-8", json.dumps(document).encode())
@@ -446,11 +432,9 @@ class _Handler(QuietHandler):
 
 
 @contextmanager
-def second_venue(
-    trader: str, key: str = "", types: Types = USUAL, speaking: type[SecondVenue] = SecondVenue
-) -> Iterator[SecondVenue]:
-    """Yield the venue, listening on loopback until the end; ``speaking`` is how its services speak."""
-    venue = speaking(trader, key, types)
+def second_venue(trader: str, key: str = "", fees: dict[str, int] | None = None) -> Iterator[SecondVenue]:
+    """Yield the venue, listening on loopback until the end."""
+    venue = SecondVenue(trader, key, fees)
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"venue": venue}))
     server.daemon_threads = True
     with serving(server) as venue.url:

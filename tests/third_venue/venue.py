@@ -46,8 +46,11 @@ class ThirdVenue:
         """Return the address of a service, or of the node."""
         return self.told[service.replace("node", "rpc")]
 
-    def tell(self, **said: bool) -> list[Asked]:
-        """Have the relayer say that it is ``busy``, and what ``lies`` so; return what was asked until now."""
+    def tell(self, **said: object) -> list[Asked]:
+        """Have the relayer say that it is ``busy``, and what ``lies`` so, and which contracts it takes calls of.
+
+        Return what was asked until now.
+        """
         told = httpx.post(f"{self.url}/_venue/set", json=said, timeout=30).json()
         return [Asked(*each) for each in told["asked"]]
 
@@ -59,6 +62,11 @@ class ThirdVenue:
     def read(self, path: str, **asked: str) -> Any:
         """Return what the builder says in a read."""
         return httpx.get(f"{self.url}/builder{path}", params=asked, timeout=30).json()["data"]
+
+    def rpc(self, method: str, *params: object) -> Any:
+        """Return what the node answers."""
+        asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return httpx.post(self.address("node"), json=asked, timeout=30).json()["result"]
 
     @property
     def delegates(self) -> set[str]:
