@@ -38,6 +38,9 @@ def http(status: int, body: bytes, content_type: str = "application/json", *head
     return Answer("\r\n".join(head).encode() + b"\r\n\r\n" + body)
 
 
+Script = Mapping[str, Sequence[Answer] | Callable[[Seen], Answer]]
+
+
 def reply(status: int, document: object, *headers: str) -> Answer:
     return http(status, json.dumps(document).encode(), "application/json", *headers)
 
@@ -75,10 +78,10 @@ class _Handler(socketserver.StreamRequestHandler):
 class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = False
 
-    def __init__(self, script: Mapping[str, Sequence[Answer]], watch: Callable[[Seen], None]) -> None:
+    def __init__(self, script: Script, watch: Callable[[Seen], None]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self._watch = watch
-        self.script = {name: list(answers) for name, answers in script.items()}
+        self.script = {name: told if callable(told) else list(told) for name, told in script.items()}
         self.seen: list[Seen] = []
         self._lock = threading.Lock()
 
@@ -87,6 +90,8 @@ class _Server(socketserver.ThreadingTCPServer):
             self.seen.append(seen)
             self._watch(seen)
             answers = self.script.get(f"{seen.method} {seen.target.partition('?')[0]}")
+            if callable(answers):
+                return answers(seen)
             if answers is None:
                 return reply(404, {"statusCode": 404, "message": "no such path"})
             return answers.pop(0) if len(answers) > 1 else answers[0]
@@ -95,10 +100,10 @@ class _Server(socketserver.ThreadingTCPServer):
 class Wire:
     """The server, as a context manager. ``script`` gives each "METHOD /path" its answers in turn; the last one stays.
 
-    ``watch`` is called with each request before it is answered.
+    Instead of answers it may give what makes one of a request. ``watch`` is called with each request before it is answered.
     """
 
-    def __init__(self, script: Mapping[str, Sequence[Answer]], watch: Callable[[Seen], None] = lambda _: None) -> None:
+    def __init__(self, script: Script, watch: Callable[[Seen], None] = lambda _: None) -> None:
         self._server = _Server(script, watch)
         self._serving = serving(self._server)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"

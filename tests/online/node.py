@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from http.server import ThreadingHTTPServer
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from serving import QuietHandler, serving
+from online.loopback import Answer, Seen, Wire, reply
 
 CHAIN_ID = 84532
 GWEI = 10**9
@@ -34,7 +33,13 @@ DEFAULTS: dict[str, object] = {
 }
 
 
-class Node:
+def in_turn(*answers: object) -> Callable[..., object]:
+    """Return what answers with each of these in turn; the last one stays."""
+    left = list(answers)
+    return lambda *_: left.pop(0) if len(left) > 1 else left[0]
+
+
+class Node(Wire):
     """The node, as a context manager. ``answers`` replaces some of the ``DEFAULTS``; ``asked`` is what came.
 
     An answer that can be called is given the parameters.
@@ -43,28 +48,19 @@ class Node:
     def __init__(self, answers: Mapping[str, object] | None = None) -> None:
         self.answers = {**DEFAULTS, **(answers or {})}
         self.asked: list[tuple[str, list[Any]]] = []
-        node = self
+        super().__init__({"POST /rpc": self._answer})
+        self.url += "/rpc"
 
-        class Handler(QuietHandler):
-            def answer(self) -> None:
-                body = json.loads(self.body())
-                node.asked.append((body["method"], body["params"]))
-                said = node.answers[body["method"]]
-                said = said(*body["params"]) if callable(said) else said
-                told = {"error": said.as_json()} if isinstance(said, Failure) else {"result": said}
-                self.reply_json({"jsonrpc": "2.0", "id": body["id"], **told})
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{server.server_port}"
-        self._serving = serving(server)
+    def _answer(self, seen: Seen) -> Answer:
+        asked = json.loads(seen.body)
+        self.asked.append((asked["method"], asked["params"]))
+        said = self.answers[asked["method"]]
+        said = said(*asked["params"]) if callable(said) else said
+        if isinstance(said, Answer):
+            return said
+        told = {"error": said.as_json()} if isinstance(said, Failure) else {"result": said}
+        return reply(200, {"jsonrpc": "2.0", "id": asked["id"], **told})
 
     @property
     def methods(self) -> list[str]:
         return [method for method, _ in self.asked]
-
-    def __enter__(self) -> Self:
-        self._serving.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._serving.__exit__(*error)

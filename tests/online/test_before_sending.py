@@ -30,7 +30,7 @@ from online.fake_chain import FakeChain
 from online.loopback import Answer, Wire, closed_port, frame, reply, stream
 from online.node import CHAIN_ID
 from online.test_journal import DIGEST, NOW, put, record
-from online.test_routes import Node
+from online.test_routes import node_with
 
 SUBMIT = "POST /market/execute-batched"
 ACCEPTED = frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0)
@@ -272,8 +272,8 @@ def test_a_taken_transaction_nonce_lets_nothing_be_sent(path: Path, chain: dict[
         "eth_getTransactionReceipt": [None],
         **chain,
     }
-    with Node(**says) as node, delivering_machine(path) as desk:
-        desk.world = desk.world._replace(node=RpcClient(node.wire.url + "/rpc", desk.world.http), patience_s=0)
+    with node_with(**says) as node, delivering_machine(path) as desk:
+        desk.world = desk.world._replace(node=RpcClient(node.url, desk.world.http), patience_s=0)
         outcome = submit_delivery(delivery, desk.world)
         assert desk.world.journal.get(delivery.digest).claims == claims  # it was tried, and nobody listens there
         assert claims == 0 or outcome.state is OrderState.PREPARED, outcome

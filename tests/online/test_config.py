@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -28,16 +27,15 @@ from airlock_online.home import RPC_VARIABLE, OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import ANOMALIES, OrderEvent, OrderState, is_end_of_view
 from airlock_online.journal.schema import SCHEMA_VERSION
-from airlock_rehearsal.scenarios import TRADER
-from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.cli.explain import explanations_of
 from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.host.files import FAULT, LOOK, OK, Observed, TranscriptFile
-from commands import contents
+from commands import FinishedCommand, contents, run_command
 from online.loopback import Answer, Wire, closed_port, http, reply
+from online.online_command import OnlineCommand
 
 
 @pytest.mark.parametrize(
@@ -227,39 +225,29 @@ def test_a_node_of_another_chain_is_a_fault_and_its_key_is_not_shown(chain_id: s
     assert "sesame" not in repr(line)
 
 
-def doctor(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(ONLINE), "--home", str(home), "doctor", *words], capture_output=True, text=True, check=False, timeout=120
-    )
+def doctor(home: Path, *words: str) -> FinishedCommand:
+    return run_command(ONLINE, "--home", home, "doctor", *words)
 
 
 def test_on_a_new_machine_nothing_is_wrong_and_nothing_is_made(tmp_path: Path) -> None:
     ended = doctor(tmp_path / "home")
-    assert (ended.returncode, "Nothing is wrong." in ended.stderr) == (0, True), ended.stdout
+    assert (ended.code, "Nothing is wrong." in ended.err) == (0, True), ended.out
     assert list(tmp_path.iterdir()) == []
-    assert max(map(len, ended.stdout.splitlines())) <= 80
+    assert max(map(len, ended.out.splitlines())) <= 80
 
 
-def test_with_the_rehearsals_services_nothing_is_wrong_and_nothing_is_changed(journal: Path) -> None:
-    home = journal.parent
-    TranscriptFile(home / "transcript.jsonl").record("fetched", {}, 0)
-    with RehearsalServices(trader=TRADER) as services:
-        words = ("--name", "rehearsal", "--builder", services.builder_url, "--batched-market", services.batched_url)
-        fetched = home.parent / "deployment.json"
-        subprocess.run(
-            [str(ONLINE), "--home", str(home), "deployment", "fetch", *words, "-o", str(fetched)],
-            check=True,
-            capture_output=True,
-        )
-        before = contents(home)
-        ended = doctor(home, "--json")
-        assert contents(home) == before
-    result = json.loads(ended.stdout)
-    assert (ended.returncode, result["ok"]) == (0, True), ended.stdout
-    found = {line["what"]: line["verdict"] for line in result["lines"] if line["group"].startswith("services of")}
-    assert found == {"builder": OK, "batched_market": OK, "ready": OK, "clock": OK}
-    after = doctor(home, "--json")  # they have gone
-    assert (after.returncode, json.loads(after.stdout)["ok"]) == (8, False)
+def test_with_the_rehearsals_services_nothing_is_wrong_and_nothing_is_changed(
+    journal: Path, machine: OnlineCommand
+) -> None:
+    before = contents(journal.parent)
+    ended = doctor(machine.home, "--json")
+    assert (ended.code, ended.json()["ok"], contents(journal.parent)) == (0, True, before), ended.out
+    found = {line["what"]: line["verdict"] for line in ended.json()["lines"] if line["group"].startswith("services of")}
+    assert {"builder", "batched_market", "ready", "clock"} <= found.keys()
+    assert set(found.values()) == {OK}
+    machine.services.stop()
+    after = doctor(machine.home, "--json")
+    assert (after.code, after.json()["ok"]) == (8, False)
 
 
 def _broken_chain(home: Path) -> None:
@@ -288,8 +276,8 @@ def test_what_is_wrong_is_named(tmp_path: Path, harm: Callable[[Path], object], 
     harm(home)
     before = contents(home)
     ended = doctor(home, "--json")
-    wrong = [line for line in json.loads(ended.stdout)["lines"] if line["verdict"] not in (OK, LOOK)]
-    assert (ended.returncode, [line["what"] for line in wrong]) == (code, [what]), ended.stdout
+    wrong = [line for line in ended.json()["lines"] if line["verdict"] not in (OK, LOOK)]
+    assert (ended.code, [line["what"] for line in wrong]) == (code, [what]), ended.out
     assert wrong[0]["do"]
     assert contents(home) == before
 

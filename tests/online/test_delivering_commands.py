@@ -27,12 +27,12 @@ from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.eip712 import decode_abi
-from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.host.files import TranscriptFile
 from airlock_shared.wire.strict_json import parse_json
 from online.delivering_machine import TRADER_KEY
 from online.loopback import Wire, reply
 from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, OnlineCommand
+from online.test_authorizations import signed, transaction
 
 PART = CLOSE.replace("500", "200")
 ALL = {"sell": PART, "buy": OPEN, "code": CODE, "stop": TWAP, "arm": TRIGGER, "allow": APPROVAL}
@@ -95,14 +95,9 @@ def test_an_altered_signature_stops_everything_before_anything_is_sent(machine: 
     assert machine.states() == {}
 
 
-def _presigned(folder: Path, key: str = TRADER_KEY.to_hex()) -> Path:
-    """Return a file with an EIP-7702 transaction that eth-account signed."""
-    contract = checksum_address(bytes.fromhex("5a" * 20))
-    made = Account.sign_authorization({"chainId": 31337, "address": contract, "nonce": 0}, key)
-    listed = {"chainId": "31337", "address": contract, "nonce": "0", "yParity": made.y_parity,
-              "r": hex(made.r), "s": hex(made.s)}  # fmt: skip
-    value = {"chainId": "31337", "to": contract, "data": "0x", "gas": "100000", "authorizationList": [listed]}
-    (folder / "a.json").write_text(json.dumps(value) + "\n")
+def _presigned(folder: Path, key: str = "0x" + TRADER_KEY.to_hex()) -> Path:
+    """Return a file with an EIP-7702 transaction whose authorization a key signed."""
+    (folder / "a.json").write_text(transaction(signed(31337, nonce=0, key=key), chainId="31337", data="0x") + "\n")
     return folder / "a.json"
 
 

@@ -461,21 +461,6 @@ def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: DeliveringMac
     assert desk.types == ["RelayAccepted"]
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        relayed("confirmed"),
-        relayed("reverted", transactionHash="0x1"),
-        reply(200, {"ok": True, "data": {"id": "r-2", "status": "confirmed", "transactionHash": TX}}),
-        reply(200, {"ok": True, "data": {"status": "confirmed", "transactionHash": TX}}),
-    ],
-)
-def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: DeliveringMachine, broken: Answer) -> None:
-    good = relayed("confirmed", transactionHash=TX)
-    outcome, seen = relay(desk, {RELAY: [TAKEN], RELAYED: [broken, broken, good]})
-    assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 4)
-
-
 # ---- a second digest of one step -----------------------------------------------------------------------------------
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -24,26 +25,18 @@ ERROR = {"seq": 1, "type": "Error", "payload": {"status": "failed", "code": "Wro
 WORDS = {"code": "WrongSl", "message": "m", "trackingId": "t-1"}
 
 
-class Market:
+class Market(Wire):
     """A market that plays the specification: its history behind ``afterSeq``, and a stream that says what a test wants."""
 
-    def __init__(self, *frames: bytes, history: list[Any]) -> None:
+    def __init__(self, *frames: bytes, history: list[Any], **more: Sequence[Answer]) -> None:
         self.history = history
-        self.script: dict[str, list[Answer]] = {SUBMIT: [stream(*frames)], STATUS: [reply(500, {})]}
-        self.wire = Wire(self.script, self._watch)
+        super().__init__({SUBMIT: [stream(*frames)], STATUS: self._status, **more})
 
-    def __enter__(self) -> Self:
-        self.wire.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.wire.__exit__(*error)
-
-    def _watch(self, seen: Seen) -> None:
+    def _status(self, seen: Seen) -> Answer:
         after = parse_qs(urlsplit(seen.target).query).get("afterSeq")
         least = -1 if after is None else int(after[0])
         known = [entry for entry in self.history if _seq(entry) is None or _seq(entry) > least]
-        self.wire._server.script[STATUS] = [reply(200, {"events": known})]
+        return reply(200, {"events": known})
 
 
 def _seq(entry: Any) -> Any:
@@ -59,8 +52,8 @@ def desk(desk: DeliveringMachine) -> DeliveringMachine:
 
 def told(desk: DeliveringMachine, *frames: bytes, history: list[Any]) -> OrderOutcome:
     with Market(*frames, history=history) as market:
-        outcome = submit_delivery(unsent(market.wire.url), desk.world)
-        assert market.wire.count("POST", "/market/execute-batched") == 1
+        outcome = submit_delivery(unsent(market.url), desk.world)
+        assert market.count("POST", "/market/execute-batched") == 1
     return outcome
 
 
@@ -118,7 +111,7 @@ def test_an_end_that_the_history_does_not_have_is_not_told(desk: DeliveringMachi
     with Market(history=[ACCEPTED, INITIATED, EXECUTED]) as market:
         later = follow_submission(outcome.digest, desk.world)
         assert later.state is OrderState.ACCEPTED  # another address: nobody answers there
-        assert market.wire.seen == []
+        assert market.seen == []
 
 
 @pytest.mark.parametrize("answer", [reply(404, {}), reply(500, {}), Answer(b"", reset=True)])
@@ -134,6 +127,7 @@ def test_a_history_that_was_asked_for_by_the_id_need_not_name_it(desk: Deliverin
     assert told(desk, *streamed(ACCEPTED), history=history).state is OrderState.FILLED
 
 
+LOST = [Answer(b"", reset=True)]
 SIGNED = json.dumps({"trader": "0x" + "11" * 20, "pairIndex": 1, "open": True, "isBuy": True})
 OTHERS = [{"trader": "0x" + "22" * 20}, {"pairIndex": 0}, {"open": False}, {"isBuy": False}]
 
@@ -147,7 +141,7 @@ def test_an_end_beside_what_was_not_signed_is_none(desk: DeliveringMachine, othe
     behind = [INITIATED | {"seq": 3, "payload": other}] if place == "behind" else []
     history = [ACCEPTED, initiated, executed, *behind]
     with Market(*streamed(ACCEPTED, initiated, executed), history=history) as market:
-        outcome = submit_delivery(unsent(market.wire.url, signed=SIGNED), desk.world)
+        outcome = submit_delivery(unsent(market.url, signed=SIGNED), desk.world)
     assert (outcome.state, "not-what-was-signed" in outcome.anomalies) == (OrderState.ACCEPTED, True)
     assert outcome.reason.startswith("a service tells of another order than the signed one")
     assert next(iter(other)) in outcome.reason
@@ -156,7 +150,7 @@ def test_an_end_beside_what_was_not_signed_is_none(desk: DeliveringMachine, othe
 def test_an_end_beside_what_the_stream_contradicted_is_none_in_a_later_run_either(desk: DeliveringMachine) -> None:
     other = INITIATED | {"payload": OTHERS[0]}
     with Market(*streamed(ACCEPTED, other), history=[ACCEPTED, EXECUTED]) as market:
-        delivery = unsent(market.wire.url, signed=SIGNED)
+        delivery = unsent(market.url, signed=SIGNED)
         first = submit_delivery(delivery, desk.world)
         later = follow_submission(delivery.digest, desk.world)
     for outcome in (first, later):
@@ -179,8 +173,8 @@ def test_one_huge_event_id_does_not_hide_the_end(desk: DeliveringMachine, huge: 
 def test_the_whole_history_is_asked_for_now_and_then(desk: DeliveringMachine) -> None:
     desk.world = desk.world._replace(patience_s=30)
     with Market(*streamed(ACCEPTED), history=[ACCEPTED]) as market:
-        submit_delivery(unsent(market.wire.url), desk.world)
-        asked = [urlsplit(seen.target).query for seen in market.wire.seen[1:]]
+        submit_delivery(unsent(market.url), desk.world)
+        asked = [urlsplit(seen.target).query for seen in market.seen[1:]]
     assert asked[:5] == ["afterSeq=0"] * 4 + [""]
     assert asked.count("") >= 3
 
@@ -213,7 +207,7 @@ def test_an_id_that_another_order_has_ends_no_second_one(desk: DeliveringMachine
     """Two orders of one content, one id for both: by its history the one fill would be told twice."""
     history = [ACCEPTED, INITIATED, EXECUTED]
     with Market(*streamed(ACCEPTED, INITIATED, EXECUTED), history=history) as market:
-        first = unsent(market.wire.url, signed=SIGNED)
+        first = unsent(market.url, signed=SIGNED)
         second = first._replace(digest="0x" + "cd" * 32, step="second", nonce="6")
         assert submit_delivery(first, desk.world).state is OrderState.FILLED
         outcome = submit_delivery(second, desk.world)
@@ -225,9 +219,8 @@ def test_an_id_that_another_order_has_ends_no_second_one(desk: DeliveringMachine
 
 def followed(desk: DeliveringMachine, given: str, *history: Any) -> OrderOutcome:
     """The outcome of an order whose answer was lost, followed by an id that a person gives."""
-    with Market(history=[]) as market:
-        market.wire._server.script[SUBMIT] = [Answer(b"", reset=True)]
-        delivery = unsent(market.wire.url, signed=SIGNED)
+    with Market(history=[], **{SUBMIT: LOST}) as market:
+        delivery = unsent(market.url, signed=SIGNED)
         assert submit_delivery(delivery, desk.world).state is OrderState.UNKNOWN
         market.history = list(history)
         return follow_submission(delivery.digest, desk.world, given)
@@ -242,10 +235,9 @@ def test_another_orders_id_decides_nothing_and_is_not_kept(desk: DeliveringMachi
 
 def test_another_orders_id_does_not_keep_the_right_one_from_its_end(desk: DeliveringMachine) -> None:
     of_another = reply(200, {"events": [INITIATED | {"payload": OTHERS[0]}, EXECUTED]})
-    with Market(history=[ACCEPTED, INITIATED, EXECUTED]) as market:
-        script = market.wire._server.script
-        script.update({SUBMIT: [Answer(b"", reset=True)], "GET /tracking-id/t-2/status": [of_another]})
-        delivery = unsent(market.wire.url, signed=SIGNED)
+    script = {SUBMIT: LOST, "GET /tracking-id/t-2/status": [of_another]}
+    with Market(history=[ACCEPTED, INITIATED, EXECUTED], **script) as market:
+        delivery = unsent(market.url, signed=SIGNED)
         submit_delivery(delivery, desk.world)
         assert follow_submission(delivery.digest, desk.world, "t-2").state is OrderState.UNKNOWN
         outcome = follow_submission(delivery.digest, desk.world, "t-1")

@@ -502,12 +502,6 @@ READS = [["status"], ["follow"], ["resolve"], ["forget"], ["config", "show"], ["
 
 
 @pytest.mark.parametrize("words", READS)
-def test_a_read_makes_no_journal(tmp_path: Path, words: list[str]) -> None:
-    run(program, ["--home", str(tmp_path / "home"), *words])
-    assert not [path for path in tmp_path.rglob("*") if "journal" in path.name]
-
-
-@pytest.mark.parametrize("words", READS)
 @pytest.mark.parametrize("kind", ["database", "empty", "absent"])
 def test_a_file_that_is_not_ours_is_told_by_every_command_and_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], kind: str

@@ -10,7 +10,6 @@ import pytest
 from airlock_online.cli.deployment import _said_only
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.clients.pages import read_pairs
 from airlock_online.clients.reply_values import block_number
 from airlock_online.delivery.routes import registry as core_api
 from airlock_online.delivery.routes import twap
@@ -30,7 +29,8 @@ from airlock_shared.venue.profile import VENUE_FORMAT
 from online import transaction_steps as steps
 from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine
-from online.loopback import Answer, Wire, reply
+from online.loopback import Wire, reply
+from online.test_pages import pairs_of
 from online.test_routes import APPROVAL, RELAY, RELAYED, TX, relay_status, sent, taken
 from shared.world import DEPLOYMENT_TEXT
 
@@ -166,20 +166,27 @@ def test_a_pair_that_does_not_say_whether_it_is_a_pnl_pair_is_not_taken_for_an_o
 
 
 @pytest.mark.parametrize(
-    ("place", "pair", "pnl"),
+    ("place", "pair", "pinned"),
     [
-        ("isPnl", {"isPnl": 1}, True),
-        ("isPnl?", {}, False),
-        ("isPnl?", {"isPnl": True}, True),
-        ("flags.1", {"flags": [0, 1]}, True),
-        ("", {}, False),
+        ("isPnl", {"isPnl": 1}, {"pnl": True}),
+        ("isPnl", {"isPnl": True}, {"pnl": True}),
+        ("isPnl?", {}, {"pnl": False}),
+        ("isPnl?", {"isPnl": True}, {"pnl": True}),
+        ("flags.1", {"flags": [0, 1]}, {"pnl": True}),
+        ("", {}, {"pnl": False}),
+        ("isPnlTypeAllowed", {"isPnlTypeAllowed": True}, {}),
+        ("isPnlTypeAllowed", {"isPnlTypeAllowed": False}, {"pnl": False}),
+        ("isPnlTypeAllowed?", {}, {"pnl": False}),
+        ("supportsPnl", {"supportsPnl": True}, {}),
     ],
 )
-def test_a_flag_may_be_0_and_1_and_missing_where_the_file_says_so(place: str, pair: dict[str, Any], pnl: bool) -> None:
+def test_a_flag_may_be_0_and_1_and_missing_where_the_file_says_so_and_allowing_pnl_orders_makes_no_pnl_pair(
+    place: str, pair: dict[str, Any], pinned: dict[str, bool]
+) -> None:
     replies = resolve_services({"format": SERVICES, "replies": {"pairs": {"pnl": place}}}).replies
     pairs = [{"index": 0, "symbol": "BTC/USD", **pair}]
     document = deployment_document("v", steps.meta(), b"", pairs, {}, "2026-01-01", replies)
-    assert document["pairs"] == [{"index": 0, "name": "BTC/USD", "pnl": pnl}]
+    assert document["pairs"] == [{"index": 0, "name": "BTC/USD", **pinned}]
 
 
 @pytest.mark.parametrize("pairs", [None, {"pairs": []}, "BTC/USD"])
@@ -308,12 +315,6 @@ def test_two_choices_of_one_number_are_refused_and_what_no_plan_uses_is_pinned_a
 # ---- the pair catalogue ---------------------------------------------------------------------------------------------
 
 
-def pairs_of(*answers: object) -> list[Any]:
-    script: dict[str, list[Answer]] = {"GET /v2/pairs": [reply(200, {"ok": True, "data": data}) for data in answers]}
-    with Wire(script) as wire, Http() as http:
-        return read_pairs(BuilderClient(wire.url, http))
-
-
 @pytest.mark.parametrize(
     ("data", "pair"),
     [
@@ -325,19 +326,19 @@ def pairs_of(*answers: object) -> list[Any]:
     ],
 )
 def test_a_catalogue_is_a_list_or_an_object_with_one_or_with_pairs_by_index(data: object, pair: object) -> None:
-    assert pairs_of(data) == [pair]
+    assert pairs_of(SHIPPED, data) == [pair]
 
 
 @pytest.mark.parametrize("own", [4, "4", -3, None, True])
 def test_a_pair_under_another_index_than_its_own_is_refused(own: object) -> None:
     with pytest.raises(ServiceError, match="says that its index is another one"):
-        pairs_of({"3": {"symbol": "A", "index": own}})
+        pairs_of(SHIPPED, {"3": {"symbol": "A", "index": own}})
 
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_every_page_is_read(first: int) -> None:
     pages = [{"pairs": [{"index": n}], "page": first + n, "pages": 3, "total": 3} for n in range(3)]
-    assert [pair["index"] for pair in pairs_of(*pages)] == [0, 1, 2]
+    assert [pair["index"] for pair in pairs_of(SHIPPED, *pages)] == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -355,7 +356,7 @@ def test_every_page_is_read(first: int) -> None:
 )
 def test_a_part_of_a_catalogue_is_never_the_whole(pages: list[object]) -> None:
     with pytest.raises(ServiceError, match="pair catalogue"):
-        pairs_of(*pages)
+        pairs_of(SHIPPED, *pages)
 
 
 @pytest.mark.parametrize("error", [None, {"code": "X"}, "", False, 0, {}])
@@ -435,15 +436,6 @@ def test_a_body_has_the_parts_that_it_names_and_no_others() -> None:
 def test_a_part_that_there_is_not_is_refused(part: str) -> None:
     with pytest.raises(UsageError, match="no such part"):
         body_of({"a": f"${part}"}, order("twap", "https://venue.example"))
-
-
-@pytest.mark.parametrize(
-    "members", [{"expirySeconds": "$expiry"}, {"delegate": "$trader"}, {"": "$trader"}, {"trader": 1.5}]
-)
-def test_other_names_of_members_that_would_mix_them_up_are_refused(members: dict[str, Any]) -> None:
-    for name in ("all", "delegate"):
-        with pytest.raises(UsageError, match="mistake"):
-            resolve_services({"format": SERVICES, "requests": {name: members}})
 
 
 def test_a_member_goes_by_the_venues_name_with_the_same_value() -> None:

@@ -12,10 +12,7 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.builder_reads import pair_rows
 from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
-from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
-from airlock_online.speech.forms import resolve_services
-from airlock_online.speech.sections import SERVICES_FORMAT
 from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
@@ -24,7 +21,6 @@ from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
-from online import transaction_steps as steps
 from online.loopback import Wire, reply
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, examined, good, refusals, request_of
@@ -71,23 +67,6 @@ def held(step: str, **flags: object) -> dict[str, Any]:
     pair, slot = CLOSES[step]
     trade = {"trader": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", "pairIndex": str(pair), "index": str(slot)}
     return {"trades": [{"trade": trade, **flags}], "orders": []}
-
-
-@pytest.mark.parametrize(
-    ("place", "flag", "pinned"),
-    [
-        ("isPnlTypeAllowed", True, {}),
-        ("isPnlTypeAllowed", False, {"pnl": False}),
-        ("isPnlTypeAllowed?", None, {"pnl": False}),
-        ("supportsPnl", True, {}),
-        ("isPnl", True, {"pnl": True}),
-    ],
-)
-def test_a_pair_that_allows_pnl_orders_is_no_pnl_pair(place: str, flag: object, pinned: dict[str, bool]) -> None:
-    replies = resolve_services({"format": SERVICES_FORMAT, "replies": {"pairs": {"pnl": place}}}).replies
-    pairs = [{"index": 0, "symbol": "BTC/USD", **({} if flag is None else {place: flag})}]
-    document = deployment_document("v", steps.meta(), b"", pairs, {}, "2026-01-01", replies)
-    assert document["pairs"] == [{"index": 0, "name": "BTC/USD", **pinned}]
 
 
 @pytest.mark.parametrize("value", [None, "true", 1])

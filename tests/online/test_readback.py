@@ -11,6 +11,7 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
 from airlock_online.delivery.event_lines import FOUND
+from airlock_online.delivery.routes.posting import StatusRead
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback.delegates import DelegationRead, ExpiryOnChain
 from airlock_online.readback.expectations import ChainRead, Expectation, Scene, expectation_lines
@@ -59,6 +60,8 @@ def judged(
     delegation_on_chain: DelegationRead | None = None,
     of_others: Callable[[], Iterable[OrderEvent]] = tuple,
     prepared_ms: int = 0,
+    allowance_on_chain: Callable[[str, str], int | None] | None = None,
+    twap_status: Callable[[str], StatusRead] | None = None,
     **reads: Answer | object,
 ) -> list[Expectation]:
     """Return the promises of a request whose reads answer with these data, or with these very replies.
@@ -77,6 +80,7 @@ def judged(
         asked = request(action, fields, message or {})._replace(replaces=replaces)
         builder = BuilderClient(wire.url, client)
         scene = Scene(asked, events, builder, OnlineConfig(), NOW, chain, structs, delegation_on_chain)
+        scene = scene._replace(allowance_on_chain=allowance_on_chain, twap_status=twap_status)
         return read_back(scene._replace(of_others=of_others, prepared_ms=prepared_ms))
 
 

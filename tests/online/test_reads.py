@@ -489,45 +489,39 @@ def test_what_is_in_a_step_s_way_is_said_and_not_guessed(step: str, seen: Referr
     assert [part in text for part, text in zip(said, found, strict=True)] == [True] * len(said)
 
 
-def command(tmp_path: Path, data: object, *words: str) -> int:
-    with Wire({f"GET /b{PATH}": [reply(200, {"ok": True, "data": data})]}) as wire:
-        steps.fetched(tmp_path / "home", wire.url + "/b")
-        return run(program, ["--home", str(tmp_path / "home"), "referral", *words])
-
-
-def test_a_code_is_shown_for_comparing_with_its_owner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(tmp_path, OWNED, "Desk") == 0
+def test_a_code_is_shown_for_comparing_with_its_owner(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(told(OWNED, PATH), "referral", "Desk") == 0
     out = capsys.readouterr().out
     for part in ("hex 4465 736b", "U+0044 U+0065 U+0073 U+006B", "1 capital letter, 3 small", TREASURY, DESK):
         assert part in out
     assert max(map(len, out.splitlines())) <= 80
-    assert command(tmp_path, [], "DESK") == 8
+    assert ask(told([], PATH), "referral", "DESK") == 8
     assert "no source gives the owner of the code" in capsys.readouterr().err
 
 
-def test_a_disagreement_is_shown_and_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_disagreement_is_shown_and_is_no_success(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
     with Node({"eth_call": word(DESK)}) as node:
-        assert command(tmp_path, OWNED, "DESK", "--rpc", node.url) == 8
+        assert ask(told(OWNED, PATH), "referral", "DESK", "--rpc", node.url) == 8
         shown = capsys.readouterr()
         assert "DISAGREE  owner: the builder says" in shown.out
         assert "Sign nothing" in shown.err
-        assert command(tmp_path, OWNED, "DESK", "--rpc", node.url, "--json") == 8
-    told = json.loads(capsys.readouterr().out)
-    assert (told["ok"], told["exists"], len(told["disagreements"])) == (False, True, 1)
+        assert ask(told(OWNED, PATH), "referral", "DESK", "--rpc", node.url, "--json") == 8
+    document = json.loads(capsys.readouterr().out)
+    assert (document["ok"], document["exists"], len(document["disagreements"])) == (False, True, 1)
 
 
 @pytest.mark.parametrize(("data", "same"), [({"owner": DESK, "pendingOwner": DESK}, True), ({}, False)])
 def test_both_say_the_same_only_where_both_told_the_owner(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], data: object, same: bool
+    ask: Ask, capsys: pytest.CaptureFixture[str], data: object, same: bool
 ) -> None:
     with Node({"eth_call": word(DESK)}) as node:
-        assert command(tmp_path, data, "DESK", "--rpc", node.url) == 0
+        assert ask(told(data, PATH), "referral", "DESK", "--rpc", node.url) == 0
     assert ("both say the same" in capsys.readouterr().out) is same
 
 
 @pytest.mark.parametrize("words", [("TRE\u0410SURY",), ("0x12",), ("",), ("DESK", "--trader", "0x12")])
-def test_what_is_no_code_and_no_account_is_not_asked(tmp_path: Path, words: tuple[str, ...]) -> None:
-    assert command(tmp_path, OWNED, *words) == 2
+def test_what_is_no_code_and_no_account_is_not_asked(ask: Ask, words: tuple[str, ...]) -> None:
+    assert ask(told(OWNED, PATH), "referral", *words) == 2
 
 
 def test_a_code_is_read_before_its_step_and_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

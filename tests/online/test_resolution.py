@@ -9,7 +9,6 @@ import pytest
 
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import open_outcome
-from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export_delivery, follow_submission, submit_delivery
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OPEN, OrderState
@@ -17,20 +16,12 @@ from airlock_shared.errors import ExitCode, Expired, Refusal
 from online.crash.orders import order
 from online.delivering_machine import NOW, DeliveringMachine, unsent
 from online.loopback import Wire, frame, reply, stream
+from online.test_chain_evidence import lost
 from online.test_journal import DIGEST, put
 
 SUBMIT = "POST /market/execute-batched"
 GONE = ("the position on pair 1, slot 0", "no such position")
 THERE = (GONE[0], "long, 100 USDC")
-
-
-def lost(desk: DeliveringMachine, way: str) -> Delivery:
-    with Wire(
-        {name: [reply(500, {})] for name in (SUBMIT, "POST /price-triggers", "POST /twaps/cancel", "POST /intents")}
-    ) as wire:
-        delivery = order(way, wire.url)
-        assert submit_delivery(delivery, desk.world).state is OrderState.UNKNOWN
-    return delivery
 
 
 def looked(desk: DeliveringMachine, used: bool | None, seen: Sequence[tuple[str, str]]) -> OrderOutcome:

@@ -19,7 +19,7 @@ from airlock_shared.errors import Refusal, UsageError
 from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine
 from online.loopback import Answer, Seen, Wire, http, reply
-from online.node import CHAIN_ID
+from online.node import Failure, Node, in_turn
 
 TX = "0x" + "ee" * 32
 CANCEL, STORE, REPLACE = "POST /twaps/cancel", "POST /price-triggers", "PUT /price-triggers/e-1"
@@ -271,61 +271,50 @@ def receipt(block: int = 40) -> dict[str, object]:
     return {"transactionHash": INCREASE, "blockNumber": hex(block), "status": "0x1", "logs": []}
 
 
-class Node(Wire):
-    """Answers to JSON-RPC by method, whose ids are those that were asked; the last answer of a method stays."""
+def block(which: str, _whole: bool) -> object:
+    """Return a block of a node that knows no word for a final one."""
+    return None if which == "finalized" else {"number": which, "timestamp": "0x1", "transactions": []}
 
-    def __init__(self, **answers: Sequence[Any]) -> None:
-        usual: dict[str, Sequence[Any]] = {
-            "eth_chainId": [hex(CHAIN_ID)],
-            "eth_sendRawTransaction": [INCREASE],
-            "eth_getTransactionCount": [hex(NONCE)],
-            "eth_getTransactionByHash": [None],
-            "eth_getTransactionReceipt": [receipt()],
-            "eth_blockNumber": ["0x28"],
-        }
-        self.answers = {name: list(values) for name, values in (usual | answers).items()}
-        self.sendings = 0
-        super().__init__({RPC: [reply(200, {})]}, self._watch)
-        self.wire = self
 
-    def _watch(self, seen: Seen) -> None:
-        asked = json.loads(seen.body)
-        self.sendings += asked["method"] == "eth_sendRawTransaction"
-        answer: Any
-        if asked["method"] == "eth_getBlockByNumber":  # it knows no word for a final block
-            which = asked["params"][0]
-            answer = None if which == "finalized" else {"number": which, "timestamp": "0x1", "transactions": []}
-        else:
-            answers = self.answers[asked["method"]]
-            answer = answers.pop(0) if len(answers) > 1 else answers[0]
-        if not isinstance(answer, Answer):
-            told = {"error": answer["error"]} if type(answer) is dict and "error" in answer else {"result": answer}
-            answer = reply(200, {"jsonrpc": "2.0", "id": asked["id"]} | told)
-        self._server.script[RPC] = [answer]
+def node_with(**answers: Sequence[Any]) -> Node:
+    """Return a node that has the transaction in a block, or answers some methods otherwise, in turn."""
+    usual: dict[str, Sequence[Any]] = {
+        "eth_sendRawTransaction": [INCREASE],
+        "eth_getTransactionCount": [hex(NONCE)],
+        "eth_getTransactionByHash": [None],
+        "eth_getTransactionReceipt": [receipt()],
+        "eth_blockNumber": ["0x28"],
+    }
+    told = {name: in_turn(*values) for name, values in (usual | answers).items()}
+    return Node({"eth_getBlockByNumber": block, **told})
+
+
+def sendings(node: Node) -> int:
+    return node.methods.count("eth_sendRawTransaction")
 
 
 def by_node(desk: DeliveringMachine, node: Node, **changes: Any) -> OrderOutcome:
-    settings: dict[str, Any] = {"node": RpcClient(node.url + "/rpc", desk.world.http), "confirmations": 1} | changes
+    settings: dict[str, Any] = {"node": RpcClient(node.url, desk.world.http), "confirmations": 1} | changes
     desk.world = desk.world._replace(**settings)
-    return submit_delivery(order("rpc", node.url), desk.world)
+    return submit_delivery(order("rpc", "https://venue.example"), desk.world)
 
 
 def test_confirmations_are_counted_and_a_stored_order_is_not_called_filled(desk: DeliveringMachine) -> None:
-    with Node(eth_getTransactionReceipt=[None, receipt()], eth_blockNumber=["0x28", "0x29", "0x2a"]) as node:
+    with node_with(eth_getTransactionReceipt=[None, receipt()], eth_blockNumber=["0x28", "0x29", "0x2a"]) as node:
         outcome = by_node(desk, node, confirmations=3)
-    assert (outcome.state, "not a fill" in outcome.reason, node.sendings) == (OrderState.CONFIRMED, True, 1)
+    assert (outcome.state, "not a fill" in outcome.reason, sendings(node)) == (OrderState.CONFIRMED, True, 1)
     assert desk.events[1].payload == {"transactionHash": INCREASE, "blockNumber": 40, "confirmedBlock": 40}
     assert len(desk.naps) == 3
 
 
 def test_a_receipt_that_goes_away_again_confirms_nothing(desk: DeliveringMachine) -> None:
     receipts = [receipt(), None, receipt(block=41)]
-    with Node(eth_getTransactionReceipt=receipts, eth_blockNumber=["0x29", "0x2a"]) as node:
+    with node_with(eth_getTransactionReceipt=receipts, eth_blockNumber=["0x29", "0x2a"]) as node:
         by_node(desk, node, confirmations=2)
     assert desk.events[1].payload["blockNumber"] == 41
 
 
-REFUSAL = {"error": {"code": -32000, "message": "intrinsic gas too low"}}
+REFUSAL = Failure(-32000, "intrinsic gas too low")
 
 
 @pytest.mark.parametrize(
@@ -342,7 +331,7 @@ def test_a_node_that_refuses_is_believed_only_while_it_has_neither_transaction_n
     desk: DeliveringMachine, count: object, known: object, state: OrderState
 ) -> None:
     counts = [hex(NONCE), count, hex(NONCE)]  # the first is read before the sending
-    with Node(
+    with node_with(
         eth_sendRawTransaction=[REFUSAL],
         eth_getTransactionCount=counts,
         eth_getTransactionByHash=[known],
@@ -365,10 +354,10 @@ def test_a_relay_s_refusal_is_none_where_it_or_the_node_has_the_transaction(
     desk: DeliveringMachine, message: str, count: str | None, known: object, state: OrderState
 ) -> None:
     counts = [hex(NONCE), count]
-    with Node(
+    with node_with(
         eth_getTransactionCount=counts, eth_getTransactionByHash=[known], eth_getTransactionReceipt=[None]
     ) as node:
-        client = RpcClient(node.url + "/rpc", desk.world.http)
+        client = RpcClient(node.url, desk.world.http)
         desk.world = desk.world._replace(node=client, confirmations=1, patience_s=0)
         outcome, _ = sent(desk, "relay", {RELAY: [reply(400, {"error": {"code": "X", "message": message}})]})
     assert outcome.state is state, outcome.reason
@@ -408,24 +397,24 @@ def test_a_refusal_of_an_intent_whose_nonce_is_used_leaves_it_open(desk: Deliver
 def test_a_node_that_says_that_it_has_it_is_believed(desk: DeliveringMachine, answer: Any, known: bool) -> None:
     if not isinstance(answer, Answer):
         code, message = (answer, "no") if type(answer) is int else (-32000, answer)
-        answer = {"error": {"code": code, "message": message}}
-    with Node(eth_sendRawTransaction=[answer], eth_getTransactionReceipt=[None, receipt()]) as node:
+        answer = Failure(code, message)
+    with node_with(eth_sendRawTransaction=[answer], eth_getTransactionReceipt=[None, receipt()]) as node:
         states = [by_node(desk, node, patience_s=0).state, by_node(desk, node).state]
     expected = [OrderState.UNKNOWN, OrderState.CONFIRMED] if known else [OrderState.REJECTED] * 2
-    assert (states, node.sendings) == (expected, 1 if known else 2)
+    assert (states, sendings(node)) == (expected, 1 if known else 2)
 
 
 @pytest.mark.parametrize("answer", [Answer(b"", reset=True), reply(502, {}), reply(200, {}), "0x1", None])
 def test_a_node_whose_answer_is_lost_is_followed_and_sent_no_more(desk: DeliveringMachine, answer: object) -> None:
-    with Node(eth_sendRawTransaction=[answer]) as node:
+    with node_with(eth_sendRawTransaction=[answer]) as node:
         outcome = by_node(desk, node)
         assert outcome.state is OrderState.CONFIRMED
         assert follow_submission(outcome.digest, desk.world).state is OrderState.CONFIRMED
-    assert node.sendings == 1
+    assert sendings(node) == 1
 
 
 def test_a_node_that_names_another_hash_is_an_anomaly(desk: DeliveringMachine) -> None:
-    with Node(eth_sendRawTransaction=[TX]) as node:
+    with node_with(eth_sendRawTransaction=[TX]) as node:
         outcome = by_node(desk, node)
     assert (outcome.state, outcome.anomalies) == (OrderState.CONFIRMED, ("other-transaction-hash",))
 
@@ -433,9 +422,9 @@ def test_a_node_that_names_another_hash_is_an_anomaly(desk: DeliveringMachine) -
 def test_the_count_is_read_in_the_confirmed_block_and_the_node_s_key_is_not_in_the_journal(
     desk: DeliveringMachine, tmp_path: Path
 ) -> None:
-    with Node(eth_getTransactionReceipt=[None]) as node:
+    with node_with(eth_getTransactionReceipt=[None]) as node:
         outcome = by_node(desk, node, patience_s=0, confirmations=3)
-    counts = [json.loads(seen.body)["params"][1] for seen in node.seen if b"TransactionCount" in seen.body]
+    counts = [params[1] for method, params in node.asked if method == "eth_getTransactionCount"]
     assert (outcome.state, counts) == (OrderState.ACCEPTED, ["latest", "0x26"])
     assert all(b"/rpc" not in file.read_bytes() for file in tmp_path.iterdir())
 
@@ -445,7 +434,7 @@ def test_without_a_node_nothing_is_sent_and_following_says_what_is_missing(desk:
     with pytest.raises(UsageError, match="AIRLOCK_RPC"):
         submit_delivery(delivery, desk.world)
     assert desk.world.journal.submissions() == []
-    with Node(eth_getTransactionReceipt=[None]) as node:
+    with node_with(eth_getTransactionReceipt=[None]) as node:
         by_node(desk, node, patience_s=0)
     assert "AIRLOCK_RPC" in follow_submission(delivery.digest, desk.world._replace(node=None)).reason
 
@@ -454,7 +443,7 @@ def test_a_refused_relay_may_be_sent_by_the_node_and_never_the_other_way_round_a
     raw: Delivery = order("rpc", "https://venue.example")
     with Wire({RELAY: [reply(400, {})]}) as wire:
         assert submit_delivery(raw._replace(route="relay", base_url=wire.url), desk.world).state is OrderState.REJECTED
-    with Node() as node:
+    with node_with() as node:
         assert by_node(desk, node).state is OrderState.CONFIRMED
     known = desk.world.journal.get(raw.digest)
     assert (known.record.route, known.record.method) == ("rpc", "eth_sendRawTransaction")

@@ -136,11 +136,6 @@ def test_any_stream_decodes_as_the_standard_says(pieces: list[bytes], at: int) -
     assert found == by_the_standard(stream)
 
 
-@given(st.binary(max_size=300), st.integers(0, 300))
-def test_noise_never_crashes(noise: bytes, at: int) -> None:
-    assert decode(noise[:at], noise[at:]) == decode(noise)
-
-
 SMALL = Caps(line=20, event=30, total=100)
 
 

@@ -32,7 +32,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.venue.structs import CATALOGUE
 from draws import draws
 from online.crash.orders import order
-from online.delivering_machine import delivering_machine
+from online.delivering_machine import DeliveringMachine, delivering_machine
 from online.fake_chain import FakeChain, Mined
 from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Node
@@ -48,18 +48,18 @@ TAKEN = reply(200, {"requestId": "r-1"})
 BLOCK = {"number": "0x9", "timestamp": "0x1", "transactions": []}
 
 
-def relayed(path: Path, taken: Answer, *told: object, node: Node | None = None, again: bool = False) -> Any:
-    """Relay a delegate's intent; return the outcome, and the requests that were sent."""
+def relayed(desk: DeliveringMachine, taken: Answer, *told: object, node: Node | None = None, times: int = 1) -> Any:
+    """Relay a delegate's intent, and again; return the last outcome, and the requests that were sent."""
     answers = [each if isinstance(each, Answer) else reply(200, each) for each in told]
-    with delivering_machine(path) as desk, Wire({"POST /relays": [taken, TAKEN], "GET /relays/r-1": answers}) as wire:
+    with Wire({"POST /relays": [taken, TAKEN], "GET /relays/r-1": answers}) as wire:
         asked = RpcClient(node.url, desk.world.http) if node else None
         desk.world = desk.world._replace(speech=SPEECH, patience_s=3, node=asked)
-        outcome = submit_delivery(order("relayer", wire.url), desk.world)
-        return (submit_delivery(order("relayer", wire.url), desk.world) if again else outcome), wire.seen
+        outcomes = [submit_delivery(order("relayer", wire.url), desk.world) for _ in range(times)]
+        return outcomes[-1], wire.seen
 
 
-def test_the_call_that_executes_the_intent_is_sent_with_the_signature_in_it_once(tmp_path: Path) -> None:
-    outcome, seen = relayed(tmp_path / "j", TAKEN, {"requestId": "r-1", "status": "Inflight"})
+def test_the_call_that_executes_the_intent_is_sent_with_the_signature_in_it_once(desk: DeliveringMachine) -> None:
+    outcome, seen = relayed(desk, TAKEN, {"requestId": "r-1", "status": "Inflight"})
     delivery = order("relayer", "https://venue.example")
     call = executing_call(delivery)
     sent = json.loads(seen[0].body)
@@ -73,7 +73,7 @@ def test_the_call_that_executes_the_intent_is_sent_with_the_signature_in_it_once
     assert call["data"].index(signature) < call["data"].index(intent)
 
 
-def test_the_order_in_the_call_is_the_one_of_the_venue_s_profile(tmp_path: Path) -> None:
+def test_the_order_in_the_call_is_the_one_of_the_venue_s_profile() -> None:
     usual = order("relayer", "https://venue.example")
     struct = CATALOGUE[usual.primary_type]
     swapped = struct.executing.replace("bytes signature,bytes intent", "bytes intent,bytes signature")
@@ -109,15 +109,17 @@ def test_a_struct_that_no_contract_call_executes_is_not_sent_so(way: str) -> Non
         (reply(400, {"code": "VALIDATION_ERROR"}), OrderState.REJECTED),
     ],
 )
-def test_nothing_was_taken_by_the_relayer_s_own_word_alone(tmp_path: Path, answer: Answer, state: OrderState) -> None:
-    outcome, seen = relayed(tmp_path / "j", answer, {"requestId": "r-1", "status": "Inflight"})
+def test_nothing_was_taken_by_the_relayer_s_own_word_alone(
+    desk: DeliveringMachine, answer: Answer, state: OrderState
+) -> None:
+    outcome, seen = relayed(desk, answer, {"requestId": "r-1", "status": "Inflight"})
     assert outcome.state is state, outcome.reason
     assert [each.method for each in seen] == ["POST"]
 
 
-def test_after_its_word_for_busy_it_is_sent_again_once_and_then_no_more(tmp_path: Path) -> None:
+def test_after_its_word_for_busy_it_is_sent_again_once_and_then_no_more(desk: DeliveringMachine) -> None:
     read = {"requestId": "r-1", "status": "Inflight"}
-    outcome, seen = relayed(tmp_path / "j", reply(503, {"code": BUSY_WORD}), read, again=True)
+    outcome, seen = relayed(desk, reply(503, {"code": BUSY_WORD}), read, times=2)
     assert (outcome.state, [each.method for each in seen].count("POST")) == (OrderState.ACCEPTED, 2)
     bodies = {each.body for each in seen if each.method == "POST"}
     assert len(bodies) == 1
@@ -147,13 +149,13 @@ RECEIPT = {"transactionHash": TX, "status": 1}
         reply(302, {}, "location: https://other.example/relays/r-1"),
     ],
 )
-def test_no_word_of_it_ends_what_was_not_executed(tmp_path: Path, told: object, node: bool) -> None:
+def test_no_word_of_it_ends_what_was_not_executed(desk: DeliveringMachine, told: object, node: bool) -> None:
     answers = {
         "eth_getTransactionReceipt": {"transactionHash": TX, "blockNumber": "0x8", "status": "0x0", "logs": []},
         "eth_getBlockByNumber": BLOCK, "eth_call": "0x" + "00" * 32,
     }  # fmt: skip
     with Node(answers) as asked:
-        outcome, seen = relayed(tmp_path / "j", TAKEN, told, node=asked if node else None)
+        outcome, seen = relayed(desk, TAKEN, told, node=asked if node else None)
     error = outcome_error(outcome)
     assert outcome.state is OrderState.ACCEPTED, outcome.reason
     assert error is not None
@@ -173,7 +175,7 @@ def test_no_word_of_it_ends_what_was_not_executed(tmp_path: Path, told: object, 
     ],
 )
 def test_without_a_block_the_operator_s_node_proves_that_its_transaction_executed_this_very_intent(
-    tmp_path: Path, carries: bool | str, ok: bool, number: int, used: bool, state: OrderState
+    desk: DeliveringMachine, carries: bool | str, ok: bool, number: int, used: bool, state: OrderState
 ) -> None:
     delivery = order("relayer", "https://venue.example")
     struct = CATALOGUE[delivery.primary_type]
@@ -189,13 +191,13 @@ def test_without_a_block_the_operator_s_node_proves_that_its_transaction_execute
         if used:
             chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 8
 
-    script = {"POST /relays": [TAKEN], "GET /relays/r-1": [reply(200, DONE | {"receipt": RECEIPT})]}
-    with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire, chain.node() as asked:
+    with chain.node() as asked:
         desk.world = desk.world._replace(
-            speech=SPEECH, patience_s=2, node=RpcClient(asked.url, desk.world.http), on_answered=executed,
-            encoded=lambda _: delivery.encoded_intent[2:], contracts_of=lambda _: frozenset({contract}),
-        )  # fmt: skip
-        outcome = submit_delivery(order("relayer", wire.url), desk.world)
+            on_answered=executed,
+            encoded=lambda _: delivery.encoded_intent[2:],
+            contracts_of=lambda _: frozenset({contract}),
+        )
+        outcome, _ = relayed(desk, TAKEN, DONE | {"receipt": RECEIPT}, node=asked)
     assert outcome.state is state, outcome.reason
 
 

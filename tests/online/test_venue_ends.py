@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,27 +11,22 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.builder_reads import question_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.config import OnlineConfig
 from airlock_online.delivery.chain_evidence import deployed_contracts
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.posting import StatusRead
-from airlock_online.delivery.submit import submit_delivery
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.preparing.prepare import is_built, planned_ask
 from airlock_online.readback.delegates import allowance_on_chain
-from airlock_online.readback.expectations import Scene
-from airlock_online.readback.read_back import read_back
 from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import REPLIES, SERVICES_FORMAT, SHIPPED, Speech
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
-from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine
-from online.loopback import Answer, Wire, reply
+from online.loopback import Wire, reply
 from online.node import Failure, Node
-from online.test_readback import KEY, NOW, TRADER, judged, request
-from online.test_routes import APPROVAL, CANCEL, RELAY, RELAYED, REPLACE, STORE, TX, relay_status, taken
+from online.test_readback import KEY, TRADER, judged
+from online.test_routes import APPROVAL, CANCEL, RELAY, RELAYED, REPLACE, STORE, TX, relay_status, sent, taken
 from online.test_third_venue import DONE, RECEIPT, TAKEN, relayed
 from shared.world import deployment, plan, situation
 
@@ -43,21 +37,14 @@ def speech(**tables: Any) -> Speech:
     return resolve_services({"format": SERVICES_FORMAT, **tables})
 
 
-def relayed_here(desk: DeliveringMachine, *told: Answer, node: Node | None = None) -> tuple[Any, list[Any]]:
-    with Wire({RELAY: [taken()], RELAYED: list(told)}) as wire:
-        asked = RpcClient(node.url, desk.world.http) if node else None
-        desk.world = desk.world._replace(node=asked, confirmations=1)
-        return submit_delivery(order("relay", wire.url), desk.world), wire.seen
-
-
-def test_a_service_without_a_block_ends_nothing_and_is_not_waited_for(desk: DeliveringMachine, tmp_path: Path) -> None:
-    outcome, seen = relayed_here(desk, relay_status("confirmed"))
+def test_a_service_without_a_block_ends_nothing_and_is_not_waited_for(desk: DeliveringMachine) -> None:
+    outcome, seen = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status("confirmed")]})
     assert (outcome.state, len(seen), desk.naps) == (OrderState.ACCEPTED, 2, [])
     assert "by the service's word" in outcome.reason
     assert APPROVAL in outcome.reason
     assert "[rpc] url" in outcome.reason
     assert desk.types == ["TransactionSent"]
-    outcome, seen = relayed(tmp_path / "j", TAKEN, DONE | {"receipt": RECEIPT})
+    outcome, seen = relayed(desk, TAKEN, DONE | {"receipt": RECEIPT})
     assert (outcome.state, [each.method for each in seen]) == (OrderState.ACCEPTED, ["POST", "GET"])
     assert "by the service's word" in outcome.reason
     assert "without a block beside it, that is no proof" in outcome.reason
@@ -87,9 +74,9 @@ def node_that_tells(tx_hash: str, status: str | None, block: int = 8, newest: in
 def test_a_node_ends_it_without_block(
     desk: DeliveringMachine, status: str | None, block: int, state: OrderState
 ) -> None:
-    desk.world = desk.world._replace(patience_s=3)
     with node_that_tells(APPROVAL, status, block, newest=9) as node:
-        outcome, _ = relayed_here(desk, relay_status("confirmed"), node=node)
+        desk.world = desk.world._replace(patience_s=3, confirmations=1, node=RpcClient(node.url, desk.world.http))
+        outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status("confirmed")]})
     assert outcome.state is state, outcome.reason
 
 
@@ -107,10 +94,9 @@ def confirming(desk: DeliveringMachine, way: str, said: dict[str, object], node:
     """Send by a way whose service says that it is confirmed, and more."""
     endpoint, told = CONFIRMING[way]
     script = {RELAY: [taken()], "POST /intents": [reply(200, {"id": "r-1"})], endpoint: [reply(200, told | said)]}
-    with Wire(script) as wire:
-        asked = RpcClient(node.url, desk.world.http) if node else None
-        desk.world = desk.world._replace(node=asked, patience_s=0)
-        return submit_delivery(order(way, wire.url), desk.world)
+    asked = RpcClient(node.url, desk.world.http) if node else None
+    desk.world = desk.world._replace(node=asked, patience_s=0)
+    return sent(desk, way, script)[0]
 
 
 @pytest.mark.parametrize("way", CONFIRMING)
@@ -199,15 +185,6 @@ def test_no_member_is_sent_that_neither_specification_nor_file_name(said: dict[s
 APPROVED = {"trader": TRADER, "spender": KEY, "amountUsdc": "2500"}
 
 
-def approved(fields: dict[str, str], found: int | None) -> Any:
-    with Wire({}) as wire, Http() as http:
-        asked = request("token-approve", fields, {})
-        client = BuilderClient(wire.url, http)
-        read = read_back(Scene(asked, (), client, OnlineConfig(), NOW, allowance_on_chain=lambda owner, spender: found))
-        assert wire.seen == []
-    return read[0]
-
-
 @pytest.mark.parametrize(
     ("amount", "found", "kept", "words"),
     [
@@ -219,7 +196,7 @@ def approved(fields: dict[str, str], found: int | None) -> Any:
 )  # fmt: skip
 def test_an_allowance_is_read_from_the_chain(amount: str, found: int | None, kept: bool | None, words: str) -> None:
     fields = {name: value for name, value in APPROVED.items() if name != "amountUsdc" or amount}
-    expectation = approved(fields, found)
+    [expectation] = judged("token-approve", fields, allowance_on_chain=lambda _owner, _spender: found)
     assert (expectation.kept, expectation.what.endswith(", by the chain")) == (kept, True)
     assert words in expectation.found
 
@@ -245,20 +222,16 @@ def test_the_pinned_token_is_asked_on_its_own_chain(answer: object, chain: int, 
     assert all(call["data"] == "0xdd62ed3e" + (TRADER[2:].rjust(64, "0") + KEY[2:].rjust(64, "0")) for call in calls)
 
 
-def cancelled(told: object, event: bool = True, places: dict[str, Any] | None = None) -> Any:
+def cancelled(told: object, event: bool = True) -> Any:
     def status(asked: str) -> StatusRead:
         assert asked == "7"
         if isinstance(told, ServiceError):
             raise told
         assert isinstance(told, dict)
-        return StatusRead(told, "", places or dict(REPLIES["twap"]), asked)
+        return StatusRead(told, "", dict(REPLIES["twap"]), asked)
 
     events = (OrderEvent(0, "TwapCancelled", {"twapId": "7", "transactionHash": TX}),) if event else ()
-    with Wire({}) as wire, Http() as http:
-        asked = request("twap-cancel", {"trader": TRADER, "twapId": "7"}, {})
-        return read_back(Scene(asked, events, BuilderClient(wire.url, http), OnlineConfig(), NOW, twap_status=status))[
-            0
-        ]
+    return judged("twap-cancel", {"trader": TRADER, "twapId": "7"}, {}, events, twap_status=status)[0]
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,13 @@ class Bench:
         made = copy.deepcopy(self.good)
         return made, made["requests"][0]["payload"]
 
+    def changed(self, path: tuple[str, ...], value: Any) -> dict[str, Any]:
+        """Return the document with another leaf in its message, and a digest and an encoding to match."""
+        made, payload = self.document()
+        put(payload["message"], path, value)
+        seal(payload)
+        return made
+
     def altered(self, kind: str, what: str, made: Payload | None = None, signature: bytes | None = None) -> Altered:
         signature = self.signature if signature is None else signature
         return self._answered(kind, what, made or self.good, signature, self.payload["digest"], self.signer)
@@ -151,10 +158,7 @@ def _messages(bench: Bench) -> Iterator[Altered]:
     """A leaf changed after signing, with a digest and an encoding to match."""
     for path, value in leaves(bench.payload["message"]):
         for other in others(value, bench.pick):
-            made, payload = bench.document()
-            put(payload["message"], path, other)
-            seal(payload)
-            yield bench.altered("message", f"{path}: {other}", made=made)
+            yield bench.altered("message", f"{path}: {other}", made=bench.changed(path, other))
 
 
 def _shown(bench: Bench) -> Iterator[Altered]:
@@ -178,10 +182,7 @@ def _lies(bench: Bench) -> Iterator[Altered]:
         for other in others(value, bench.pick):
             if isinstance(wanted, Bounds) and wanted.holds(int(other)):
                 continue
-            made, payload = bench.document()
-            put(payload["message"], path, other)
-            seal(payload)
-            yield bench.resigned("consistent lie", f"{path}: {other}", made)
+            yield bench.resigned("consistent lie", f"{path}: {other}", bench.changed(path, other))
 
 
 def _types(bench: Bench) -> Iterator[Altered]:
@@ -271,10 +272,7 @@ def _times(bench: Bench) -> Iterator[Altered]:
         changes += [("expiry", "expiry", value) for value in (NOW_S, NOW_S - 1, 0)]
         changes += [("expiry in milliseconds", "expiry", 1_806_451_200_000)]
     for kind, name, value in changes:
-        made, payload = bench.document()
-        payload["message"][name] = str(value)
-        seal(payload)
-        yield bench.resigned(kind, f"{name}: {value}", made)
+        yield bench.resigned(kind, f"{name}: {value}", bench.changed((name,), str(value)))
 
 
 def encodings(bench: Bench) -> Iterator[Altered]:
