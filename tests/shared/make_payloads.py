@@ -75,14 +75,15 @@ DOMAIN_TYPE = [
 ]
 
 
-def _types(encode_type: str) -> dict[str, list[dict[str, str]]]:
+def types_in(encode_type: str) -> dict[str, list[dict[str, str]]]:
+    """Return the types of EIP-712 that an encodeType text says."""
     return {
         struct: [dict(zip(("type", "name"), member.split(" "), strict=True)) for member in members.split(",")]
         for struct, members in re.findall(r"(\w+)\(([^)]*)\)", encode_type)
     }
 
 
-TYPES = {text.partition("(")[0]: _types(text) for text in ENCODE_TYPES}
+TYPES = {text.partition("(")[0]: types_in(text) for text in ENCODE_TYPES}
 
 
 def digest_of(document: dict[str, Any]) -> bytes:

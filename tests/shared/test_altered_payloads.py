@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from airlock_shared.checks.model import SPELLING, STOP
-from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.plan.model import Bounds
 from airlock_shared.venue.structs import CATALOGUE
 from draws import draws, every_nth
 from shared.make_payloads import seal
-from shared.strategies import changed_leaf
-from shared.world import STEPS, VECTORS, case_of, examined, good, judge, plan, refusals, request_of, whole
+from shared.strategies import Place, at, changed_leaf, places
+from shared.world import STEPS, examined, good, judge, plan, request_of, whole
 
 SEED = 712
 PLAN_LEAVES_FREE = {  # what the builder may choose within a limit, by the last part of its path
@@ -23,18 +22,9 @@ PLAN_LEAVES_FREE = {  # what the builder may choose within a limit, by the last 
 }  # fmt: skip
 
 
-def _leaves(value: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for name, member in value.items():
-        if isinstance(member, dict):
-            yield from _leaves(member, (*path, name))
-        else:
-            yield (*path, name), member
-
-
-def _parent(document: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
-    for name in path[:-1]:
-        document = document[name]
-    return document
+def _leaves(value: dict[str, Any]) -> list[tuple[Place, Any]]:
+    found = [(path, at(value, path)) for path in places(value)]
+    return [(path, leaf) for path, leaf in found if not isinstance(leaf, dict)]
 
 
 def _payload(document: dict[str, Any]) -> dict[str, Any]:
@@ -50,51 +40,10 @@ def test_a_changed_leaf_of_message_or_domain_is_refused(step: str) -> None:
         for path, value in _leaves(_payload(good(step))[part]):
             for other in every_nth([*changed_leaf(value, pick)], 3):
                 document = good(step)
-                _parent(_payload(document)[part], path)[path[-1]] = other
+                at(_payload(document)[part], path[:-1])[path[-1]] = other
                 assert judge(document), f"{part} {path}: {value!r} became {other!r}"
                 tried += 1
     assert tried > draws(30, 100)
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_a_changed_type_definition_is_refused(step: str) -> None:
-    for struct, members in _payload(good(step))["types"].items():
-        for position, member in enumerate(members):
-            for other in (
-                {**member, "name": member["name"] + "_"},
-                {**member, "name": member["name"].swapcase()},
-                {**member, "type": "uint128" if member["type"] == "uint256" else "uint256[]"},
-                {**member, "type": member["type"] + "[]"},
-                {**member, "extra": "x"},
-                {"name": member["name"]},
-                None,
-            ):
-                document = good(step)
-                _payload(document)["types"][struct][position] = other
-                assert judge(document), f"{struct} {position}: {other}"
-            document = good(step)
-            definition = _payload(document)["types"][struct]
-            definition.insert(0, definition.pop(position))
-            assert position == 0 or judge(document), f"{struct}: {member['name']} moved to the front"
-            document = good(step)
-            del _payload(document)["types"][struct][position]
-            assert judge(document), f"{struct} without {member['name']}"
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_a_changed_digit_of_digest_or_encoding_is_refused(step: str) -> None:
-    pick = random.Random(f"{SEED} {step} digits")
-    original = case_of(good(step)).request
-    for name, check in (("digest", "DIGEST-MATCH"), ("encodedIntent", "ENC-MATCH")):
-        text = original.payload[name]
-        for place in every_nth(range(2, len(text)), 5):
-            digit = f"{int(text[place], 16) ^ pick.randrange(1, 16):x}"
-            changed = {**original.payload, name: text[:place] + digit + text[place + 1 :]}
-            found = refusals(examined(original._replace(payload=changed)).verdicts.all())
-            assert found == {check}, f"{name} at {place}"
-        for other in (text[:-1], text[:-2], text + "0", text + "00", "", "0x", text[2:], "0x" + text):
-            found = refusals(examined(original._replace(payload={**original.payload, name: other})).verdicts.all())
-            assert found == {check}, f"{name}: {other[:20]}"
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -115,7 +64,7 @@ def test_a_consistent_lie_about_a_field_that_the_plan_decides_is_refused(step: s
                 continue  # the plan leaves this much open
             document = good(step)
             payload = _payload(document)
-            _parent(payload["message"], path)[path[-1]] = other
+            at(payload["message"], path[:-1])[path[-1]] = other
             seal(payload)
             assert judge(document) & {"PLAN-FIELD", "PLAN-UNDECIDED"}, f"{path}: {value!r} became {other!r}"
             lied += 1
@@ -136,21 +85,6 @@ def _lies(value: Any, pick: random.Random) -> Iterator[Any]:
         yield from (str(int(value) * 10**4), str(int(value) // 10**4), str(int(value) * 2), "0", "1")
 
 
-def test_a_changed_byte_of_a_signature_is_refused() -> None:
-    pick = random.Random(SEED)
-    request = request_of(whole())
-    signed = parse_signatures((VECTORS / "signatures/good/every-struct.json").read_bytes())[1][0]
-    assert refusals(examined(request, None, signed).verdicts.all()) == set()
-    raw = bytes.fromhex(signed.signature[2:])
-    for position in range(65):
-        changed = bytearray(raw)
-        changed[position] ^= pick.randrange(1, 256)
-        other = signed._replace(signature="0x" + changed.hex())
-        found = refusals(examined(request, None, other).verdicts.all())
-        assert found, f"byte {position}"
-        assert all(check.startswith("SIG-") for check in found)
-
-
 @pytest.mark.parametrize("step", STEPS)
 def test_what_is_said_beside_the_signed_payload_decides_nothing(step: str) -> None:
     document = good(step)
@@ -168,10 +102,7 @@ PAYLOAD: dict[str, Any] = whole()["requests"][0]["payload"]
 def advice(check: str, *path: str, to: object) -> str:
     """Return what is advised when a member of the payload is this, by the check that refuses it."""
     document = whole()
-    holder = document["requests"][0]["payload"]
-    for name in path[:-1]:
-        holder = holder[name]
-    holder[path[-1]] = to
+    at(document["requests"][0]["payload"], path[:-1])[path[-1]] = to
     (verdict,) = [v for v in examined(request_of(document)).verdicts.refused() if v.check == check]
     return verdict.do
 

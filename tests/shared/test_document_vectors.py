@@ -27,9 +27,8 @@ SIGNED_TEXT = (world.VECTORS / "signatures/good/every-struct.json").read_text()
 def test_a_bad_batch_gets_its_refusal(vector: world.Vector) -> None:
     content = vector.content
     data = bytes.fromhex(content["hex"]) if "hex" in content else content["text"].encode()
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=f"^{vector.refusal}[: ]"):
         read_batch(data, format_name="airlock/requests@1", list_name="requests")
-    assert caught.value.check == vector.refusal
 
 
 @pytest.mark.parametrize("vector", PLANS, ids=world.names(PLANS))
@@ -40,16 +39,14 @@ def test_a_bad_plan_gets_its_refusal(vector: world.Vector) -> None:
     else:
         text = content.get("text", "") if "text" in content else world.replaced(world.PLAN_TEXT, content["replace"])
     assert text != world.PLAN_TEXT
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(PlanError, match=f"^{vector.refusal}[: ]"):
         parse_plan(text.encode())
-    assert caught.value.check == vector.refusal
 
 
 @pytest.mark.parametrize("vector", DEPLOYMENTS, ids=world.names(DEPLOYMENTS))
 def test_a_bad_deployment_gets_its_refusal(vector: world.Vector) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(Refusal, match=f"^{vector.refusal}[: ]"):
         parse_deployment(world.to_bytes(world.patched(json.loads(world.DEPLOYMENT_TEXT), vector.content["patch"])))
-    assert caught.value.check == vector.refusal
 
 
 def _verdicts_on(document: Any) -> set[str]:
@@ -109,9 +106,8 @@ def test_another_value_gives_a_plan_another_fingerprint() -> None:
     "data", [b"#" * (5 << 20), world.PLAN_TEXT.encode().replace(b"Every", b"\xff")], ids=["large", "bytes"]
 )
 def test_a_plan_that_is_too_large_or_not_utf_8_is_refused(data: bytes) -> None:
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(PlanError, match=r"^PLAN-FORM[: ]"):
         parse_plan(data)
-    assert caught.value.check == "PLAN-FORM"
 
 
 def test_a_request_field_of_the_wrong_type_is_the_one_that_is_named() -> None:
@@ -149,6 +145,5 @@ def test_one_contract_for_both_domains_is_refused_even_when_the_contracts_agree(
     document = json.loads(world.DEPLOYMENT_TEXT)
     contract = document["domains"]["trading"]["verifyingContract"]
     document["domains"]["referral"]["verifyingContract"] = document["contracts"]["referral"] = contract
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"^DOC-DEPLOYMENT[: ]"):
         read_deployment(document)
-    assert caught.value.check == "DOC-DEPLOYMENT"

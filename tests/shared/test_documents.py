@@ -57,15 +57,11 @@ def test_an_item_over_its_cap_is_refused() -> None:
     assert _check_of(_read, _batch(f'{{"a": "{"x" * (inside + 1)}"}}', 1)) == "DOC-SIZE"
 
 
-def test_another_count_too_many_items_or_another_kind_is_refused_before_an_item_is_believed() -> None:
-    assert _check_of(_read, _batch('{"a": 1}', 2)) == "DOC-COUNT"
-    assert _check_of(_read, _batch('{"a": 1}, {"a": 2}', 1)) == "DOC-COUNT"
+def test_too_many_items_are_refused_before_an_item_is_believed() -> None:
     assert _read(_batch("", 0)) == []
     most, more = (_batch(", ".join(["{}"] * count), count) for count in (MAX_ITEMS, MAX_ITEMS + 1))
     assert len(_read(most)) == MAX_ITEMS
     assert _check_of(_read, more) == _check_of(_read, _batch("", MAX_ITEMS + 1)) == "DOC-COUNT"
-    assert _check_of(read_batch, _batch("", 0), format_name="g", list_name="requests") == "DOC-FORMAT"
-    assert _check_of(read_batch, _batch("", 0), format_name="f", list_name="signatures") == "DOC-FORMAT"
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":', b'[{"a":'])
@@ -113,20 +109,15 @@ def test_a_float_within_a_list_is_refused_with_its_place(value: Any, where: str)
     [
         "1817",  # 23 in two bytes
         "190001",  # 1 in three bytes
-        "6161ff",  # something behind
-        "9f01ff",  # an array of indefinite length
         "a2616202616101",  # names out of order
         "a26261610161620b",  # the longer name first
         "fb3ff8000000000000",  # 1.5 in eight bytes
         "c24101",  # 1 as a big number
         "c249000000000000000001",  # with leading zeros
-        "62c0af",  # an overlong form of a text
-        "81" * 26 + "01",  # nested too deep
-        "c1" * 100_000 + "01",  # deeper than Python's stack
     ],
 )
 def test_another_form_than_the_deterministic_one_is_refused(data: str) -> None:
-    assert _check_of(from_cbor, bytes.fromhex(data), max_items=1000) in {"QR-CBOR", "DOC-CBOR"}
+    assert _check_of(from_cbor, bytes.fromhex(data), max_items=1000) == "DOC-CBOR"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +125,6 @@ def test_another_form_than_the_deterministic_one_is_refused(data: str) -> None:
     [
         {"a": b"bytes"},
         {1: 2},
-        [cbor2.undefined],
         cbor2.CBORTag(4711, "x"),
         {"set": {1, 2}},
         float("nan"),

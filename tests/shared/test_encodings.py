@@ -96,32 +96,10 @@ def test_a_canonical_encoding_beyond_the_cap_is_refused() -> None:
         decode_abi(["bytes"], encode_abi(["bytes"], [value + b"\0"]))
 
 
-@pytest.mark.parametrize(
-    ("item", "head"),
-    [  # appendix B: a byte below 128 is itself; up to 55 bytes 128 + length; then 183 + the length's own length
-        (b"", "80"), (b"\x00", "00"), (b"\x7f", "7f"), (b"\x80", "8180"), (b"dog", "83646f67"),
-        (bytes(55), "b7"), (bytes(56), "b838"), (bytes(255), "b8ff"), (bytes(256), "b90100"),
-        (bytes(2**16 - 1), "b9ffff"), (bytes(2**16), "ba010000"),
-        ([], "c0"), ([b""], "c180"), ([[], [[]]], "c3c0c1c0"),
-        ([b"\x00"] * 55, "f7"), ([b"\x00"] * 56, "f838"), ([b"\x00"] * 256, "f90100"), ([b"\x00"] * 2**16, "fa010000"),
-        ((b"cat", b"dog"), "c88363617483646f67"),
-    ],
-)  # fmt: skip
-def test_a_length_is_written_as_the_yellow_paper_says(item: Any, head: str) -> None:
-    encoded = encode_rlp(item)
-    assert encoded.hex().startswith(head)
-    content = item if isinstance(item, bytes) else b"".join(map(encode_rlp, item))
-    if len(content) > 55:
-        assert encoded == bytes.fromhex(head) + content
-
-
-@pytest.mark.parametrize(
-    ("number", "expected"),
-    [(0, "80"), (1, "01"), (127, "7f"), (128, "8180"), (255, "81ff"), (256, "820100"), (2**64, "89010000000000000000"),
-     (2**256 - 1, "a0" + "ff" * 32)],
-)  # fmt: skip
-def test_a_number_has_no_leading_zeros(number: int, expected: str) -> None:
-    assert encode_rlp(number).hex() == expected
+@pytest.mark.parametrize("length", [0, 1, 55, 56, 255, 256, 2**16 - 1, 2**16])
+def test_a_length_is_written_as_the_library_does(length: int) -> None:
+    for item in (bytes(length), [b"\0"] * length):
+        assert encode_rlp(item) == bytes(rlp.encode(item))
 
 
 @pytest.mark.parametrize("item", [-1, True, None, "dog", 1.0, bytearray(b"dog"), {1: 2}, [[None]]])
@@ -137,6 +115,7 @@ _ITEMS = st.recursive(
 
 @repeatable
 @given(_ITEMS)
+@example([0, 1, 127, 128, 255, 256, 2**64, 2**256 - 1, b"\0", b"\x7f", b"\x80", (b"cat", b"dog")])
 def test_everything_is_encoded_as_the_library_does(item: Any) -> None:
     assert encode_rlp(item) == bytes(rlp.encode(item))
 
@@ -162,6 +141,7 @@ BAD = {
     "undefined": "f7",
     "a text that is not UTF-8": "61ff",
     "a lone surrogate": "63eda080",
+    "an overlong form of a text": "62c0af",
     "the same member twice": "a201010102",
     "a name that is a list": "a18000",
     "a name that is a fraction": "a1f93c0000",
@@ -169,6 +149,7 @@ BAD = {
     "a big integer of 257 bytes": "c2590101" + "ff" * 257,
     "nested too deep": "81" * 26,
     "tagged too deep": "c6" * 26 + "00",
+    "tagged deeper than Python's stack": "c1" * 100_000 + "01",
     "too many items": "8f" + "00" * 15,
 }
 
@@ -234,9 +215,8 @@ def test_an_amount_is_scaled_exactly(text: str, unit: Unit, raw: int) -> None:
      "1.2.3", "١", "１", "½", "1.0000001", "1.00000000000", "$1", "1%", "1 USDC", "9" * 61, "-01", "1.-5"],
 )  # fmt: skip
 def test_another_spelling_or_more_decimals_is_refused(text: str) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(Refusal, match=r"^PLAN-AMOUNT[: ]"):
         to_raw(text, USDC)
-    assert caught.value.check == "PLAN-AMOUNT"
 
 
 @pytest.mark.parametrize("unit", AMOUNTS)
@@ -258,22 +238,6 @@ def test_a_span_is_shown_in_its_two_largest_units(seconds: int, text: str) -> No
 @pytest.mark.parametrize(("number", "is_seconds"), [(0, True), (1_790_000_000, True), (10**11, False)])
 def test_the_magnitudes_of_seconds_and_milliseconds_are_told_apart(number: int, is_seconds: bool) -> None:
     assert looks_like_seconds(number) is is_seconds
-
-
-@pytest.mark.parametrize("code", ["A", "TREASURY", "a" * 31, "x0x", "100%", '"quoted\\'])
-def test_a_plain_code_is_left_aligned_and_reads_back(code: str) -> None:
-    raw = code_bytes(code)
-    assert raw == code.encode() + bytes(32 - len(code))
-    assert code_text(raw) == code
-
-
-@pytest.mark.parametrize(
-    "code", ["", "a" * 32, "0x", "0xff", "0X" + "00" * 32, "0x" + "0" * 63, "a b", "a\n", "é", "\x7f", "a\0"]
-)
-def test_a_code_that_could_be_read_otherwise_is_refused(code: str) -> None:
-    with pytest.raises(Refusal) as caught:
-        code_bytes(code)
-    assert caught.value.check == "PLAN-CODE"
 
 
 @repeatable

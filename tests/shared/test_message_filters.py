@@ -41,9 +41,8 @@ def test_people_read_which_member_is_shown_under_which_label_and_how_and_what_is
 @pytest.mark.parametrize("metadata", [{}, {"usdc": "0x"}, {"messages": {}}, {"messages": []}])
 def test_what_a_ledger_is_told_is_something(metadata: Any) -> None:
     document = filtered_document(PERMIT) | {"device_metadata": metadata}
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"^DOC-FIELD[: ]"):
         read_deployment(document)
-    assert caught.value.check == "DOC-FIELD"
 
 
 Change = Callable[[dict[str, Any]], object]
@@ -190,6 +189,5 @@ def test_a_record_of_another_token_is_refused(record: bytes) -> None:
     ],
 )
 def test_what_is_no_record_is_refused(record: bytes) -> None:
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"^DOC-FIELD[: ]"):
         read_token_metadata(record)
-    assert caught.value.check == "DOC-FIELD"

@@ -21,7 +21,7 @@ from airlock_shared.venue.calls import CALLS, arguments_of, selector_of
 from airlock_shared.venue.profile import MAX_OF_EACH, NEVER
 from airlock_shared.venue.profile_words import profile_words, resolve_profile
 from shared.make_payloads import DESK, NOW_MS, TREASURY
-from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, examined_of, good, refusals, to_bytes
+from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, deployed, examined_of, good, refusals, to_bytes
 
 FOLDER = "transactions"
 DEPOSIT = {
@@ -44,8 +44,7 @@ def _own(**changes: Any) -> dict[str, Any]:
 
 
 def _deployed(calls: dict[str, Any]) -> Deployment:
-    document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve_profile(_profile(calls))}
-    return parse_deployment(to_bytes(document))
+    return deployed(_profile(calls))
 
 
 def _situation(

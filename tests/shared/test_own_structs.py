@@ -6,8 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from eth_abi.abi import encode
-from eth_account.messages import _hash_eip191_message, encode_typed_data
 
 from airlock_shared.checks.model import IntentCase, Situation
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
@@ -18,7 +16,9 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.profile import VENUE_FORMAT
 from airlock_shared.venue.profile_words import resolve_profile
 from airlock_shared.venue.structs import is_custom
+from shared.make_payloads import seal, types_in
 from shared.world import DEPLOYMENT_TEXT, confirm, deployment, examined, situation, to_bytes
+from shared.world import deployed as with_profile
 
 ENCODE_TYPE = (
     "MoveReq(address trader,Target to,bool urgent,bytes4 tag,string note,int256 delta,uint256 deadline,uint256 nonce)"
@@ -61,9 +61,7 @@ note = "by hand"
 
 
 def deployed(entry: dict[str, Any]) -> Deployment:
-    """Return the deployment of the vectors with a struct of its venue alone, as it is read from its file."""
-    signed = resolve_profile({"format": VENUE_FORMAT, "structs": {"MoveReq": entry}})
-    return parse_deployment(to_bytes(json.loads(DEPLOYMENT_TEXT) | {"signed": signed}))
+    return with_profile({"format": VENUE_FORMAT, "structs": {"MoveReq": entry}})
 
 
 def _message(now_ms: int) -> dict[str, Any]:
@@ -78,30 +76,11 @@ def _situation() -> Situation:
 
 
 def _item(message: dict[str, Any]) -> dict[str, Any]:
-    where = _situation()
-    trading = where.deployment.document["domains"]["trading"]
-    types = {
-        "MoveReq": [
-            {"name": n, "type": t}
-            for t, n in (m.split(" ") for m in ENCODE_TYPE[len("MoveReq(") :].split(")")[0].split(","))
-        ],
-        "Target": [{"name": "account", "type": "address"}, {"name": "slot", "type": "uint256"}],
-    }
-    domain = [{"name": n, "type": t} for n, t in (("name", "string"), ("version", "string"), ("chainId", "uint256"),
-                                                  ("verifyingContract", "address"))]  # fmt: skip
-    numbers = message | {"to": message["to"] | {"slot": int(message["to"]["slot"])}}
-    numbers |= {name: int(message[name]) for name in ("delta", "deadline", "nonce")}
-    full = {"types": {"EIP712Domain": domain, **types}, "primaryType": "MoveReq", "domain": trading, "message": numbers}
-    values = (
-        numbers["trader"], tuple(numbers["to"].values()), numbers["urgent"], bytes.fromhex(numbers["tag"][2:]),
-        numbers["note"], numbers["delta"], numbers["deadline"], numbers["nonce"],
-    )  # fmt: skip
-    kind = "(address,(address,uint256),bool,bytes4,string,int256,uint256,uint256)"
     payload = {
-        "intent": "MoveReq", "signerRule": "trader-only", "domain": trading, "primaryType": "MoveReq", "types": types,
-        "message": message, "digest": "0x" + _hash_eip191_message(encode_typed_data(full_message=full)).hex(),
-        "encodedIntent": "0x" + encode([kind], [values]).hex(),
+        "intent": "MoveReq", "signerRule": "trader-only", "domain": _situation().deployment.document["domains"]["trading"],
+        "primaryType": "MoveReq", "types": types_in(ENCODE_TYPE), "message": message,
     }  # fmt: skip
+    seal(payload)
     return {
         "step": "move", "action": "custom", "endpoint": "/v2/other", "fields": {}, "payload": payload,
         "route": {"to": "relayer"}, "signer": {"address": TRADER, "path": "m/44'/60'/0'/0/0"},

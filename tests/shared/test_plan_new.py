@@ -378,12 +378,6 @@ def test_a_bare_number_beside_offers_is_asked_about_before_it_is_an_answer(typed
     assert "    Did you mean number 1, BTC/USD? Type #1. Else type 1 once more." in room.told
 
 
-def test_an_input_that_never_fits_ends(tmp_path: Path) -> None:
-    ended = _run(tmp_path / "plan.toml", ["Not A Name"] * 1000)
-    assert isinstance(ended.exception, Declined)
-    assert "no usable answer to 'id'" in str(ended.exception)
-
-
 def test_going_back_to_the_first_question_and_beyond_loses_nothing() -> None:
     answers = [*CEREMONY, *DELEGATE, ""]
     room = Room([*answers[:9], *["<"] * 12, "desk-2028", *[""] * 8, *answers[9:]])

@@ -24,7 +24,7 @@ from airlock_shared.checks.judge import Known
 from airlock_shared.checks.model import Situation, Verdict
 from airlock_shared.cli.possession import proved_keys
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.transcript import PROVED, Entry, next_entry, proved
+from airlock_shared.documents.transcript import PROVED, Entry, proved
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
 from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_shared.plan.delegate_proofs import WAIVED, Challenge, challenge_of, registrations
@@ -35,6 +35,7 @@ from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY
 from shared.world import (
     PLAN_TEXT,
     PLAN_TEXTS,
+    chain,
     deployment,
     examined,
     good,
@@ -117,9 +118,8 @@ GOOD = signed(challenge().text())
     ],
 )
 def test_another_signature_is_refused_by_name(signature: bytes, check: str) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(Refusal, match=f"^{check}[: ]"):
         check_possession(challenge(), signature)
-    assert caught.value.check == check
 
 
 @pytest.mark.parametrize(
@@ -206,10 +206,7 @@ def test_a_challenge_is_made_for_the_plans_own_deployment() -> None:
 
 
 def entries(*data: dict[str, Any], event: str = PROVED) -> list[Entry]:
-    found: list[Entry] = []
-    for each in data:
-        found.append(next_entry(found[-1] if found else None, NOW_MS, event, each))
-    return found
+    return chain(*((event, each) for each in data))
 
 
 def judged(

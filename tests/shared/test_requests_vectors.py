@@ -11,10 +11,7 @@ import pytest
 
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.structs import CATALOGUE
-from shared.make_payloads import DESK, TREASURY
-from shared.make_transactions import ENTRIES, call
 from shared.world import (
     STEPS,
     Vector,
@@ -132,25 +129,3 @@ def test_the_ends_of_a_range_are_within_it(field: str, value: int) -> None:
     document = _transaction("keeper-rewards")
     _item(document)["transaction"][field] = value
     assert _judge(document) == set()
-
-
-_ALONE = [step for step, entry in ENTRIES.items() if not CALLS[entry["call"]].delegable and step != "keeper-rewards"]
-
-
-@pytest.mark.parametrize("step", _ALONE)
-@pytest.mark.parametrize("wrapped", [False, True])
-def test_a_delegate_may_not_make_a_call_that_is_the_trader_s_alone(step: str, wrapped: bool) -> None:
-    """Whatever the plan says, and whichever way the builder puts it."""
-    entry = ENTRIES[step]
-    document = _transaction(step)
-    item = _item(document)
-    planned = plan("transactions")
-    desk = planned.signers["desk"]
-    where = situation("transactions")._replace(
-        plan=planned._replace(steps={**planned.steps, step: planned.steps[step]._replace(signer=desk)})
-    )
-    item["signer"] = {"address": DESK, "path": desk.path}
-    item["payload"] |= {"from": DESK, "to": _transaction("trade-close-desk")["requests"][0]["payload"]["to"]}
-    item["delegation"] = {"isEnabled": True, "expiry": 1806451200, "canSignIntents": True}
-    item["payload"]["data"] = call(entry["call"], entry["arguments"], TREASURY if wrapped else None)
-    assert ("TX-DELEGABLE" if wrapped else "TX-TRADER") in judge(document, where)

@@ -25,14 +25,13 @@ from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CEREMONY_ENDED, CHE
 from airlock_shared.checks.document import Attended, people_are_present
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import DocumentError, PlanError, Refusal
 from airlock_shared.plan.mistakes import find_mistakes
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.plan.toml_positions import parse_written_plan
+from shared.world import chain, situation, to_bytes
 from shared.world import plan as vectors_plan
-from shared.world import situation, to_bytes
 from shared.world import whole as whole_document
 
 FIRST, SECOND = "0x00000000000000000000000000000000000000A1", "0x00000000000000000000000000000000000000b2"
@@ -69,14 +68,6 @@ fields = {{ referee = "{FIRST}", code = "TREASURY" }}
 
 PLAN = parse_plan(written())
 OWN = {"ceremony": "demo", "plan": PLAN.fingerprint}
-
-
-def chain(*events: Event) -> list[Entry]:
-    """Return a transcript with these events, one a second."""
-    entries: list[Entry] = []
-    for number, (event, data) in enumerate(events):
-        entries.append(next_entry(entries[-1] if entries else None, 1_790_000_000_000 + 1000 * number, event, data))
-    return entries
 
 
 def begun(plan: Plan = PLAN, names: dict[str, str] | None = None) -> Event:
@@ -215,9 +206,8 @@ def test_a_name_or_a_reason_that_cannot_be_read_is_refused(name: str) -> None:
     "witness", ["Ada Lovelace", "ada lovelace", "ADA  LOVELACE", "Ａda Lovelace", "\u0410da Lovelace"]
 )
 def test_one_person_is_not_signer_and_witness(witness: str) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(Refusal, match=r"^ROLE-SAME[: ]"):
         check_people({"signer": "Ada Lovelace", "witness": witness}, PLAN)
-    assert caught.value.check == "ROLE-SAME"
 
 
 @pytest.mark.parametrize("role", ["", "Signer", "auditor", "signer "])
@@ -236,6 +226,7 @@ def _bad_entries() -> list[Event]:
         (CEREMONY_BEGUN, {}), (CEREMONY_BEGUN, {**good_begun, "roles": {"signer": 1}}),
         (CEREMONY_BEGUN, {**good_begun, "more": 1}), (CHECKPOINT_CONFIRMED, {**good_confirmed, "by": [None]}),
         (CHECKPOINT_CONFIRMED, {name: value for name, value in good_confirmed.items() if name != "compared"}),
+        *((CHECKPOINT_CONFIRMED, {**good_confirmed, **more}) for more in ({"how": 1}, {"positions": "1"}, {"why": "x"})),
         (EXCEPTION, {**good_exception, "reason": None}),
         (CEREMONY_ENDED, {"ceremony": "demo", "complete": False, "missing": [1]}),
     ]  # fmt: skip
@@ -243,9 +234,8 @@ def _bad_entries() -> list[Event]:
 
 @pytest.mark.parametrize("event", _bad_entries())
 def test_an_entry_that_has_not_its_form_is_refused(event: Event) -> None:
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"^DOC-FIELD[: ]"):
         stands(begun(), event)
-    assert caught.value.check == "DOC-FIELD"
 
 
 def test_another_ceremony_between_changes_nothing() -> None:
@@ -331,9 +321,8 @@ def test_the_people_are_those_of_the_open_ceremony_of_this_very_plan() -> None:
 
 @pytest.mark.parametrize("role", ["signer", "witness"])
 def test_it_is_not_begun_without_a_name_for_the_signer_and_the_witness(role: str) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(Refusal, match=r"^ROLE-TEXT[: ]"):
         check_people(NAMES | {role: ""}, witnessed())
-    assert caught.value.check == "ROLE-TEXT"
     check_people(NAMES | {role: ""}, witnessed(ALL, ""))
     check_people(NAMES | {"facilitator": ""}, witnessed())
 

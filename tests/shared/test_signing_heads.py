@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,10 +9,10 @@ import pytest
 from airlock_shared.checks.document import Heading, OwnRecord, head_is_known, own_record
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.documents.requests import Header, parse_requests
-from airlock_shared.documents.transcript import Entry, machine_of, next_entry
+from airlock_shared.documents.transcript import machine_of
 from airlock_shared.errors import DocumentError
 from shared.make_payloads import NOW_MS
-from shared.world import good, plan, situation, to_bytes
+from shared.world import chain, good, plan, situation, to_bytes
 
 DIGEST, HEAD = "0x" + "ab" * 32, "12" * 32
 SIGNED_MS = NOW_MS - 3_600_000
@@ -26,14 +25,7 @@ DAY: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def chain(events: Sequence[tuple[str, dict[str, Any]]], first_ms: int = SIGNED_MS) -> list[Entry]:
-    entries: list[Entry] = []
-    for event, data in events:
-        entries.append(next_entry(entries[-1] if entries else None, first_ms, event, data))
-    return entries
-
-
-ENTRIES = chain(DAY)
+ENTRIES = chain(*DAY, at_ms=SIGNED_MS)
 MACHINE = machine_of(ENTRIES)
 
 
@@ -57,7 +49,7 @@ def test_a_machine_that_was_set_back_is_noticed_by_the_head_that_it_no_longer_ha
 
 
 def test_two_machines_made_from_one_image_are_told_apart_when_both_went_on() -> None:
-    other = chain([*DAY[:2], ("refused", {"step": "open"})])
+    other = chain(*DAY[:2], ("refused", {"step": "open"}), at_ms=SIGNED_MS)
     assert machine_of(other) == MACHINE
     assert not passes(header({MACHINE: ENTRIES[-1].hash}), own_record(other))
 

@@ -42,7 +42,7 @@ from airlock_shared.text.safe import (
 from airlock_shared.venue.referral_code import code_bytes, code_rows
 from airlock_shared.wire.strict_json import ONLY, parse_json, parse_toml
 from draws import repeatable
-from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
+from shared.make_payloads import plan_fingerprint, seal
 from shared.world import PLAN_TEXT, good, judge, replaced, situation
 
 NASTY = (
@@ -172,31 +172,17 @@ def test_what_a_reader_may_miss_is_flagged(text: str, said: str) -> None:
     assert any(said in flag for flag in flags(text)), flags(text)
 
 
-def _referral(letters: bytes, plan_code: str | None = None) -> set[str]:
-    """Return what refuses a referral intent with these letters, under a plan with this code."""
-    text = PLAN_TEXT if plan_code is None else replaced(PLAN_TEXT, [('code = "TREASURY"', f'code = "{plan_code}"')])
+@pytest.mark.parametrize(("letters", "refused"), [("ТREASURY", set()), ("TREASURY", {"PLAN-FIELD"})])
+def test_a_code_in_other_letters_passes_when_the_plan_gives_all_its_bytes(letters: str, refused: set[str]) -> None:
+    code, signed = ("0x" + text.encode().ljust(32, b"\0").hex() for text in ("ТREASURY", letters))
+    text = replaced(PLAN_TEXT, [('code = "TREASURY"', f'code = "{code}"')])
     document: dict[str, Any] = good("referral")
     item = document["requests"][0]
-    item["payload"]["message"]["_code"] = "0x" + letters.ljust(32, b"\0").hex()
+    item["payload"]["message"]["_code"] = signed
     seal(item["payload"])
-    if plan_code is not None:
-        item["fields"]["code"] = plan_code
-    document["header"] |= {"plan": plan_fingerprint(text), "deployment": fingerprint(situation().deployment.document)}
-    return judge(document, situation()._replace(plan=parse_plan(text.encode()), now_ms=NOW_MS))
-
-
-@pytest.mark.parametrize("letters", ["TREASURУ", "TREASURY\u200b"])
-def test_a_code_in_other_letters_is_refused(letters: str) -> None:
-    assert _referral(letters.encode()) == {"PLAN-FIELD", "TEXT-SCRIPT"}
-    for no_text in (b"\0TREASURY", b"x" * 32, b""):
-        assert "TEXT-SCRIPT" in _referral(no_text)
-    assert _referral(b"TREASURY") == set()
-
-
-def test_a_code_in_other_letters_passes_when_the_plan_gives_all_its_bytes() -> None:
-    letters = "ТREASURY".encode()
-    assert _referral(letters, "0x" + letters.ljust(32, b"\0").hex()) == set()
-    assert _referral(b"TREASURY", "0x" + letters.ljust(32, b"\0").hex()) == {"PLAN-FIELD"}
+    item["fields"]["code"] = code
+    document["header"]["plan"] = plan_fingerprint(text)
+    assert judge(document, situation()._replace(plan=parse_plan(text.encode()))) == refused
 
 
 @repeatable
@@ -245,6 +231,8 @@ MISTAKES = [
     ("TRE\u0410SURY", "character 4 of 8 is U+0410 (CYRILLIC CAPITAL LETTER A), which looks like 'A'"),
     ("\uff34REASURY", "character 1 of 8 is U+FF34 (FULLWIDTH LATIN CAPITAL LETTER T), which looks like 'T'"),
     ("TREA\u200bSURY", "character 5 of 9 is U+200B (ZERO WIDTH SPACE)"),
+    ("\x7fTREASURY", "character 1 of 9 is U+007F (an invisible character)"),
+    ("TREASURY\0", "character 9 of 9 is U+0000 (an invisible character)"),
     ("T" * 32, "it has 32 characters, 1 too many"),
     ("0x5452", "0x and 4 hex digits instead of 64; a shorter code could mean text or bytes"),
     ("0x" + "5" * 65, "0x and 65 hex digits instead of 64; a shorter code could mean text or bytes"),

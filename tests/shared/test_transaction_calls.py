@@ -25,7 +25,7 @@ from airlock_shared.venue.calls import (
     indexed,
 )
 from draws import repeatable
-from shared.make_transactions import NOT_SIGNED, SELECTORS, SIGNATURES, calldata
+from shared.make_transactions import NOT_SIGNED, SELECTORS, SIGNATURES, calldata, parts_of
 from shared.strategies import plain_values
 from shared.world import selectors
 
@@ -83,12 +83,8 @@ def _as_eth_abi(message: dict[str, Any]) -> list[Any]:
 
 
 def _types(name: str) -> list[str]:
-    """Return a call's argument types as eth-abi wants them; no call has more than one tuple, and it comes first."""
-    inner = SIGNATURES[name].partition("(")[2].removesuffix(")")
-    if not inner.startswith("("):
-        return inner.split(",") if inner else []
-    head, _, tail = inner.partition(")")
-    return [head + ")", *tail.removeprefix(",").split(",")]
+    """Return a call's argument types as eth-abi wants them."""
+    return parts_of(SIGNATURES[name].partition("(")[2].removesuffix(")"))
 
 
 @repeatable

@@ -93,9 +93,8 @@ def test_nothing_is_added_to_a_transcript_whose_chain_is_broken(tmp_path: Path) 
     transcript.record("signed", {}, 2)
     changed = transcript.path.read_bytes().replace(b"started", b"stopped")
     transcript.path.write_bytes(changed)
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"^DOC-CHAIN[: ]"):
         transcript.record("signed", {}, 3)
-    assert caught.value.check == "DOC-CHAIN"
     assert transcript.path.read_bytes() == changed
 
 

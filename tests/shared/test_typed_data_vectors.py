@@ -22,12 +22,6 @@ def _hashes(document: Any) -> dict[str, str]:
     return {name: "0x" + value.hex() for name, value in hashes.items()}
 
 
-def test_the_published_example_has_its_published_hashes() -> None:
-    hashes = _hashes(json.loads((VECTORS / "typed-data/good/mail.json").read_text())["document"])
-    assert hashes["domain_separator"] == "0xf2cee375fa42b42143804025fc449deafd50cc031ca257e0b194a650a912090f"
-    assert hashes["digest"] == "0xbe609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2"
-
-
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_a_good_document_has_the_hashes_that_it_names(path: Any) -> None:
     vector = json.loads(path.read_text())
@@ -38,9 +32,8 @@ def test_a_good_document_has_the_hashes_that_it_names(path: Any) -> None:
 def test_a_bad_document_gets_its_refusal(vector: Vector) -> None:
     text = vector.content.get("text")
     data = text.encode() if text is not None else json.dumps(vector.content["document"]).encode()
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(Refusal, match=f"^{vector.refusal}[: ]"):
         read_typed_data(parse_json(data))
-    assert caught.value.check == vector.refusal
 
 
 def test_a_document_that_changed_since_it_was_read_is_hashed_anew() -> None:

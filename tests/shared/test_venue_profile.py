@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import random
 import re
 from collections import Counter
@@ -27,7 +26,7 @@ from airlock_shared.venue.structs import CATALOGUE, LEAF_KINDS, leaves_of, types
 from draws import draws
 from second_venue.other_types import PROFILE
 from shared.make_payloads import NOW_MS
-from shared.world import DEPLOYMENT_TEXT, deployment, plan, to_bytes
+from shared.world import DEPLOYMENT_TEXT, deployed, deployment, plan
 
 _CANCEL_LEAVES = {"trader": "trader", "order": "raw", "nonce": "nonce", "deadline": "deadlineMs"}
 CANCEL: dict[str, Any] = {
@@ -54,12 +53,6 @@ def with_struct(name: str, **members: Any) -> dict[str, Any]:
 def with_call(name: str, signature: str, **leaves: str) -> dict[str, Any]:
     """Return the profile with a venue's form of a call."""
     return changed(lambda p: p["calls"].__setitem__(name, {"signature": signature, "leaves": leaves}))
-
-
-def deployed(profile: dict[str, Any]) -> Deployment:
-    """Return the deployment of the vectors with a profile's result, as it is read from its file."""
-    document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve_profile(profile)}
-    return parse_deployment(to_bytes(document))
 
 
 NARROW = "DelegateReq(address trader,address delegate,uint64 expiry,uint64 deadline,string tnc,uint128 nonce)"
@@ -116,12 +109,6 @@ def test_a_release_that_ships_another_type_signs_what_was_pinned(monkeypatch: py
     read = parse_deployment(DEPLOYMENT_TEXT.encode())
     assert read.structs["DelegateReq"].encode_type == pinned
     assert "DelegateReq: member expiry is uint256 (ships: uint64)" in list(profile_words(read.profile_text))
-
-
-def test_a_deployment_that_does_not_say_what_is_signed_is_refused() -> None:
-    document = {name: value for name, value in json.loads(DEPLOYMENT_TEXT).items() if name != "signed"}
-    with pytest.raises(DocumentError, match=r"DOC-FIELD.*signed"):
-        parse_deployment(to_bytes(document))
 
 
 def test_a_difference_is_told_in_words_with_both_type_hashes() -> None:
@@ -233,10 +220,6 @@ BAD: dict[str, dict[str, Any]] = {
         encode_type=CANCEL["encode_type"].replace("(", "(Aa a,") + "Aa(Bb b)Bb(Aa a)"),
     "a struct of a million million leaves": _cancel(
         encode_type=CANCEL["encode_type"].replace("(", "(Aa a,") + _MANY),
-    "a struct of its own without an account": _cancel(leaves=dict(_CANCEL_LEAVES, trader="raw")),
-    "a struct of its own without a nonce": _cancel(leaves=dict(_CANCEL_LEAVES, nonce="raw")),
-    "a struct of its own under another domain": _cancel(domain="usdc"),
-    "a struct of its own for a relay": _cancel(route="relay"),
     "a struct of its own without its route": with_struct("CancelReq", **{k: v for k, v in CANCEL.items() if k != "route"}),
     "a call that no action makes": with_call("withdrawAll", "withdrawAll()"),
     "the token's approval": with_call("approve", "approve(address spender,uint128 amount)", **_APPROVE),

@@ -14,12 +14,14 @@ from airlock_shared.checks.judge import Examined, Known, judge_header, judge_ite
 from airlock_shared.checks.model import Case, Situation, Verdict
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import Answer, Request, parse_requests
+from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.library_opinion import opinion_on
 from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION, DELEGATED_SIGNATURE, selector_of
+from airlock_shared.venue.profile_words import resolve_profile
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.make_payloads import VECTORS as VECTORS
 from shared.make_transactions import called_otherwise
@@ -77,6 +79,11 @@ def deployment() -> Deployment:
     return parse_deployment(DEPLOYMENT_TEXT.encode())
 
 
+def deployed(profile: dict[str, Any]) -> Deployment:
+    """Return the deployment of the vectors with a venue's profile, as it is read from its file."""
+    return parse_deployment(to_bytes(json.loads(DEPLOYMENT_TEXT) | {"signed": resolve_profile(profile)}))
+
+
 @cache
 def situation(folder: str = "requests") -> Situation:
     """Return the plan under the deployment at the vectors' time."""
@@ -107,6 +114,14 @@ def whole(folder: str = "requests") -> dict[str, Any]:
 def to_bytes(document: Any) -> bytes:
     """Return a document's file form, written by the standard library alone."""
     return json.dumps(document, ensure_ascii=False).encode()
+
+
+def chain(*events: tuple[str, dict[str, Any]], at_ms: int = NOW_MS) -> list[Entry]:
+    """Return a transcript with these events, all at one time."""
+    entries: list[Entry] = []
+    for event, data in events:
+        entries.append(next_entry(entries[-1] if entries else None, at_ms, event, data))
+    return entries
 
 
 NOTHING = Known()

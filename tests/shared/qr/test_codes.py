@@ -5,21 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import stat
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from PIL import Image, ImageChops, ImageFilter
+from PIL import Image, ImageChops
 
 from airlock_shared.cli.qr.transfer import draw, hint, version_that_fits
 from airlock_shared.errors import UsageError
-from airlock_shared.host.picture_sources import file_frames
 from airlock_shared.qr import scan as read
 from airlock_shared.qr.documents import Transfer, cycle_texts, densities_of
-from airlock_shared.qr.render import picture, qr_page, window, write_sequence
-from airlock_shared.qr.scan import scan_pictures, second_decoder_hint, texts_in
+from airlock_shared.qr.render import picture, qr_page, window
+from airlock_shared.qr.scan import second_decoder_hint, texts_in
 from airlock_shared.qr.symbol import LARGEST_VERSION, capacity, matrix, side
 from airlock_shared.ur.decode import Decoder, TransferLimits
 from shared.qr.transfers import one_intent, whole_plan
@@ -48,16 +45,6 @@ def test_a_text_outside_the_alphanumeric_mode_is_refused(text: str) -> None:
 def test_a_message_too_long_for_codes_is_refused_before_anything_is_drawn() -> None:
     with pytest.raises(UsageError, match="too many for codes"):
         densities_of(Transfer("bytes", bytes(TransferLimits().message_bytes + 1), "", "", "00" * 32))
-
-
-def test_pictures_carry_a_document(tmp_path: Path) -> None:
-    def unexpected(error: Exception) -> None:
-        raise error
-
-    written = write_sequence(whole_plan(), tmp_path / "frames", 20)
-    assert {stat.S_IMODE(path.stat().st_mode) for path in written} == {0o600}
-    images = file_frames(tmp_path / "frames", on_skipped=unexpected)
-    assert scan_pictures(images, Decoder(), lambda _report: None).cbor == whole_plan().cbor
 
 
 LINE = re.compile(r"\x1b\[38;5;16;48;5;231m([ ▀▄█]+)\x1b\[0m")
@@ -165,16 +152,7 @@ def test_without_zbar_codes_are_read_and_a_hint_says_what_is_missing(monkeypatch
     assert "libzbar0" in second_decoder_hint()
 
 
-@pytest.mark.parametrize(
-    "image",
-    [
-        Image.new("L", (1, 1), 0),
-        Image.effect_noise((640, 480), 90),
-        code().crop((0, 0, 250, 250)),
-        code().filter(ImageFilter.GaussianBlur(9)),
-    ],
-    ids=["a dot", "noise", "cut", "blurred away"],
-)
+@pytest.mark.parametrize("image", [Image.new("L", (1, 1), 0), code().crop((0, 0, 250, 250))], ids=["a dot", "cut"])
 def test_where_there_is_no_whole_code_nothing_is_read(image: Image.Image) -> None:
     assert texts_in(image) == []
 

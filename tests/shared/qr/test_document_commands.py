@@ -6,7 +6,6 @@ import io
 import json
 import shutil
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
 from airlock_shared.documents.requests import SIGNATURES_FORMAT as SIGNATURES
 from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.qr import scan as scanned
 from airlock_shared.qr.documents import PLAN_TEXT, received, transfer_of
 from airlock_shared.qr.render import write_sequence
 from airlock_shared.ur.decode import Message
@@ -76,6 +74,7 @@ def test_each_kind_of_document_comes_back_as_it_was(
     (tmp_path / "file").write_bytes(data)
     show_file(tmp_path / "home", tmp_path / "file", Showing("png", tmp_path / "frames", None, True))
     shown = json.loads(capsys.readouterr().out)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "frames").iterdir()} == {0o600}
     output = scan(tmp_path, tmp_path / "frames", as_json=True)
     ended = capsys.readouterr()
     read = json.loads(ended.out)
@@ -147,15 +146,13 @@ def test_a_document_under_another_ceremonys_id_is_refused(value: dict[str, Any])
     ],
 )
 def test_a_document_that_is_not_whole_is_refused(value: dict[str, Any], check: str) -> None:
-    with pytest.raises((DocumentError, PlanError)) as caught:
+    with pytest.raises((DocumentError, PlanError), match=f"^{check}[: ]"):
         received(message_of(value, value.get("header", {}).get("ceremony", "any")))
-    assert caught.value.check == check
 
 
 def test_a_wallets_code_is_no_document() -> None:
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"^QR-TYPE[: ]"):
         received(Message("eth-signature", b"\xa0"))
-    assert caught.value.check == "QR-TYPE"
 
 
 def test_an_incomplete_document_is_refused_and_the_same_command_goes_on(
@@ -174,23 +171,6 @@ def test_an_incomplete_document_is_refused_and_the_same_command_goes_on(
     told = capsys.readouterr().err
     assert "Continuing an interrupted scan" in told
     assert "no code is read in 1 of 3 pictures: blurred.png" in told
-
-
-def test_after_ctrl_c_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    paths = frames(to_json(whole()), tmp_path / "frames")
-
-    def interrupted(_number: int) -> Iterator[Image.Image]:
-        for path in paths[:2]:
-            with Image.open(path) as image:
-                yield image.convert("L")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(scanned, "camera_frames", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        scan(tmp_path, "camera:3")
-    assert len((tmp_path / "home/scans/scan.frames").read_text().splitlines()) == 2
-    scan(tmp_path, *paths[2:])
-    assert json.loads((tmp_path / "back").read_bytes()) == whole()
 
 
 def test_two_documents_at_once_are_never_mixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

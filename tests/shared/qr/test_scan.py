@@ -17,7 +17,7 @@ from airlock_shared.host import picture_sources
 from airlock_shared.host.picture_sources import KeptFrames
 from airlock_shared.qr.documents import Transfer, cycle_texts, endless_texts, ideal_count
 from airlock_shared.qr.render import picture
-from airlock_shared.qr.scan import HINT_AFTER, HINTS, MIXED, MOST, OTHER_TRANSFER, Candidates, ScanReport, scan_pictures
+from airlock_shared.qr.scan import HINT_AFTER, HINTS, MOST, OTHER_TRANSFER, Candidates, ScanReport, scan_pictures
 from airlock_shared.qr.symbol import matrix
 from airlock_shared.ur.decode import Decoder
 from airlock_shared.ur.fountain import FountainPart, parse_part, part_text
@@ -164,14 +164,6 @@ def test_when_nothing_is_read_for_a_while_the_hints_come_in_turn() -> None:
     with pytest.raises(DocumentError):
         scan_pictures([BLANK] * (HINT_AFTER + 2), Decoder(), reports.append, read=lambda _image: next(texts))
     assert [report.hint for report in reports[-3:]] == [HINTS[0], "", ""]  # a code that is read ends them
-
-
-def test_another_transfer_shown_midway_is_ignored_and_named() -> None:
-    images, others = images_of(whole_plan()), images_of(one_intent())
-    reports: list[ScanReport] = []
-    message = scan_pictures([*images[:3], others[0], *images[3:]], Decoder(), reports.append)
-    assert message.cbor == whole_plan().cbor
-    assert [report.hint for report in reports[:5]] == ["", "", "", MIXED, ""]
 
 
 def test_a_stray_frame_before_every_picture_blocks_nothing() -> None:

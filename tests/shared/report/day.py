@@ -152,15 +152,14 @@ def after(event: str, *more: Event) -> list[Event]:
     return [*events[:at], *more, *events[at:]]
 
 
-def sealed(key: str, over: int | None = None, ceremony: str = "", **altered: Any) -> bytes:
-    """Return the offline transcript sealed by the published key of an address, over all its entries or another number.
+def sealed(key: str, ceremony: str = "", **altered: Any) -> bytes:
+    """Return the offline transcript sealed by the published key of an address, over all its entries.
 
     For the plan's ceremony, or another one; the members ``altered`` are put in after it was signed.
     """
     lines = chain(offline_events()).splitlines()
     entries = read_entries(lines)
-    count = len(entries) if over is None else over
-    head = entries[count - 1].hash
+    count, head = len(entries), entries[-1].hash
     name = ceremony or plan().id
     text = f"Airlock transcript of {name}, {count} entries, head {head}"
     signature = "0x" + Account.sign_message(encode_defunct(text=text), KEYS[key]).signature.hex()

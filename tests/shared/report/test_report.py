@@ -27,6 +27,7 @@ from airlock_shared.report.verify import read_evidence, report_of_artefacts, ver
 from draws import every_nth
 from shared.make_payloads import KEYS
 from shared.report import day
+from shared.strategies import at, places
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, deployment, plan, to_bytes, whole
 
 OFFLINE, ONLINE = "offline-transcript.jsonl", "online-transcript.jsonl"
@@ -514,18 +515,13 @@ def test_bytes_that_are_not_the_signers_are_refused() -> None:
 
 def _altered(value: Any) -> Iterator[Any]:
     """Yield a JSON value with each of its members, at any depth, replaced by values of other types, or taken away."""
-    places = list(value) if type(value) is dict else range(len(value)) if type(value) is list else ()
-    for place in places:
+    for *parents, last in places(value):
         for other in (None, 7, -1, "x", [], {}, [7], {"x": 7}, True, 1e9):
-            changed = copy.copy(value)
-            changed[place] = other
+            changed = copy.deepcopy(value)
+            at(changed, parents)[last] = other
             yield changed
-        for inner in _altered(value[place]):
-            changed = copy.copy(value)
-            changed[place] = inner
-            yield changed
-        shorter = copy.copy(value)
-        del shorter[place]
+        shorter = copy.deepcopy(value)
+        del at(shorter, parents)[last]
         yield shorter
 
 
@@ -624,9 +620,8 @@ def test_every_signature_is_recovered_again_with_the_whole_document() -> None:
 def test_malformed_withheld_signatures_are_refused(change: Any, check: str) -> None:
     document = json.loads(withhold(day.signatures_bytes(), day.digests()))
     change(document)
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(Refusal, match=f"^{check}[: ]"):
         parse_withheld(json.dumps(document).encode())
-    assert caught.value.check == check
 
 
 @pytest.mark.parametrize(
@@ -637,9 +632,8 @@ def test_malformed_withheld_signatures_are_refused(change: Any, check: str) -> N
     ],
 )  # fmt: skip
 def test_a_malformed_timeline_is_refused(lines: bytes) -> None:
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=r"^DOC-FIELD[: ]"):
         parse_timeline(lines)
-    assert caught.value.check == "DOC-FIELD"
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import zlib
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,14 +19,9 @@ from airlock_shared.ur.fountain import frame_count
 from airlock_shared.wire.cbor import Tagged, read, write
 from airlock_shared.wire.strict_json import fingerprint, parse_json, to_cbor
 from draws import repeatable
+from shared.qr.transfers import batch
 from shared.strategies import json_values
 
-VECTORS = Path(__file__).resolve().parents[2] / "vectors"
-GOOD = [
-    path
-    for folder in ("requests", "signatures", "transactions")
-    for path in sorted(VECTORS.glob(f"{folder}/good/*.json"))
-]
 CEREMONY = "2026-12-delegates"
 DOCUMENT = {"format": "airlock/requests@1", "header": {"ceremony": CEREMONY, "count": 0}, "requests": []}
 
@@ -41,25 +36,6 @@ def payload(version: Any = 1, claimed: Any = None, content: bytes | None = None,
     content = to_cbor([CEREMONY, DOCUMENT]) if content is None else content
     claimed = bytes.fromhex(fingerprint(DOCUMENT)) if claimed is None else claimed
     return write(write([version, claimed, deflated(content) if stream is None else stream]))
-
-
-def read_document(path: Path) -> Any:
-    value = parse_json(path.read_bytes())
-    return value.get("document", value)
-
-
-def ceremony_of(document: Any) -> str:
-    return str(document.get("header", {}).get("ceremony", CEREMONY))
-
-
-@pytest.mark.parametrize("path", GOOD, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
-def test_a_document_comes_back_with_its_kind_ceremony_and_fingerprint(path: Path) -> None:
-    document = read_document(path)
-    envelope = unwrap(wrap(json.dumps(document).encode(), ceremony=ceremony_of(document)))
-    assert parse_json(envelope.document_json) == document
-    assert envelope.kind == document["format"]
-    assert envelope.ceremony == ceremony_of(document)
-    assert envelope.fingerprint == fingerprint(document) == fingerprint(parse_json(envelope.document_json))
 
 
 BAD_ENVELOPES = {
@@ -81,23 +57,18 @@ BAD_ENVELOPES = {
     "content that is no CBOR": (payload(content=b"\xff"), "QR-CBOR"),
     "content that goes on": (payload(content=to_cbor([CEREMONY, DOCUMENT]) + b"\0"), "QR-CBOR"),
     "a document alone": (payload(content=to_cbor(DOCUMENT)), "QR-ENVELOPE"),
-    "a number in a long form": (payload(content=write([CEREMONY, DOCUMENT])[:-1] + b"\x98\x00"), "DOC-CBOR"),
     "names out of order": (payload(content=write([CEREMONY, dict(reversed(DOCUMENT.items()))])), "DOC-CBOR"),
-    "bytes in the document": (payload(content=write([CEREMONY, DOCUMENT | {"requests": b"x"}])), "DOC-CBOR"),
     "a tag in the document": (
         payload(content=write([CEREMONY, DOCUMENT | {"requests": Tagged(35, "(a")}])),
         "DOC-CBOR",
     ),
-    "a member named by a number": (payload(content=write([CEREMONY, {1: 2}])), "DOC-CBOR"),
-    "a number without end": (payload(content=write([CEREMONY, DOCUMENT])[:-1] + b"\xf9\x7c\x00"), "DOC-CBOR"),
 }
 
 
 @pytest.mark.parametrize(("cbor", "refusal"), BAD_ENVELOPES.values(), ids=BAD_ENVELOPES.keys())
 def test_an_envelope_that_is_not_right_is_refused(cbor: bytes, refusal: str) -> None:
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=f"^{refusal}[: ]"):
         unwrap(cbor)
-    assert caught.value.check == refusal
 
 
 BAD_CONTENTS: dict[str, tuple[Any, Any]] = {
@@ -142,6 +113,7 @@ def test_any_document_comes_back(value: Any) -> None:
     document = {"format": "airlock/anything@1", "value": value}
     envelope = unwrap(wrap(json.dumps(document).encode(), ceremony="any"))
     assert repr(parse_json(envelope.document_json)["value"]) == repr(_sorted(value))
+    assert envelope[:3] == ("airlock/anything@1", "any", fingerprint(document))
 
 
 def _sorted(value: Any) -> Any:
@@ -174,44 +146,16 @@ def test_a_stream_made_without_the_dictionary_is_read_too() -> None:
     assert unwrap(payload())[:3] == ("airlock/requests@1", CEREMONY, fingerprint(DOCUMENT))
 
 
-@pytest.mark.parametrize(("count", "intents", "signatures"), [(1, 2, 1), (50, 40, 14)])
-def test_documents_take_few_frames(count: int, intents: int, signatures: int) -> None:
-    asked = many("requests/good/open.json", count, unlike=another_intent)
-    answered = many("signatures/good/every-struct.json", count, unlike=another_signature)
-    for document, most in ((asked, intents), (answered, signatures)):
-        assert frame_count(wrap(document, ceremony=ceremony_of(json.loads(document))), VERSION_20) <= most
+VERSION_20 = 589  # bytes of payload that a frame of version 20-L carries
+
+
+@pytest.mark.parametrize(("count", "most"), [(1, [2, 1]), (50, [22, 12])], ids=["one", "fifty"])
+def test_intents_and_their_signatures_take_few_frames(count: int, most: list[int]) -> None:
+    taken = [frame_count(transfer.cbor, VERSION_20) for transfer in batch(count)]
+    assert all(map(operator.le, taken, most)), taken
 
 
 def test_a_document_of_too_many_items_is_not_wrapped() -> None:
     document = DOCUMENT | {"requests": [0] * (1 << 18)}
     with pytest.raises(DocumentError, match=r"QR-CBOR: .*too many items"):
         wrap(json.dumps(document).encode(), ceremony=CEREMONY)
-
-
-VERSION_20 = 589  # bytes of payload that a frame of version 20-L carries
-
-
-def many(path: str, count: int, *, unlike: Any) -> bytes:
-    """A document with its first item so many times, each with other incompressible values."""
-    document: Any = read_document(VECTORS / path)
-    name = list(document)[-1]
-    items = [unlike(json.loads(json.dumps(document[name][0])), at) for at in range(count)]
-    return json.dumps(document | {"header": document["header"] | {"count": count}, name: items}).encode()
-
-
-def another_signature(item: Any, at: int) -> Any:
-    return item | {"step": f"step-{at}", "digest": "0x" + digits(-at)[:64], "signature": "0x" + digits(at) + "1b"}
-
-
-def another_intent(item: Any, at: int) -> Any:
-    """Another nonce, as message and encoding have it, and another digest."""
-    payload = item["payload"]
-    old, new = payload["message"]["_nonce"], int(digits(at), 16) % 2**256
-    payload["message"]["_nonce"] = str(new)
-    payload["digest"] = "0x" + digits(-at)[:64]
-    payload["encodedIntent"] = payload["encodedIntent"].replace(f"{int(old):064x}", f"{new:064x}")
-    return item | {"step": f"step-{at}"}
-
-
-def digits(at: int) -> str:
-    return hashlib.sha512(b"%d" % at).hexdigest()

@@ -144,9 +144,8 @@ def test_bytes_become_the_published_words_and_back(case: dict[str, str]) -> None
 
 @pytest.mark.parametrize("case", BAD, ids=lambda case: case["why"])
 def test_words_that_are_not_right_are_refused(case: dict[str, str]) -> None:
-    with pytest.raises(DocumentError) as caught:
+    with pytest.raises(DocumentError, match=f"^{case['refusal']}[: ]"):
         fountain.decode_bytewords(case["text"])
-    assert caught.value.check == case["refusal"]
 
 
 @repeatable
