@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from airlock_online.clients.api_key import ApiKey, read_api_key
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig, read_config
-from airlock_online.secrets import redact
+from airlock_online.secrets import redact_document
 from airlock_online.speech.forms import read_services
 from airlock_shared.documents.deployment import Deployment, all_worth_nothing, parse_deployment
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, SignaturesHeader, parse_requests
@@ -79,7 +79,7 @@ class OnlineHome:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.transcript = TranscriptFile(folder / "transcript.jsonl", redact)
+        self.transcript = TranscriptFile(folder / "transcript.jsonl", redact_document)
 
     def transcript_marks(self, journal_id: str, config: OnlineConfig | None = None) -> TranscriptMarks:
         """Return the marks of sendings in the transcript; new ones name the journal, and how the services were read.

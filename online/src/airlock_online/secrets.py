@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from binascii import a2b_base64
 from collections.abc import Iterator
+from typing import Any
 
 from airlock_shared.cli import terminal
 
@@ -24,7 +25,7 @@ _pieces: set[str] = set()
 
 def keep_secret(text: str) -> None:
     """Let no later output of this process show a piece of a text. What is shorter than ``PIECE`` cannot be kept."""
-    terminal.without_secrets = redact
+    terminal.without_secrets, terminal.document_without_secrets = redact, redact_document
     for run in _RUN.findall(text):
         _pieces.update(piece for piece in _cut(run.lower()) if len(set(piece) - {"x"}) > 1)  # zeros are no secret
 
@@ -32,6 +33,18 @@ def keep_secret(text: str) -> None:
 def redact(text: str) -> str:
     """Return a text without what is secret in it."""
     return _RUN.sub(_checked, text) if _pieces else text
+
+
+def redact_document(value: Any) -> Any:
+    """Return a value of JSON without what is secret in it. Of a number that has a piece of it, the rest becomes a text."""
+    if isinstance(value, dict):
+        return {redact(str(name)): redact_document(member) for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [redact_document(member) for member in value]
+    if value is None or isinstance(value, bool):
+        return value
+    text = redact(str(value))
+    return value if text == str(value) else text
 
 
 def _checked(found: re.Match[str]) -> str:

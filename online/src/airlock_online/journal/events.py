@@ -10,9 +10,8 @@ from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, or_,
 
 from airlock_online.journal.order_states import MAX_EVENTS, OrderEvent, OrderState
 from airlock_online.journal.schema import BY_ITS_HOLDER, EVENTS, LEASE_MS, SUBMISSIONS, before, database_now_ms, holder
-from airlock_online.secrets import redact
+from airlock_online.secrets import redact, redact_document
 from airlock_shared.errors import DocumentError
-from airlock_shared.text.safe import changed_texts
 from airlock_shared.wire.strict_json import MAX_DEPTH, parse_json
 
 OF_ORDER, ANOMALY, REJECTED, NOTE = "event", "anomaly", "rejected", "note"
@@ -84,7 +83,7 @@ def storable(values: dict[str, Any]) -> dict[str, Any]:
 
 def _storable_payload(payload: Mapping[str, Any]) -> str:
     """Return a payload as JSON that a report can read, without what is secret in it; of any other, its text, cut."""
-    text = json.dumps(changed_texts(payload, redact), separators=(",", ":"), sort_keys=True)
+    text = json.dumps(redact_document(payload), separators=(",", ":"), sort_keys=True)
     try:
         parse_json(text.encode(), max_bytes=_PAYLOAD_BYTES, max_depth=MAX_DEPTH - 1)  # it stands in a row
     except DocumentError:

@@ -10,6 +10,7 @@ import termios
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from copy import copy
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 import click
 
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
-from airlock_shared.text.safe import WIDTH, changed_texts, hanging, harmless, labelled_rows, safe_again
+from airlock_shared.text.safe import WIDTH, hanging, harmless, labelled_rows, safe_again
 
 # ---- console --------------------------------------------------------------------------------------------------------
 # What both programs' command lines share: results on stdout, talk on stderr, errors with what to do, exit codes.
@@ -41,7 +42,8 @@ LED = "AIRLOCK_LED"  # this variable is set where ``ceremony run`` started the c
 LEDGER_HERE = "AIRLOCK_LEDGER_HERE"  # and this one where the software Ledger asks in this terminal
 
 without_secrets: Callable[[str], str] = str
-"""What every text passes on its way to the screen: ``airlock_online.secrets`` puts its own here, and nobody else."""
+document_without_secrets: Callable[[Any], Any] = copy
+"""What each text and document passes on its way to the screen: ``airlock_online.secrets`` puts its own, and nobody else."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -109,7 +111,7 @@ def show_json(value: Any, indent: int | None = 2) -> None:
     Of a stream, each line is one, with ``indent`` None.
     """
     renew()
-    click.echo(json.dumps(changed_texts(value, without_secrets), indent=indent))
+    click.echo(json.dumps(document_without_secrets(value), indent=indent))
 
 
 def ask(question: str, *, piped: bool) -> str:

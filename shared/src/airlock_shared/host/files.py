@@ -5,11 +5,13 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import json
 import os
 import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from copy import copy
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +19,6 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
 from airlock_shared.errors import DocumentError, ExitCode, UsageError
-from airlock_shared.text.safe import changed_texts
 from airlock_shared.wire.strict_json import MAX_DOCUMENT_BYTES, parse_toml
 
 # ---- files ----------------------------------------------------------------------------------------------------------
@@ -277,8 +278,8 @@ def read_transcript(path: Path) -> list[Entry]:
 class TranscriptFile:
     """A machine's own transcript."""
 
-    def __init__(self, path: Path, without_secrets: Callable[[str], str] = str) -> None:
-        """Keep it at ``path``; ``without_secrets`` returns what may be recorded of a text."""
+    def __init__(self, path: Path, without_secrets: Callable[[Any], Any] = copy) -> None:
+        """Keep it at ``path``; ``without_secrets`` returns what may be recorded of an entry's data."""
         self.path = path
         self._without_secrets = without_secrets
         self._last: Entry | None = None  # the last entry; ``_mark`` is the file's when it was appended
@@ -321,7 +322,7 @@ class TranscriptFile:
 
     def _append(self, event: str, data: dict[str, Any], at_ms: int) -> Entry:
         self._refresh()
-        entry = next_entry(self._last, at_ms, event, changed_texts(data, self._without_secrets))
+        entry = next_entry(self._last, at_ms, event, self._without_secrets(json.loads(json.dumps(data))))
         append_line(self.path, entry.line())
         self._last, self._mark = entry, _mark(self.path)
         return entry

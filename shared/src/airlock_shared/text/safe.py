@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 WIDTH = 80
 """Columns of every screen and page: a terminal of the oldest kind, and a line that can be read aloud."""
@@ -61,18 +60,6 @@ def _visible(character: str) -> str:
     if character == "\\":
         return "\\\\"
     return character if is_visible(character) else f"\\u{{{ord(character):x}}}"
-
-
-def changed_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a value of JSON with each text in it changed, names too. A number whose digits change becomes that text."""
-    if isinstance(value, dict):
-        return {change(str(name)): changed_texts(member, change) for name, member in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [changed_texts(member, change) for member in value]
-    if value is None or isinstance(value, bool):
-        return value
-    changed = change(str(value))
-    return value if changed == str(value) else changed
 
 
 # ---- columns of a terminal ------------------------------------------------------------------------------------------
