@@ -2,8 +2,8 @@
 
 ``mutants.toml`` holds the mutants: which text of which file becomes which other text, and which tests must fail then. Each
 is applied to a copy of the sources and tests in a temporary folder, which stands first on ``PYTHONPATH``; the tree itself is
-never touched. Before any mutant, all named tests run in an unchanged copy: a test that fails anyway shows nothing, is left
-out, and makes the run end with 2.
+never touched. Afterwards the tests that noticed run in an unchanged copy: where one fails there too it shows nothing, its
+mutants are tried again without it, and the run ends with 2.
 
 ``python tests/mutation/run.py [--tenth SEED] [ID-PART ...]`` runs all, or those whose id holds one of the words; with a
 seed, a tenth of them, the same for the same seed. Exit codes: 0 all killed, 1 at least one survived, 2 a mutant does not fit
@@ -48,10 +48,11 @@ class Mutant(NamedTuple):
 
 
 class FinishedTests(NamedTuple):
-    """A run of pytest: its exit code, and the end of what it said."""
+    """A run of pytest: its exit code, what it said, and the tests that failed in it; all of them where it did not end."""
 
     code: int
     said: str
+    failed: tuple[str, ...] = ()
 
 
 def read_mutants(path: Path = MUTANTS) -> list[Mutant]:
@@ -108,14 +109,15 @@ def run_tests(copy: Path, tests: Sequence[str], *options: str, timeout_s: int = 
     """Run tests in a copy, whose sources stand before the installed ones."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "AIRLOCK_"))}
     environment |= {"PYTHONPATH": os.pathsep.join(str(copy / name) for name in SOURCES), "PYTHONDONTWRITEBYTECODE": "1"}
-    words = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", *options, *tests]
+    words = [sys.executable, "-m", "pytest", "-q", "-rfE", "--no-header", "-p", "no:cacheprovider", *options, *tests]
     try:
         ended = subprocess.run(
             words, cwd=copy, env=environment, capture_output=True, text=True, check=False, timeout=timeout_s
         )
     except subprocess.TimeoutExpired:  # a test that no longer ends has noticed too
-        return FinishedTests(TESTS_FAILED, f"stopped after {timeout_s} s")
-    return FinishedTests(ended.returncode, ended.stdout + ended.stderr)
+        return FinishedTests(TESTS_FAILED, f"stopped after {timeout_s} s", tuple(tests))
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$", ended.stdout, re.MULTILINE)
+    return FinishedTests(ended.returncode, ended.stdout + ended.stderr, tuple(failed))
 
 
 def imported_from(copy: Path) -> str:
@@ -129,7 +131,7 @@ def imported_from(copy: Path) -> str:
     ).stdout
 
 
-def try_mutant(mutant: Mutant, pristine: Path, left_out: Sequence[str]) -> FinishedTests:
+def try_mutant(mutant: Mutant, pristine: Path, left_out: Iterable[str]) -> FinishedTests:
     """Return how its tests end, without those left out, in a copy in which the mutant was applied."""
     with tempfile.TemporaryDirectory(prefix="airlock-mutant-") as name:
         copy = Path(name) / "workspace"
@@ -142,14 +144,13 @@ def try_mutant(mutant: Mutant, pristine: Path, left_out: Sequence[str]) -> Finis
         return run_tests(copy, mutant.tests, "-x", *(f"--deselect={test}" for test in left_out))
 
 
-def _report(mutant: Mutant, ended: FinishedTests) -> bool:
-    """Say what became of a mutant, and return whether it was killed: a test failed, and not merely pytest itself."""
-    killed = ended.code == TESTS_FAILED
-    word = "killed  " if killed else "SURVIVED" if ended.code == NO_TESTS_FAILED else "ERROR   "
+def _reported(mutant: Mutant, ended: FinishedTests) -> FinishedTests:
+    """Say what became of a mutant: it is killed when a test failed, and not merely pytest itself."""
+    word = {TESTS_FAILED: "killed  ", NO_TESTS_FAILED: "SURVIVED"}.get(ended.code, "ERROR   ")
     print(f"{word} {mutant.id:<28} {mutant.claim}", flush=True)
-    if not killed:
+    if ended.code != TESTS_FAILED:
         print("\n".join(f"         {line}" for line in ended.said.strip().splitlines()[-12:]), flush=True)
-    return killed
+    return ended
 
 
 def _check_first(mutants: Iterable[Mutant], pristine: Path) -> list[str]:
@@ -160,23 +161,28 @@ def _check_first(mutants: Iterable[Mutant], pristine: Path) -> list[str]:
     return wrong
 
 
-def failing_anyway(tests: Iterable[str], pristine: Path) -> list[str]:
-    """Return the tests that fail without any mutant. A part of them runs on each processor."""
-    every, parts = sorted(set(tests)), os.cpu_count() or 1
+def failing_anyway(tests: Iterable[str], pristine: Path) -> set[str]:
+    """Return the tests that fail without any mutant, each run with all cases of its function. A part on each processor."""
+    every, parts = sorted({test.partition("[")[0] for test in tests}), os.cpu_count() or 1
     with ThreadPoolExecutor(parts) as pool:
-        found = pool.map(lambda part: _failing(part, pristine), (every[at::parts] for at in range(parts)))
-        return [test for part in found for test in part]
+        return set().union(*pool.map(lambda at: _failing(every[at::parts], pristine), range(parts)))
 
 
-def _failing(tests: Sequence[str], pristine: Path) -> list[str]:
+def _failing(tests: Sequence[str], pristine: Path) -> tuple[str, ...]:
     if not tests:
-        return []
-    ended = run_tests(pristine, tests, "-rfE", "--tb=no", timeout_s=PRISTINE_TIMEOUT_S)
-    found = re.findall(r"^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$", ended.said, re.MULTILINE)
-    if ended.code not in (NO_TESTS_FAILED, TESTS_FAILED) or bool(found) != (ended.code == TESTS_FAILED):
+        return ()
+    ended = run_tests(pristine, tests, "--tb=no", timeout_s=PRISTINE_TIMEOUT_S)
+    if ended.code not in (NO_TESTS_FAILED, TESTS_FAILED) or bool(ended.failed) != (ended.code == TESTS_FAILED):
         message = f"pytest could not run the tests:\n{ended.said[-2000:]}"
         raise RuntimeError(message)
-    return found
+    return ended.failed
+
+
+def try_mutants(mutants: Sequence[Mutant], pristine: Path, left_out: Iterable[str] = ()) -> dict[Mutant, FinishedTests]:
+    """Try mutants, one on each processor, and say what becomes of each; without the tests that are left out."""
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        ended = pool.map(lambda mutant: try_mutant(mutant, pristine, left_out), mutants)
+        return {mutant: _reported(mutant, end) for mutant, end in zip(mutants, ended, strict=True)}
 
 
 def tenth(mutants: Sequence[Mutant], seed: str) -> list[Mutant]:
@@ -202,13 +208,13 @@ def main(arguments: list[str]) -> int:
         if wrong := _check_first(mutants, pristine):
             print("\n".join(wrong), file=sys.stderr)
             return 2
-        left_out = failing_anyway((test for mutant in mutants for test in mutant.tests), pristine)
-        print("".join(f"fails without a mutant: {test}\n" for test in left_out), end="", flush=True)
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            ended = pool.map(lambda mutant: try_mutant(mutant, pristine, left_out), mutants)
-            killed = [_report(mutant, end) for mutant, end in zip(mutants, ended, strict=True)]
-    print(f"{len(mutants)} mutants, {sum(killed)} killed, {len(killed) - sum(killed)} survived")
-    return 1 if not all(killed) else 2 if left_out else 0
+        ended = try_mutants(mutants, pristine)
+        left_out = failing_anyway((test for end in ended.values() for test in end.failed), pristine)
+        print("".join(f"fails without a mutant: {test}\n" for test in sorted(left_out)), end="", flush=True)
+        ended |= try_mutants([mutant for mutant in mutants if left_out & {*ended[mutant].failed}], pristine, left_out)
+    killed = sum(end.code == TESTS_FAILED for end in ended.values())
+    print(f"{len(mutants)} mutants, {killed} killed, {len(mutants) - killed} survived")
+    return 1 if killed < len(mutants) else 2 if left_out else 0
 
 
 if __name__ == "__main__":
