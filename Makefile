@@ -39,8 +39,8 @@ rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Rehearse a day in two 
 
 .PHONY: rehearse-unattended
 rehearse-unattended:
-	@echo "== a rehearsal, unattended"
-	@mkdir -p .tools && $(MAKE) --no-print-directory rehearse YES=1 > .tools/rehearsal.log 2>&1 || { cat .tools/rehearsal.log; exit 1; }
+	@echo "== a rehearsal, unattended, by QR codes"
+	@mkdir -p .tools && $(MAKE) --no-print-directory rehearse YES=1 CHANNEL=qr > .tools/rehearsal.log 2>&1 || { cat .tools/rehearsal.log; exit 1; }
 	@tail -n 24 .tools/rehearsal.log
 
 # The pure tests: no process, picture, page or service.

@@ -1,4 +1,4 @@
-"""The one command: six ceremonies through both halves, by QR codes; by files it is what an installed kit plays."""
+"""The one command: six ceremonies through both halves, and a day that people rehearse in two terminals."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ CEREMONIES = {
     "twap-cancel": "CONFIRMED",
     "market-close": "FILLED",
 }
+CHANNEL = "qr" if ALL else "file"  # CI plays all six by codes, too: `make rehearse-unattended`
 CROSSINGS = 1 + 3 * len(CEREMONIES)  # the deployment, and of each ceremony the plan, the requests and the signatures
 
 
@@ -36,8 +37,8 @@ SHOWN_OF_THE_TRANSACTION = ("transaction hash", "approve", "2500 USDC", "Blind s
 SHOWN_SOMEWHERE = ("100 USDC", "raw 100000000", '"TAKEN"', "2027-", "MarketOrderExecuted")
 
 
-def test_six_ceremonies_by_codes_end_as_they_should_and_people_saw_what_was_signed(tmp_path: Path) -> None:
-    words: list[str | Path] = [ONLINE, "rehearse", "--yes", "--channel", "qr", "--offline-command", OFFLINE]
+def test_six_ceremonies_end_as_they_should_and_people_saw_what_was_signed(tmp_path: Path) -> None:
+    words: list[str | Path] = [ONLINE, "rehearse", "--yes", "--channel", CHANNEL, "--offline-command", OFFLINE]
     words += ["--folder", tmp_path / "r"]
     ended = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600, stdin=subprocess.DEVNULL)
     screen = f"{ended.stdout}\n{ended.stderr}"
@@ -47,11 +48,11 @@ def test_six_ceremonies_by_codes_end_as_they_should_and_people_saw_what_was_sign
     summary = screen[screen.rindex("# Summary") :]
     ends = {name: re.search(rf"{name}[\s\S]*?outcome\s+(\w+)", summary) for name in CEREMONIES}
     assert {name: found and found[1] for name, found in ends.items()} == CEREMONIES
-    # every document crosses by pictures of codes, of which some are lost
-    assert screen.count("crosses the gap by QR codes") == CROSSINGS
-    assert screen.count("the document's fingerprint is EQUAL on both screens") == CROSSINGS
-    counts = re.findall(r"(\d+) frames played, (\d+) seen", screen.replace("\n", " "))
-    assert sum(int(seen) for _, seen in counts) < 0.8 * sum(int(played) for played, _ in counts)
+    if CHANNEL == "qr":  # every document crosses by pictures of codes, of which some are lost
+        assert screen.count("crosses the gap by QR codes") == CROSSINGS
+        assert screen.count("the document's fingerprint is EQUAL on both screens") == CROSSINGS
+        counts = re.findall(r"(\d+) frames played, (\d+) seen", screen.replace("\n", " "))
+        assert sum(int(seen) for _, seen in counts) < 0.8 * sum(int(played) for played, _ in counts)
     # what people saw
     assert [shown for shown in SHOWN_OF_EACH if screen.count(shown) < len(CEREMONIES)] == []
     assert [shown for shown in SHOWN_OF_INTENTS if screen.count(shown) < len(CEREMONIES) - 1] == []

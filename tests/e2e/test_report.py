@@ -210,7 +210,7 @@ def test_every_changed_field_is_named(day: Day, name: str) -> None:
     report, folder = _report(day, name), day.desk.path(name)
     places = list(_leaves(report))
     assert len(places) > 200
-    for *holder, last in every_nth(places, 12, lambda where: where[0]):
+    for *holder, last in every_nth(places, 24, lambda where: where[0]):
 
         def alter(at: Any, member: Any = last) -> Any:
             at[member] = _changed(at[member])
@@ -238,7 +238,7 @@ def test_every_member_that_is_taken_away_or_added_is_named(day: Day, name: str) 
     report, folder = _report(day, name), day.desk.path(name)
     holders = {where[:n] for where in _leaves(report) for n in range(len(where))}
     assert len(holders) > 60
-    for where in every_nth(sorted(holders, key=str), 6, lambda where: where[:1]):
+    for where in every_nth(sorted(holders, key=str), 12, lambda where: where[:1]):
         for change in (_take, _add):
             _require_named(folder, report, where, change)
 
