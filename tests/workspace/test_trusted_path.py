@@ -6,7 +6,7 @@ import pytest
 
 from workspace import trusted_path
 from workspace.house import ROOT, modules
-from workspace.trusted_path import ORDINARY, OTHERS, Signing, closure, loaded_by
+from workspace.trusted_path import closure, loaded
 
 CEILING_TOKENS, MODULES = 84_520, 59
 """Of what can run in a signing. It may go down; whoever raises it says in the change what for.
@@ -60,10 +60,9 @@ def test_the_way_of_a_thing_is_short_and_no_file_of_it_stands_apart(what: str, m
     assert trusted_path.joined(what) == files
 
 
-@pytest.mark.parametrize("signing", [ORDINARY, *OTHERS], ids=lambda signing: signing.step)
-def test_what_ran_is_what_can_run_in_its_place_and_nothing_of_the_terminals_comfort(signing: Signing) -> None:
+def test_what_ran_is_what_can_run_in_its_place_and_nothing_of_the_terminals_comfort() -> None:
     """The closure is found by reading: a module that a run loads and the reading misses would be nobody's to read."""
-    ran = {module.name for module in loaded_by(signing)}
+    ran = {module.name for module in loaded()}
     assert ran - {module.name for module in closure()} == set()
     assert [name for name in ran if any(name == other or name.startswith(f"{other}.") for other in FOREIGN)] == []
 
@@ -76,7 +75,7 @@ def test_every_module_has_its_place_in_the_reading_order() -> None:
 def test_what_decides_and_what_signs_is_among_it() -> None:
     """A measurement that saw nothing would pass everything else. People, a Ledger and a profile load more than a run."""
     needed = ("signing.sign_item", "signing.review", "preflight.isolation", "ledger.ethereum_app", "airgap")
-    ran = {module.name for module in loaded_by(ORDINARY)}
+    ran = {module.name for module in loaded()}
     assert {f"airlock_offline.{name}" for name in needed} <= ran
     assert {"airlock_shared.ethereum.eip712", "airlock_offline.signing.second_opinion"} <= ran
     more = ("cli.review_pages", "ledger.usb", "ledger.device_errors", "ledger.uploads")

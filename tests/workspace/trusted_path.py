@@ -1,9 +1,9 @@
 """What of our own can run while `airlock-offline sign` makes a signature, and what ran in one: the table of it, and both.
 
 What can run is the closure of the command's imports, those inside functions included: with what a terminal, a Ledger on USB,
-a venue's profile and each kind of signing load. ``docs/auditors.md`` shows it in reading order. What ran is measured: a
-request of the vectors is signed in a process of its own, with the software Ledger in another one, and that process writes
-down which of our modules it has loaded.
+a venue's profile and each kind of signing load. ``docs/auditors.md`` shows it in reading order. What ran is measured: an
+intent of the vectors is signed in a process of its own, with the software Ledger in another one, and that process writes
+down which of our modules it has loaded. Another kind of signing loads no other ones: they are imported at the top.
 """
 
 from __future__ import annotations
@@ -83,23 +83,6 @@ READING_ORDER = {
 """Where an auditor reads what: headings, and the modules below each, in the order in which they are best read."""
 
 
-class Signing(NamedTuple):
-    """A request of the vectors that is signed: its folder and step, and what it is."""
-
-    folder: str
-    step: str
-    what: str
-
-
-ORDINARY = Signing("requests", "close", "an intent")
-OTHERS = (
-    Signing("requests", "own-code", "an intent with a referral code"),
-    Signing("requests", "desk-key", "the registration of a delegate"),
-    Signing("transactions", "approve", "a transaction"),
-    Signing("authorizations", "give-for-desk", "an EIP-7702 authorization"),
-)
-
-
 ROOTS = (
     "airlock_offline.start",
     "airlock_offline.cli.main",
@@ -140,11 +123,11 @@ class Module(NamedTuple):
 
 
 @cache
-def loaded_by(signing: Signing) -> tuple[Module, ...]:
-    """Sign the request with the installed command, and return what of ours that command has loaded."""
-    ledger = start_ledger("--blind-signing", "--smart-accounts")
+def loaded() -> tuple[Module, ...]:
+    """Sign an intent with the installed command, and return what of ours that command has loaded."""
+    ledger = start_ledger()
     with TemporaryDirectory() as folder:
-        names = _sign(Path(folder), ledger.port, signing)
+        names = _sign(Path(folder), ledger.port)
     stop_ledger(ledger)
     return tuple(map(_module, names))
 
@@ -196,7 +179,7 @@ def joined(what: str) -> set[str]:
 
 def at_a_terminal() -> list[Module]:
     """Return what is loaded when people sign an ordinary intent at a terminal, with a Ledger on USB."""
-    return [*{*loaded_by(ORDINARY), *closure(AT_A_TERMINAL_OVER_USB)}]
+    return [*{*loaded(), *closure(AT_A_TERMINAL_OVER_USB)}]
 
 
 def _module(name: str) -> Module:
@@ -205,8 +188,8 @@ def _module(name: str) -> Module:
     return Module(name, file.relative_to(ROOT), len(text.splitlines()), tokens_of(text))
 
 
-def _sign(folder: Path, port: int, signing: Signing) -> list[str]:
-    _write_documents(folder, signing)
+def _sign(folder: Path, port: int) -> list[str]:
+    _write_documents(folder)
     data = (folder / "deployment.json").read_bytes()  # of a chain on which no rehearsal is pinned by trust
     OfflineHome(folder / "home").pin(parse_deployment(data), data, time.time_ns() // 1_000_000)
     watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -226,38 +209,23 @@ def _run(folder: Path, *words: str, typed: str = "", environment: Mapping[str, s
     assert ended.code == 0, ended.err
 
 
-def _write_documents(folder: Path, signing: Signing) -> None:
-    """Write deployment, plan and requests: the vector's own, signed now by the software Ledger's account."""
+def _write_documents(folder: Path) -> None:
+    """Write deployment, plan and requests: the vectors' own close, signed now by the software Ledger's account."""
     now_ms = time.time_ns() // 1_000_000
     deployment = patched(json.loads(DEPLOYMENT_TEXT), [{"at": "rehearsal", "set": True}])
-    plan = _own(_plan_of(signing))
-    document: dict[str, Any] = json.loads(_own(json.dumps(good(signing.step, signing.folder))))
-    item = document["requests"][0]
-    if "message" in item["payload"]:
-        message = item["payload"]["message"]
-        message |= {name: str(now_ms + 10 * MINUTES_MS) for name in message if name.strip("_") == "deadline"}
-        seal(item["payload"])
-    if signing.folder == "authorizations":  # the order is signed by another, in another part of the plan
-        document["header"]["signer"] = "treasury"
+    head, *steps = PLAN_TEXTS["requests"].split("[[steps]]\n")
+    [step] = [text for text in steps if 'id = "close"' in text]
+    plan = _own(f"{head}[[steps]]\n{step}")
+    document: dict[str, Any] = json.loads(_own(json.dumps(good("close", "requests"))))
+    payload = document["requests"][0]["payload"]
+    payload["message"]["_deadline"] = str(now_ms + 10 * MINUTES_MS)
+    seal(payload)
     document["header"] |= {
         "plan": plan_fingerprint(plan), "deployment": fingerprint(deployment), "rehearsal": True, "created_ms": now_ms,
     }  # fmt: skip
     for name, data in (("deployment.json", to_bytes(deployment)), ("requests.json", to_bytes(document)),
                        ("plan.toml", plan.encode())):  # fmt: skip
         (folder / name).write_bytes(data)
-
-
-def _plan_of(signing: Signing) -> str:
-    """Return the vectors' plan with the one step, or with an authorization and its order.
-
-    Nobody has to prove a delegate's key, which nobody here holds.
-    """
-    head, *steps = PLAN_TEXTS[signing.folder].split("[[steps]]\n")
-    if signing.folder == "authorizations":
-        return "[[steps]]\n".join([head, *(text for text in steps if "-desk" in text)])
-    [step] = [text for text in steps if f'id = "{signing.step}"' in text]
-    waived = 'possession = "waived"\n' if 'action = "delegate"' in step else ""
-    return f"{head}[[steps]]\n{step.rstrip()}\n{waived}"
 
 
 def _own(text: str) -> str:
@@ -282,12 +250,10 @@ def table() -> str:
     )
     lines += [
         "",
-        "| loaded to sign (where a row says nothing else: software Ledger, through a pipe) | tokens | lines | modules |",
+        "| loaded to sign | tokens | lines | modules |",
         "|---|---|---|---|",
+        f"| an intent, with the software Ledger, through a pipe | {_sums(loaded())} | {len(loaded())} |",
     ]
-    for signing in (ORDINARY, *OTHERS):
-        loaded = loaded_by(signing)
-        lines.append(f"| {signing.what} | {_sums(loaded)} | {len(loaded)} |")
     people = at_a_terminal()
     lines.append(f"| an intent at a terminal, with a Ledger on USB | {_sums(people)} | {len(people)} |")
     pictures = {*closure(elsewhere=OTHER_COMMANDS)} - {*closure()}
