@@ -17,6 +17,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,7 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from compileall import compile_dir
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from py_compile import PycInvalidationMode
 from typing import NamedTuple
@@ -64,9 +66,7 @@ def read_mutants(path: Path = MUTANTS) -> list[Mutant]:
         for entry in table["mutant"]
     ]
     ids = [mutant.id for mutant in mutants]
-    if len(set(ids)) != len(ids):
-        message = f"a mutant's id appears twice: {sorted(i for i in ids if ids.count(i) > 1)}"
-        raise ValueError(message)
+    assert len(set(ids)) == len(ids), f"a mutant's id appears twice: {sorted(i for i in ids if ids.count(i) > 1)}"
     return mutants
 
 
@@ -110,14 +110,18 @@ def run_tests(copy: Path, tests: Sequence[str], *options: str, timeout_s: int = 
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "AIRLOCK_"))}
     environment |= {"PYTHONPATH": os.pathsep.join(str(copy / name) for name in SOURCES), "PYTHONDONTWRITEBYTECODE": "1"}
     words = [sys.executable, "-m", "pytest", "-q", "-rfE", "--no-header", "-p", "no:cacheprovider", *options, *tests]
-    try:
-        ended = subprocess.run(
-            words, cwd=copy, env=environment, capture_output=True, text=True, check=False, timeout=timeout_s
-        )
-    except subprocess.TimeoutExpired:  # a test that no longer ends has noticed too
-        return FinishedTests(TESTS_FAILED, f"stopped after {timeout_s} s", tuple(tests))
-    failed = re.findall(r"^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$", ended.stdout, re.MULTILINE)
-    return FinishedTests(ended.returncode, ended.stdout + ended.stderr, tuple(failed))
+    pipe, same = subprocess.PIPE, subprocess.STDOUT
+    with subprocess.Popen(words, cwd=copy, env=environment, stdout=pipe, stderr=same, text=True) as running:
+        try:
+            said, _ = running.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:  # a test that no longer ends has noticed too
+            running.send_signal(signal.SIGINT)  # pytest ends what its tests started
+            with suppress(subprocess.TimeoutExpired):
+                running.communicate(timeout=60)
+            running.kill()
+            return FinishedTests(TESTS_FAILED, f"stopped after {timeout_s} s", tuple(tests))
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$", said, re.MULTILINE)
+    return FinishedTests(running.returncode, said, tuple(failed))
 
 
 def imported_from(copy: Path) -> str:
@@ -126,9 +130,7 @@ def imported_from(copy: Path) -> str:
     script = (
         "import airlock_shared as s, airlock_online as n, airlock_offline as f; print(*(m.__file__ for m in (s, n, f)))"
     )
-    return subprocess.run(
-        [sys.executable, "-c", script], cwd=copy, env=environment, capture_output=True, text=True, check=True
-    ).stdout
+    return subprocess.check_output([sys.executable, "-c", script], cwd=copy, env=environment, text=True)
 
 
 def try_mutant(mutant: Mutant, pristine: Path, left_out: Iterable[str]) -> FinishedTests:
@@ -164,17 +166,15 @@ def _check_first(mutants: Iterable[Mutant], pristine: Path) -> list[str]:
 def failing_anyway(tests: Iterable[str], pristine: Path) -> set[str]:
     """Return the tests that fail without any mutant, each run with all cases of its function. A part on each processor."""
     every, parts = sorted({test.partition("[")[0] for test in tests}), os.cpu_count() or 1
+    shares = filter(None, (every[at::parts] for at in range(parts)))
     with ThreadPoolExecutor(parts) as pool:
-        return set().union(*pool.map(lambda at: _failing(every[at::parts], pristine), range(parts)))
+        return set().union(*pool.map(lambda share: _failing(share, pristine), shares))
 
 
 def _failing(tests: Sequence[str], pristine: Path) -> tuple[str, ...]:
-    if not tests:
-        return ()
     ended = run_tests(pristine, tests, "--tb=no", timeout_s=PRISTINE_TIMEOUT_S)
-    if ended.code not in (NO_TESTS_FAILED, TESTS_FAILED) or bool(ended.failed) != (ended.code == TESTS_FAILED):
-        message = f"pytest could not run the tests:\n{ended.said[-2000:]}"
-        raise RuntimeError(message)
+    could = ended.code in (NO_TESTS_FAILED, TESTS_FAILED) and bool(ended.failed) == (ended.code == TESTS_FAILED)
+    assert could, f"pytest could not run the tests:\n{ended.said[-2000:]}"
     return ended.failed
 
 
