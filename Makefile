@@ -111,8 +111,8 @@ lint: $(VENVS)/dev/.done $(VENVS)/kit/.done ## Run ruff, mypy and import-linter
 		--python-executable $(VENVS)/kit/bin/python online/bundle/build.py
 	@$(VENVS)/dev/bin/lint-imports
 
-mutate: $(VENVS)/dev/.done ## Take one defence out at a time, and see that a test notices (SEED=...: a tenth of them)
-	@$(VENVS)/dev/bin/python tests/mutation/run.py $(if $(SEED),--tenth "$(SEED)")
+mutate: $(VENVS)/dev/.done ## Take one defence out at a time, and see that a test notices (SEED=...: a twentieth of them)
+	@$(VENVS)/dev/bin/python tests/mutation/run.py $(if $(SEED),--drawn-by "$(SEED)")
 
 differential: $(VENVS)/dev/.done ## Hold this state and an older one side by side over 5,000 alterations: what differs that nobody meant? (DIFFERENTIAL="--before COMMIT")
 	@$(VENVS)/dev/bin/python tests/differential/run.py $(DIFFERENTIAL)

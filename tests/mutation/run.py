@@ -5,9 +5,9 @@ is applied to a copy of the sources and tests in a temporary folder, which stand
 never touched. Afterwards the tests that noticed run in an unchanged copy: where one fails there too it shows nothing, its
 mutants are tried again without it, and the run ends with 2.
 
-``python tests/mutation/run.py [--tenth SEED] [ID-PART ...]`` runs all, or those whose id holds one of the words; with a
-seed, a tenth of them, the same for the same seed. Exit codes: 0 all killed, 1 at least one survived, 2 a mutant does not fit
-the sources or a test fails without any.
+``python tests/mutation/run.py [--drawn-by SEED] [ID-PART ...]`` runs all, or those whose id holds one of the words; with a
+seed, a twentieth of them, the same for the same seed. Exit codes: 0 all killed, 1 at least one survived, 2 a mutant does
+not fit the sources or a test fails without any.
 """
 
 from __future__ import annotations
@@ -185,22 +185,22 @@ def try_mutants(mutants: Sequence[Mutant], pristine: Path, left_out: Iterable[st
         return {mutant: _reported(mutant, end) for mutant, end in zip(mutants, ended, strict=True)}
 
 
-def tenth(mutants: Sequence[Mutant], seed: str) -> list[Mutant]:
-    """Return a tenth of the mutants, at least one, drawn by a seed, in the order of the file."""
-    drawn = random.Random(seed).sample(range(len(mutants)), -(-len(mutants) // 10))
-    return [mutants[place] for place in sorted(drawn)]
+def drawn(mutants: Sequence[Mutant], seed: str) -> list[Mutant]:
+    """Return a twentieth of the mutants, at least one, drawn by a seed, in the order of the file."""
+    places = random.Random(seed).sample(range(len(mutants)), -(-len(mutants) // 20))
+    return [mutants[place] for place in sorted(places)]
 
 
 def main(arguments: list[str]) -> int:
     """Run the mutants that the command line asks for."""
     parser = argparse.ArgumentParser(description="Take one defence out at a time, and see that a test notices.")
-    parser.add_argument("--tenth", metavar="SEED", default="", help="run a tenth of them, drawn by this seed")
+    parser.add_argument("--drawn-by", metavar="SEED", default="", help="run a twentieth of them, drawn by this seed")
     parser.add_argument("words", metavar="ID-PART", nargs="*", help="run those whose id holds one of these")
     asked = parser.parse_args(arguments)
     mutants = [m for m in read_mutants() if not asked.words or any(word in m.id for word in asked.words)]
-    if asked.tenth:
-        mutants = tenth(mutants, asked.tenth)
-        print(f"seed {asked.tenth}: {' '.join(mutant.id for mutant in mutants)}", flush=True)
+    if asked.drawn_by:
+        mutants = drawn(mutants, asked.drawn_by)
+        print(f"seed {asked.drawn_by}: {' '.join(mutant.id for mutant in mutants)}", flush=True)
     with tempfile.TemporaryDirectory(prefix="airlock-mutation-") as name:
         pristine = Path(name).resolve() / "workspace"
         copy_workspace(pristine)
