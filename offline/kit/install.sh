@@ -53,7 +53,7 @@ install() {
         stop "$2 exists already, and nothing is installed over anything" "name a new folder"
     fi
     above=$(dirname -- "$2")
-    [ -d "$above" ] && [ -w "$above" ] || stop "$above is not a folder that can be written" "name another, or be root"
+    [ -d "$above" ] && [ -w "$above" ] || stop "$above is not a folder that can be written" "make it, name another, or be root"
     target=$(cd -- "$above" && pwd -P)/$(basename -- "$2")
     [ -x "$python" ] || stop "there is no $python" "install Debian's python3, or name the Python as the third word"
 

@@ -141,6 +141,7 @@ def test_a_missing_list_is_no_empty_one_and_a_reply_is_escaped(ask: Ask, capsys:
     assert ask(told(hostile, f"/v2/relay/{HASH}"), "relay", HASH) == 0
     out = capsys.readouterr().out
     assert not set("\x1b\u202e\r\x07") & set(out)
+    assert ask(told({"hash": HASH, "txHash": "0x" + "11" * 32}, f"/v2/relay/{HASH}"), "relay", HASH) == 8
 
 
 @pytest.mark.parametrize("data", [{}, [], None, "none", {"trades": {}}])

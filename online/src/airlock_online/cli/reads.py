@@ -35,7 +35,7 @@ from airlock_online.clients.builder_reads import (
 )
 from airlock_online.clients.connection import is_hash, value_at
 from airlock_online.clients.pages import read_pairs
-from airlock_online.clients.reply_values import delegation_read, hash_named, reply_names, require_named, status_word
+from airlock_online.clients.reply_values import delegation_read, hashes_named, reply_names, require_named, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
@@ -415,8 +415,8 @@ def relay(at: VenueRead, tx_hash: str) -> None:
     reply = at.ask("relay-status", asked=asked)
     speech, members = at.config.speech, reply if type(reply) is dict else {}
     places = speech.replies["relay"]
-    about = {"hash": hash_named(members, places["transaction"]), **members}
-    _compare("relay's read", about, {"hash": asked})
+    for named in hashes_named(members, places["transaction"]) or [None]:
+        _compare("relay's read", {"hash": named}, {"hash": asked})
     at.show_one(f"transaction {asked}", reply, relayed(places), reply)
     told = status_word(members, speech.words, places["status"])
     if (told.word or told.unknown) and not at.as_json:
