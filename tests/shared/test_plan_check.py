@@ -316,6 +316,7 @@ def test_a_deadline_of_the_venue_s_own_struct_needs_the_plan_s_limit_and_that_is
         ("urgent = true", 'urgent = "yes"', "MSG-BOOL", "urgent"),
         ('note = "by hand"', 'more = "1"', "PLAN-FIELD", "more"),
         ('note = "by hand"', "", "PLAN-UNDECIDED", ""),
+        ('struct = "MoveReq"', 'struct = "MoveRe"', "PLAN-FIELD", "struct"),
         (f'trader = "{own.TRADER}"', f'trader = "{own.OTHER}"', "SIGNER-ALLOWED", "trader"),
     ],
 )

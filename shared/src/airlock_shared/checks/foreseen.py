@@ -85,17 +85,18 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
         error.where = f"{fields}.{error.where.rpartition(' ')[2]}"
         yield error
         return
-    found: Intent | Call | None = (
-        deployment.calls.by_name.get(step.action.call)
-        if step.action.call
-        else deployment.structs.get(step.action.primary_type)
-    )
-    if found is None:  # it may be pinned later
+    sought, by_call = step.action.call or step.action.primary_type, bool(step.action.call)
+    known: Mapping[str, Intent | Call] = deployment.calls.by_name if by_call else deployment.structs
+    kind, found = "call" if by_call else "struct", known.get(sought)
+    if found is None:
+        own = step.action.name == CUSTOM
+        where = f"{fields}.{kind}" if own else f"{fields.removesuffix('fields')}action"
+        what, do = f"the deployment has no such {kind}", "correct it, or trust a deployment whose profile has it"
+        yield plan_error("PLAN-FIELD", what, where, got=sought, expected=f"one of {sorted(known)}", do=do)
         return
     if step.action.name == CUSTOM:
         may = {leaf.rule.parameter for leaf in found.fields}
         for name in [name for name in step.values if name not in may]:
-            kind = "call" if step.action.call else "struct"
             yield _error(
                 "PLAN-FIELD",
                 f"the {kind} has no such field",
