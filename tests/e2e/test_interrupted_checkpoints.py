@@ -11,7 +11,7 @@ import pytest
 
 from airlock_shared.ceremony.workflow import NAMES
 from airlock_shared.host.files import read_transcript
-from draws import ALL
+from draws import ALL, every_nth
 from e2e.conftest import BothMachines, Ledger
 from e2e.led import Asked, Screen, interrupt, lead
 from e2e.test_one_command import Day, unpinned
@@ -34,10 +34,14 @@ class Place(NamedTuple):
 
 
 def stops_of(day: Day, half: str) -> dict[int, tuple[str, bool]]:
-    """Return a machine's tasks, as the program lists them before the ceremony: names, and whether somebody acts there."""
+    """Return where a machine is interrupted: tasks as the program lists them before the ceremony, their names, and whether
+    somebody acts there.
+    """
     run = day.desk.online if half == "online" else day.desk.offline
     told = run(*day.words(half), "--dry-run", "--json").json()
-    return {number: (task["name"], bool(task["by"])) for number, task in enumerate(told["tasks"], 1)}
+    tasks = [(number, task["name"], bool(task["by"])) for number, task in enumerate(told["tasks"], 1)]
+    chosen = every_nth(tasks, 3, kind=lambda task: task[1] if task[2] else "")
+    return {number: (name, acts) for number, name, acts in chosen}
 
 
 def stands_at(day: Day, half: str, screen: Screen, how: signal.Signals) -> Place | None:
@@ -65,7 +69,8 @@ def interrupted_everywhere(
     done: set[Place] = set()
 
     def counts(place: Place) -> bool:
-        return place.moment == "asked" or tasks[place.half][place.task][0] != "compare"
+        name, _ = tasks[place.half].get(place.task, ("", False))
+        return bool(name) and (place.moment == "asked" or name != "compare")
 
     def new(now: dict[str, Screen], _asked: list[Asked] | None = None) -> list[Place]:
         places = [stands_at(day, half, screen, how) for half, screen in now.items() if screen.code is None]
@@ -90,7 +95,7 @@ def test_interrupted_at_every_task_of_both_machines_it_ends_complete(
     day = Day(unpinned, ledger, "delegate-key")
     day.prove()
     tasks = {half: stops_of(day, half) for half in _HALVES}
-    assert set(NAMES) == {name for places in tasks.values() for name, _ in places.values()}
+    assert not ALL or set(NAMES) == {name for places in tasks.values() for name, _ in places.values()}
     screens, done = interrupted_everywhere(day, how, tasks)
     assert {half: screen.code for half, screen in screens.items()} == {"online": 0, "offline": 0}
     reached = {(place.half, place.task) for place in done}

@@ -26,7 +26,7 @@ from e2e.test_one_command import Day, unpinned
 
 __all__ = ["unpinned"]
 
-STEPS = draws(16, 500)
+STEPS = draws(12, 500)
 ANSWERS_AT_MOST = 80
 
 

@@ -133,7 +133,7 @@ class RehearsedDay:
 
 @pytest.mark.parametrize(
     ("ceremony", "channel"),
-    [("market-close", "qr"), *[(each, "file") for each in ("market-close", "delegate-key") if ALL]],
+    [("market-close", "file"), *[("market-close", "qr"), ("delegate-key", "file")][: 2 * ALL]],
 )
 def test_people_rehearse_the_day_in_two_terminals(tmp_path: Path, ceremony: str, channel: str) -> None:
     day = RehearsedDay(tmp_path / "day", ceremony, channel)

@@ -1,5 +1,6 @@
 // Compiles the rehearsal's contracts: `node compile.mjs SOURCES` writes contracts.json to stdout, errors to stderr.
 // The same sources, compiler and settings give the same bytes. solc comes from the node_modules that NODE_PATH names.
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -27,5 +28,7 @@ for (const name of deployed) {
   const { abi, evm } = output.contracts[`${name}.sol`][name];
   contracts[name] = { abi, bytecode: "0x" + evm.bytecode.object, size: evm.deployedBytecode.object.length / 2 };
 }
+const sha256 = ({ content }) => createHash("sha256").update(content).digest("hex");
+const digests = Object.fromEntries(names.map((name) => [name, sha256(sources[name])]));
 const { outputSelection, ...compiled } = settings;
-process.stdout.write(JSON.stringify({ compiler: solc.version(), settings: compiled, contracts }, null, 1) + "\n");
+process.stdout.write(JSON.stringify({ compiler: solc.version(), settings: compiled, sources: digests, contracts }, null, 1) + "\n");

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from airlock_online.addresses import join_address, segment
 from airlock_online.clients.builder import BuilderClient, BuilderError
 from airlock_online.clients.http import MAX_JSON_BYTES, Http, HttpCall, NotSent, Timeouts
-from airlock_online.clients.reply_values import join_address, segment
 from airlock_shared.errors import ServiceError, UsageError
 from online.loopback import Answer, Wire, closed_port, http, reply
 

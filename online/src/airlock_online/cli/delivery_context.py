@@ -21,8 +21,8 @@ import click
 from airlock_online.cli.prepare_steps import connections
 from airlock_online.clients.builder import builder_of
 from airlock_online.clients.builder_reads import question_of, used_in
-from airlock_online.clients.connection import is_hash
 from airlock_online.clients.http import Http
+from airlock_online.clients.reply_values import is_hash
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig

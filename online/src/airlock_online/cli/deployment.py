@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
+from airlock_online.addresses import join_address
 from airlock_online.cli.prepare_steps import connections
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.pages import read_pairs
-from airlock_online.clients.reply_values import join_address
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.device_metadata import MAX_LIST_BYTES, add_device_metadata

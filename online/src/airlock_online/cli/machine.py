@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from airlock_online.clients.reply_values import shown_address
+from airlock_online.addresses import shown_address
 from airlock_online.clock import now_ms
 from airlock_online.delivery.resolution import ONLY_WHEN_ENDED
 from airlock_online.error_codes import ERROR_CODES, ErrorCode

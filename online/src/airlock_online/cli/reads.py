@@ -33,9 +33,16 @@ from airlock_online.clients.builder_reads import (
     relayed,
     to_name,
 )
-from airlock_online.clients.connection import is_hash, value_at
 from airlock_online.clients.pages import read_pairs
-from airlock_online.clients.reply_values import delegation_read, hashes_named, reply_names, require_named, status_word
+from airlock_online.clients.reply_values import (
+    delegation_read,
+    hashes_named,
+    is_hash,
+    reply_names,
+    require_named,
+    status_word,
+    value_at,
+)
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk, recall
-from airlock_online.clients.connection import is_hash
+from airlock_online.clients.reply_values import is_hash
 from airlock_online.clock import now_ms
 from airlock_online.delivery.chain_evidence import USED, confirmed_block, require_recorded_chain
 from airlock_online.delivery.chain_search import search as search_blocks

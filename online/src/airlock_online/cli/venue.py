@@ -16,8 +16,7 @@ from airlock_online.cli.doctor import PATIENCE, service_lines
 from airlock_online.cli.prepare_steps import accepted, connections
 from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient
 from airlock_online.clients.builder_reads import entries, nonce_flag, question_of
-from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import delegation_read
+from airlock_online.clients.reply_values import delegation_read, value_at
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome

@@ -13,9 +13,7 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_online.addresses import http_address
-from airlock_online.clients.connection import is_loopback
-from airlock_online.clients.reply_values import shown_address
+from airlock_online.addresses import http_address, is_loopback, shown_address
 from airlock_online.config import ApiKeySettings
 from airlock_online.secrets import keep_secret, redact
 from airlock_shared.errors import UsageError

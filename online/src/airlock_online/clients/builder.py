@@ -15,9 +15,10 @@ from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from airlock_online.clients.connection import HttpCall, Reply, code_of, json_of, reason_text, unexpected, value_at
+from airlock_online.addresses import join_address, segment
+from airlock_online.clients.connection import HttpCall, Reply, code_of, json_of, reason_text, unexpected
 from airlock_online.clients.pages import join_pages, read_pages
-from airlock_online.clients.reply_values import join_address, require_named, segment
+from airlock_online.clients.reply_values import require_named, value_at
 from airlock_online.error_codes import known_code
 from airlock_online.speech.sections import NEXT, NOT_SENT, PAGED, SHIPPED, Speech, part_name
 from airlock_shared.errors import ServiceError, UsageError

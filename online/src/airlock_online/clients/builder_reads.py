@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import PNL_ALLOWED, pnl_of, reply_names
+from airlock_online.clients.reply_values import PNL_ALLOWED, pnl_of, reply_names, value_at
 from airlock_online.speech.sections import PLACEHOLDER, REPLIES, Speech
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.text.safe import safe

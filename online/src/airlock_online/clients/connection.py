@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from html import unescape
-from ipaddress import ip_address
 from pathlib import Path
 from socket import SHUT_RDWR, SOCK_STREAM, getaddrinfo, socket
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import certifi
 import httpcore
 
+from airlock_online.addresses import is_loopback
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.strict_json import parse_json
@@ -181,16 +181,6 @@ def tls_context(ca_file: str) -> ssl.SSLContext:
     return context
 
 
-def is_loopback(host: str) -> bool:
-    """Tell whether a name or an address is this machine's own."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def pool(host: str, proxy: str, tls: ssl.SSLContext | None, exchange: Exchange) -> httpcore.ConnectionPool:
     """Return what makes the one connection to a host: through the proxy, unless the host is this machine."""
     if proxy and not is_loopback(host):
@@ -212,7 +202,6 @@ def pool(host: str, proxy: str, tls: ssl.SSLContext | None, exchange: Exchange) 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
 MAX_JSON_BYTES = 8 << 20
-_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 MAX_REASON_BYTES = 16 << 10
 _LOOKED_AT_BYTES = 8 << 10  # of a body are looked at
 _ENTRIES = 8  # of a list or an object are looked at
@@ -365,29 +354,3 @@ def _said(value: Any, depth: int) -> Iterator[str]:
         else:
             for name, each in list(value.items())[:_ENTRIES]:
                 yield from (f"{name}: {text}" for text in _said(each, depth - 1))
-
-
-def value_at(data: object, place: str) -> Any:
-    """Return what stands at a place of a reply, names joined by dots, numbers for a list; None for nothing."""
-    value: Any = data
-    for name in place.split("."):
-        if type(value) is list and name.isdecimal():
-            value = value[int(name)] if int(name) < len(value) else None
-        else:
-            value = value.get(name) if type(value) is dict else None
-    return value
-
-
-def first_of(members: Mapping[str, Any], names: Iterable[str], kind: type) -> Any:
-    """Return the first value under one of these names that is of this type; None without one."""
-    return next((members[name] for name in names if type(members.get(name)) is kind), None)
-
-
-def id_text(value: object) -> object:
-    """Return an id as a text where it came as a whole number; else as it came."""
-    return str(value) if type(value) is int and value >= 0 else value
-
-
-def is_hash(value: object) -> TypeGuard[str]:
-    """Tell whether a value is a transaction's hash, in any case."""
-    return type(value) is str and bool(_HASH.fullmatch(value))

@@ -27,6 +27,7 @@ from urllib.parse import urljoin, urlsplit
 import httpcore
 import httpx
 
+from airlock_online.addresses import is_loopback
 from airlock_online.clients.connection import (
     EVENT_STREAM,
     JSON,
@@ -37,7 +38,6 @@ from airlock_online.clients.connection import (
     OpenReply,
     OutOfTime,
     Reply,
-    is_loopback,
     json_of,
     pool,
     read_reason,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airlock_online.clients.connection import first_of, id_text, value_at
+from airlock_online.clients.reply_values import first_of, id_text, value_at
 from airlock_online.speech.sections import NEXT, SHIPPED, Speech, plain_letters
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe

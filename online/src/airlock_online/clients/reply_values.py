@@ -6,17 +6,15 @@ A word that is not known here is no end, and never passed over in silence: it is
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit
+from typing import Any, NamedTuple, TypeGuard
 
-from airlock_online.addresses import http_address
-from airlock_online.clients.connection import value_at
 from airlock_online.speech.sections import KNOWN, REPLIES
-from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII)
 _DIGITS_AT_MOST = 78  # of a uint256
 HASH_NAMES = ("hash", "transactionHash", "txHash")
@@ -31,6 +29,32 @@ _DELEGATION = REPLIES["delegation"]
 _ENABLED = _DELEGATION["enabled"]
 _STATUS = "status"
 """Where a status stands at comparable venues. What stands there is read as well, wherever a file says that it stands."""
+
+
+def value_at(data: object, place: str) -> Any:
+    """Return what stands at a place of a reply, names joined by dots, numbers for a list; None for nothing."""
+    value: Any = data
+    for name in place.split("."):
+        if type(value) is list and name.isdecimal():
+            value = value[int(name)] if int(name) < len(value) else None
+        else:
+            value = value.get(name) if type(value) is dict else None
+    return value
+
+
+def first_of(members: Mapping[str, Any], names: Iterable[str], kind: type) -> Any:
+    """Return the first value under one of these names that is of this type; None without one."""
+    return next((members[name] for name in names if type(members.get(name)) is kind), None)
+
+
+def id_text(value: object) -> object:
+    """Return an id as a text where it came as a whole number; else as it came."""
+    return str(value) if type(value) is int and value >= 0 else value
+
+
+def is_hash(value: object) -> TypeGuard[str]:
+    """Tell whether a value is a transaction's hash, in any case."""
+    return type(value) is str and bool(_HASH.fullmatch(value))
 
 
 class StatusWord(NamedTuple):
@@ -175,47 +199,3 @@ def _same(value: object, asked: str) -> bool:
     if type(value) is not str or len(value) > max(_DIGITS_AT_MOST, len(asked)):
         return False
     return value.casefold() == asked.casefold()
-
-
-# ---- urls -----------------------------------------------------------------------------------------------------------
-# Addresses: a service's base, which may have a path of its own, and the path below it.
-
-
-def join_address(base_url: str, path: str) -> str:
-    """Return the address of a path under a base address, keeping the base's own path.
-
-    Raises ``UsageError`` for a base that is no plain http(s) address or carries credentials, or for a path that is not
-    one: it begins with ``/``, and has no query, no fragment, no empty or dotted segment.
-    """
-    if (base := http_address(base_url)) is None:
-        what = f"{safe(shown_address(base_url), limit=200)!r} is not an http(s) address"
-        raise UsageError(what, do="correct it; of what was given no more than scheme and host is shown")
-    if base.username is not None or base.password is not None or base.query or base.fragment:
-        raise UsageError(
-            f"the address of {safe(base.hostname or '')} carries credentials, a query or a fragment",
-            do="give only the address; an API key has its section [api_key] in config.toml",
-        )
-    odd = any(part in ("", ".", "..") or set(part) & set("?#\\ ") for part in path.split("/")[1:])
-    if not path.startswith("/") or not path.isascii() or not path.isprintable() or odd:
-        raise UsageError(f"{safe(path, limit=200)!r} is not a path such as '/v2/meta'", do="correct the path")
-    return base_url.rstrip("/") + path
-
-
-def segment(text: str) -> str:
-    """Return an id that a service gave as one segment of a path. Raises ``ServiceError`` when it cannot be one."""
-    if not 0 < len(text) <= 200 or text in (".", "..") or not text.isprintable():
-        raise ServiceError(f"the service gave the id {safe(text, limit=80)!r}, which cannot be asked for")
-    return quote(text, safe="")
-
-
-def shown_address(url: str) -> str:
-    """Return an address with its scheme and host alone: the rest may hold a key, or a password with a sign not escaped."""
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return "…"
-    rest = f"{parts.path}{parts.query}{parts.fragment}"
-    if "@" in rest or not parts.hostname:
-        return "…"
-    return f"{parts.scheme}://{parts.hostname}{port}{'/…' if rest.strip('/') else ''}"

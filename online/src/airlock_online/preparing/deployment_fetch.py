@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import PNL_ALLOWED, pnl_of, whole
+from airlock_online.clients.reply_values import PNL_ALLOWED, pnl_of, value_at, whole
 from airlock_online.preparing.meta_forms import checksummed, enums_of, missing, named_contracts, told_scales
 from airlock_shared.documents.deployment import CONTRACT_OF_DOMAIN, DEPLOYMENT_FORMAT, REHEARSAL_CHAINS, Deployment
 from airlock_shared.errors import ServiceError

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airlock_online.clients.connection import first_of
-from airlock_online.clients.reply_values import whole
+from airlock_online.clients.reply_values import first_of, whole
 from airlock_shared.documents.deployment import SCALES
 from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient, Method
 from airlock_online.clients.builder_reads import entries
-from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import delegation_read, pnl_of, reply_names, require_named, whole
+from airlock_online.clients.reply_values import delegation_read, pnl_of, reply_names, require_named, value_at, whole
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import delegation_read, whole
+from airlock_online.clients.reply_values import delegation_read, value_at, whole
 from airlock_online.clients.rpc import ContractViews, RpcClient
 from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, Scene, failed_read
 from airlock_shared.documents.deployment import Deployment

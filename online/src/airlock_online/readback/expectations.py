@@ -7,8 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.clients.builder_reads import entries
-from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import reply_names, whole
+from airlock_online.clients.reply_values import reply_names, value_at, whole
 from airlock_online.journal.order_states import OrderEvent
 from airlock_shared.cli.terminal import rows
 from airlock_shared.documents.requests import Request

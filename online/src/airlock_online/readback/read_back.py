@@ -7,8 +7,7 @@ here the two must agree. A read may lag behind the chain: read again before an e
 
 from __future__ import annotations
 
-from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import hashes_named, whole
+from airlock_online.clients.reply_values import hashes_named, value_at, whole
 from airlock_online.delivery.routes.posting import signs_of_failure
 from airlock_online.readback import delegates, positions, referral_codes
 from airlock_online.readback.expectations import (

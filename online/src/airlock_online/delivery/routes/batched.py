@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from threading import Semaphore
 from typing import Any, NamedTuple
 
+from airlock_online.addresses import join_address, segment
 from airlock_online.clients import sse
 from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenReply, json_of, unexpected
-from airlock_online.clients.reply_values import join_address, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
 from airlock_online.delivery.routes.posting import POLL_S, PollResult, refused, until_final
 from airlock_online.delivery.routes.struct import parcel_of, request_of

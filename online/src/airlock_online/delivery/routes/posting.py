@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from math import ceil
 from typing import Any, NamedTuple, TypeVar
 
-from airlock_online.clients.connection import code_of, id_text, json_or_none, value_at
+from airlock_online.addresses import join_address, segment
+from airlock_online.clients.connection import code_of, json_or_none
 from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
-from airlock_online.clients.reply_values import StatusWord, join_address, segment
+from airlock_online.clients.reply_values import StatusWord, id_text, value_at
 from airlock_online.delivery.chain_evidence import may_be_known
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker, given_id
 from airlock_online.delivery.routes.struct import request_of

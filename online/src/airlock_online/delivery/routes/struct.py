@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from airlock_online.addresses import join_address, segment
 from airlock_online.clients.connection import HttpCall
-from airlock_online.clients.reply_values import join_address, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.speech.sections import (
     AS_NUMBER,
