@@ -89,7 +89,7 @@ test-newer: $(VENVS)/dev/.done $(VENVS)/offline/.done
 
 # The tests that try a part of their cases with every run (tests/draws.py). AIRLOCK_ALTERED_SEED gives another draw.
 .PHONY: test-signing
-test-signing: $(VENVS)/dev/.done $(VENVS)/online/.done $(VENVS)/offline/.done ## The random tests at full size: 1,000 interleavings, each place of a kill, 6,000 altered requests; 500 steps
+test-signing: $(VENVS)/dev/.done $(NODE)/.done $(VENVS)/online/.done $(VENVS)/offline/.done ## The random tests at full size: 1,000 interleavings, each place of a kill, 6,000 altered requests; 500 steps
 	@AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline AIRLOCK_ONLINE_COMMAND=$(CURDIR)/$(VENVS)/online/bin/airlock-online \
 		AIRLOCK_DRAWS=all $(VENVS)/dev/bin/python -m pytest -q $(SIDE_BY_SIDE) $$(grep -rlE '^from draws import' tests --include='test_*.py')
 

@@ -14,7 +14,7 @@ from campaign.machine import Blow, Broken, Machine, Ran
 from campaign.orders import Order
 from campaign.run import CATEGORIES, figures, play
 
-SLICE = {"kills": 4, "interrupts": 1, "wire": 3, "commits": 1, "disks": 1}
+SLICE = {"kills": 3, "interrupts": 1, "wire": 2, "commits": 1, "disks": 1}
 
 
 def test_a_slice_of_the_campaign_posts_once_and_tells_nothing_without_evidence(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OrderEvent, OrderState
 from airlock_online.readback.expectations import Expectation
-from airlock_online.route_table import OF_TRANSACTIONS
+from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.cli.program import run
 from airlock_shared.errors import ExitCode
 from airlock_shared.venue.structs import CATALOGUE

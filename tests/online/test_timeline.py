@@ -13,7 +13,7 @@ from airlock_online.cli.delivery_context import OutcomeSummary, tally_lines
 from airlock_online.delivery.event_lines import MEMBERS_SHOWN, event_json, event_lines
 from airlock_online.error_codes import ERROR_CODES
 from airlock_online.journal.order_states import OrderEvent
-from airlock_online.route_table import ROUTES
+from airlock_online.speech.sections import ROUTES
 from airlock_rehearsal.services.faults import Faults
 from airlock_shared.cli.terminal import worst
 from airlock_shared.errors import ExitCode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_online.route_table import ROUTES
+from airlock_online.speech.sections import ROUTES
 
 SPEC_LIST = Path(__file__).parents[1] / "vectors/endpoints/spec-endpoints.txt"
 

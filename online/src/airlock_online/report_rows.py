@@ -10,7 +10,7 @@ from typing import Any
 from airlock_online.journal.events import OF_ORDER, REJECTED
 from airlock_online.journal.journal import Journal, Record, Submission
 from airlock_online.journal.order_states import FINAL, STATE_MEANINGS, OrderEvent, OrderState
-from airlock_online.route_table import OF_TRANSACTIONS
+from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.checks.nonces import Use
 from airlock_shared.ethereum.signatures import parse_address
 from airlock_shared.host.files import TranscriptFile

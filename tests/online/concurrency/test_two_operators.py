@@ -16,7 +16,7 @@ from draws import draws
 from online.crash.venue import EVENTS, Venue
 from online.delivering_machine import NOW
 
-SIGNATURES = draws(60, 200)
+SIGNATURES = draws(30, 200)
 
 
 def start(where: str, base_url: str) -> subprocess.Popen[str]:

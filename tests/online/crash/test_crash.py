@@ -71,7 +71,7 @@ def test_a_submission_killed_anywhere_is_sent_once_and_loses_nothing(
             assert killed(place.run("submit", die_at=name))
             recover(place, lives[way].events)
 
-    at_once(launchers, every_nth(lives[way].names, 4, step_of), check)
+    at_once(launchers, every_nth(lives[way].names, 12, step_of), check)
 
 
 @each_way
@@ -90,7 +90,7 @@ def test_a_following_killed_anywhere_loses_nothing_and_sends_nothing(
             recover(place, lives[way].events)
             assert place.venue.started == 1
 
-    at_once(launchers, every_nth(names, 4, step_of), check)
+    at_once(launchers, every_nth(names, 12, step_of), check)
 
 
 def test_the_places_are_several_hundred_and_cover_every_kind_of_step(lives: dict[str, Whole]) -> None:

@@ -21,8 +21,8 @@ import click
 from airlock_online.cli.prepare_steps import connections
 from airlock_online.clients.builder import builder_of
 from airlock_online.clients.builder_reads import question_of, used_in
+from airlock_online.clients.connection import is_hash
 from airlock_online.clients.http import Http
-from airlock_online.clients.reply_values import is_hash
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
@@ -47,8 +47,7 @@ from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, Scen
 from airlock_online.readback.positions import TWO_CLOCKS_MS
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import from_chain
-from airlock_online.route_table import OF_TRANSACTIONS
-from airlock_online.speech.sections import STATUS
+from airlock_online.speech.sections import OF_TRANSACTIONS, STATUS
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.program import give_up
 from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, show, show_json, worst

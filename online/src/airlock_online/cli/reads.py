@@ -33,11 +33,11 @@ from airlock_online.clients.builder_reads import (
     relayed,
     to_name,
 )
+from airlock_online.clients.connection import is_hash
 from airlock_online.clients.pages import read_pairs
 from airlock_online.clients.reply_values import (
     delegation_read,
     hashes_named,
-    is_hash,
     reply_names,
     require_named,
     status_word,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk, recall
-from airlock_online.clients.reply_values import is_hash
+from airlock_online.clients.connection import is_hash
 from airlock_online.clock import now_ms
 from airlock_online.delivery.chain_evidence import USED, confirmed_block, require_recorded_chain
 from airlock_online.delivery.chain_search import search as search_blocks
@@ -21,7 +21,7 @@ from airlock_online.delivery.submit import follow_submission
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Record, Submission
-from airlock_online.route_table import OF_TRANSACTIONS
+from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.cli.terminal import finish, json_option, rows, say, show, show_json, worst
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 from airlock_shared.text.safe import safe

@@ -16,7 +16,7 @@ from functools import cache
 from html import unescape
 from pathlib import Path
 from socket import SHUT_RDWR, SOCK_STREAM, getaddrinfo, socket
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import certifi
 import httpcore
@@ -202,6 +202,7 @@ def pool(host: str, proxy: str, tls: ssl.SSLContext | None, exchange: Exchange) 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
 MAX_JSON_BYTES = 8 << 20
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 MAX_REASON_BYTES = 16 << 10
 _LOOKED_AT_BYTES = 8 << 10  # of a body are looked at
 _ENTRIES = 8  # of a list or an object are looked at
@@ -354,3 +355,8 @@ def _said(value: Any, depth: int) -> Iterator[str]:
         else:
             for name, each in list(value.items())[:_ENTRIES]:
                 yield from (f"{name}: {text}" for text in _said(each, depth - 1))
+
+
+def is_hash(value: object) -> TypeGuard[str]:
+    """Tell whether a value is a transaction's hash, in any case."""
+    return type(value) is str and bool(_HASH.fullmatch(value))

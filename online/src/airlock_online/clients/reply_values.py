@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 from airlock_online.speech.sections import KNOWN, REPLIES
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
-_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII)
 _DIGITS_AT_MOST = 78  # of a uint256
 HASH_NAMES = ("hash", "transactionHash", "txHash")
@@ -50,11 +49,6 @@ def first_of(members: Mapping[str, Any], names: Iterable[str], kind: type) -> An
 def id_text(value: object) -> object:
     """Return an id as a text where it came as a whole number; else as it came."""
     return str(value) if type(value) is int and value >= 0 else value
-
-
-def is_hash(value: object) -> TypeGuard[str]:
-    """Tell whether a value is a transaction's hash, in any case."""
-    return type(value) is str and bool(_HASH.fullmatch(value))
 
 
 class StatusWord(NamedTuple):

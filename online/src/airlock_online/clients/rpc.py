@@ -13,8 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.addresses import http_address
-from airlock_online.clients.connection import MAX_JSON_BYTES, HttpCall, NotSent, Reply, json_of, unexpected
-from airlock_online.clients.reply_values import is_hash
+from airlock_online.clients.connection import MAX_JSON_BYTES, HttpCall, NotSent, Reply, is_hash, json_of, unexpected
 from airlock_online.secrets import keep_secret
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, keccak256

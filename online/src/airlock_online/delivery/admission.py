@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.order_states import OPEN
 from airlock_online.journal.schema import Record, Submission
-from airlock_online.route_table import OF_TRANSACTIONS, ROUTES
+from airlock_online.speech.sections import OF_TRANSACTIONS, ROUTES
 from airlock_shared.errors import DocumentError, Expired, Refusal
 from airlock_shared.text.safe import safe
 from airlock_shared.units import looks_like_seconds, utc_text

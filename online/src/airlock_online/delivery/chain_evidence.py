@@ -15,7 +15,7 @@ from airlock_online.clients.rpc import ChainBlock, ChainTransaction, RpcCall, Rp
 from airlock_online.config import CONFIRMED_BY
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.journal.schema import Record
-from airlock_online.route_table import OF_TRANSACTIONS
+from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address

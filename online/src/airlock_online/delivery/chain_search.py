@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from airlock_online.clients.reply_values import is_hash
+from airlock_online.clients.connection import is_hash
 from airlock_online.clients.rpc import ChainBlock, ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.chain_evidence import first_block, nonce_used_in

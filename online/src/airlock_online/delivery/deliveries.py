@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.order_states import INITIATIONS
-from airlock_online.route_table import ROUTES
+from airlock_online.speech.sections import ROUTES
 from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
 from airlock_shared.documents.deployment import Deployment, Domain
 from airlock_shared.documents.requests import Answer, Header, Request, SignaturesHeader

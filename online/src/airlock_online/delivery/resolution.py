@@ -28,7 +28,7 @@ from airlock_online.delivery.routes.context import DeliveryContext, Tracker
 from airlock_online.journal.journal import Journal
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.journal.schema import Record, Submission
-from airlock_online.route_table import OF_TRANSACTIONS
+from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text

@@ -23,8 +23,8 @@ from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.order_states import OPEN, Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import RESTORED, Record, Submission, before, is_forgotten, let_go, shown_holder
-from airlock_online.route_table import OF_TRANSACTIONS
 from airlock_online.secrets import keep_secret
+from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal, ServiceError, UsageError
 from airlock_shared.plan.model import EITHER
 from airlock_shared.text.safe import safe

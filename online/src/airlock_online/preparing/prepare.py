@@ -19,9 +19,8 @@ from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_online.preparing.patience import Patience
-from airlock_online.route_table import ROUTES
 from airlock_online.speech.forms import split_decimals
-from airlock_online.speech.sections import ACCOUNT, PLACEHOLDER, SHIPPED, Speech, part_name
+from airlock_online.speech.sections import ACCOUNT, PLACEHOLDER, ROUTES, SHIPPED, Speech, part_name
 from airlock_shared.checks.judge import Known, Verdicts, judge_item
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces

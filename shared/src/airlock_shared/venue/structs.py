@@ -35,7 +35,7 @@ from airlock_shared.units import (
 # The services of a venue, and the names of the routes by which signed things reach them.
 #
 # A deployment has the services' addresses, and a request names the route of what is signed. Which endpoints a route has is
-# the online half's (``airlock_online.route_table``). Source: the specification, "What the service does".
+# the online half's (``airlock_online.speech.sections``). Source: the specification, "What the service does".
 
 
 class Service(NamedTuple):

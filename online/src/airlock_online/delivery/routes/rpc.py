@@ -23,7 +23,7 @@ from airlock_online.delivery.routes.posting import (
 )
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
-from airlock_online.route_table import ROUTES
+from airlock_online.speech.sections import ROUTES
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.text.safe import safe
