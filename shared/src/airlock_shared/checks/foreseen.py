@@ -91,7 +91,8 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
     if found is None:
         own = step.action.name == CUSTOM
         where = f"{fields}.{kind}" if own else f"{fields.removesuffix('fields')}action"
-        what, do = f"the deployment has no such {kind}", "correct it, or trust a deployment whose profile has it"
+        what = f"the deployment has no such {kind}"
+        do = "correct it, or fetch and trust a deployment whose profile has it"
         yield plan_error("PLAN-FIELD", what, where, got=sought, expected=f"one of {sorted(known)}", do=do)
         return
     if step.action.name == CUSTOM:
