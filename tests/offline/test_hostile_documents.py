@@ -25,7 +25,7 @@ from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS, good
 LIE = "Pinned. All fingerprints are equal."
 HOSTILE = (f"a\x1b[2J\r\n{LIE}\n\x1b]0;t\x07\u202e\x9b31m\u2028\x7f", "b" * 77 + f" {LIE}", f"\n{LIE}")
 
-OWN = {
+OWN: dict[str, Any] = {
     "format": VENUE_FORMAT,
     "structs": {
         "CancelReq": {
@@ -34,10 +34,12 @@ OWN = {
             "domain": "trading",
             "signer_rule": "trader-only",
             "route": "relayer",
+            "executing": "",
+            "abi_order": [],
         }
     },
     "calls": {
-        "park": {"signature": "park(uint256 slot,bytes note)", "leaves": {"slot": "raw", "note": "raw"},
+        "park": {"signature": "park(uint256 slot,uint256 part)", "leaves": {"slot": "raw", "part": "raw"},
                  "contract": "tradingStorage"},
     },
 }  # fmt: skip
@@ -99,11 +101,17 @@ def _written(folder: Path, kind: str, document: Any) -> tuple[str | Path, ...]:
     return ("verify", file, "--plan", plan) if kind == "verify" else (kind, file)
 
 
-CUSTOM = {"id": "note", "action": "custom", "signer": "treasury", "fields": {"struct": "CancelReq", "note": "by hand"}}
+DEPLOYED = json.loads(DEPLOYMENT_TEXT)
+WITH_OWN = DEPLOYED | {"signed": DEPLOYED["signed"] | {"structs": DEPLOYED["signed"]["structs"] | OWN["structs"]}}
 PLAN = tomllib.loads(PLAN_TEXT)
-PLAN["steps"].append(CUSTOM)
+PLAN["steps"].append(
+    {
+        "id": "note", "action": "custom", "signer": "treasury",
+        "fields": {"struct": "CancelReq", "note": "by hand", "trader": PLAN["signers"]["treasury"]["address"]},
+    }
+)  # fmt: skip
 DOCUMENTS: dict[str, tuple[Any, str]] = {  # with what their screen says of a good one
-    "trust": (json.loads(DEPLOYMENT_TEXT) | {"signed": OWN}, "CancelReq"),
+    "trust": (DEPLOYED | {"signed": OWN}, "deployment fingerprint"),
     "verify": (good("open"), "checks passed, 0 refused"),
     "digest": (MAIL, "digest"),
     "plan show": (PLAN, "by hand"),
@@ -120,7 +128,8 @@ def test_no_text_of_a_document_acts_on_the_screen_that_shows_it(
     for command in ("plan", "verify"):
         monkeypatch.setattr(f"airlock_offline.cli.{command}.now_ms", lambda: NOW_MS)
     home, lied = tmp_path / "home", 0
-    OfflineHome(home).pin(parse_deployment(DEPLOYMENT_TEXT.encode()), DEPLOYMENT_TEXT.encode(), 0)
+    pinned = json.dumps(WITH_OWN if kind == "plan check" else DEPLOYED).encode()
+    OfflineHome(home).pin(parse_deployment(pinned), pinned, 0)
     (tmp_path / "plan.toml").write_text(PLAN_TEXT)
     document, said = DOCUMENTS[kind]
     assert said in _screen(home, *_written(tmp_path, kind, document))
