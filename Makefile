@@ -51,12 +51,12 @@ LOADING := $(addprefix tests/workspace/,test_house.py test_configuration.py test
 # Of them, those that draw random data take half of the time: not for the daily loop, and not again on every newer Python that is here.
 RANDOM := tests/shared/test_nothing_escapes.py tests/shared/test_altered_transactions.py tests/shared/test_properties.py
 
-quick: ## Lint and the pure tests but those of random data, for the daily loop (less than 60 seconds)
+quick: ## Lint and the pure tests but those of random data and of the recipes, for the daily loop (less than 60 seconds)
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint test-pure
 
 .PHONY: test-pure
 test-pure: $(VENVS)/dev/.done $(VENVS)/offline/.done
-	@$(VENVS)/dev/bin/python -m pytest -q -n 2 $(PURE) tests/workspace $(RANDOM:%=--ignore=%)
+	@$(VENVS)/dev/bin/python -m pytest -q -n 2 $(PURE) tests/workspace $(RANDOM:%=--ignore=%) --ignore=tests/workspace/test_recipes.py
 
 # Where tests of one part wait, those of another go on. First the part of one worker, so that no core waits for it at the end.
 PARTS := test-installed test-together test-online test-offline

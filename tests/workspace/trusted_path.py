@@ -145,6 +145,7 @@ def closure(roots: tuple[str, ...] = ROOTS, elsewhere: str = OTHER_COMMANDS + PI
     return tuple(_module(name) for name in sorted(seen))
 
 
+@cache
 def tokens_of(text: str) -> int:
     """Return the tokens of a source without its docstrings and imports: what cannot be packed into fewer lines."""
     skipped: set[int] = set()
@@ -154,14 +155,13 @@ def tokens_of(text: str) -> int:
         )
         if docstring or isinstance(node, ast.Import | ast.ImportFrom):
             skipped |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))  # type: ignore[attr-defined]
-    kinds = (tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING)
-    found = tokenize.generate_tokens(io.StringIO(text).readline)
+    begin, end = (getattr(tokenize, f"FSTRING_{which}", -1) for which in ("START", "END"))  # from Python 3.12 on
+    kinds = (tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING, begin)
     count = inside = 0
-    for token in found:
-        kind = tokenize.tok_name[token.type]
-        inside -= kind == "FSTRING_END"  # from Python 3.12 on a formatted text is taken apart: here it stays one token
-        count += not inside and token.start[0] not in skipped and (token.type in kinds or kind == "FSTRING_START")
-        inside += kind == "FSTRING_START"
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        inside -= token.type == end  # a formatted text is taken apart there: here it stays one token
+        count += not inside and token.start[0] not in skipped and token.type in kinds
+        inside += token.type == begin
     return count
 
 
