@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from airlock_online.cli.prepare import filled_lines
-from airlock_online.cli.prepare_steps import accepted, connections, fee_options, fields_of, read_fee_options
+from airlock_online.cli.connections import connections
+from airlock_online.cli.prepare_steps import accepted, fee_options, fields_of, payload_lines, read_fee_options
 from airlock_online.clients.builder import builder_of
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
-from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
+from airlock_online.preparing.prepare import Sources, prepare_step
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.terminal import json_option, show, show_json
-from airlock_shared.errors import PlanError, Refusal, UsageError
-from airlock_shared.plan.decisions import shown_value
+from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.plan.model import Exact, Limits, Plan, Signer, Step
 from airlock_shared.plan.values import read_values
-from airlock_shared.text.safe import safe
-from airlock_shared.units import PERCENT, UNLIMITED, raw_text, to_raw
+from airlock_shared.units import PERCENT, UNLIMITED, to_raw
 from airlock_shared.venue.actions import ACTIONS
-from airlock_shared.venue.calls import Calls, decode_call
-from airlock_shared.venue.structs import AUTHORIZATION, leaf
+from airlock_shared.venue.structs import AUTHORIZATION
 
 ACCOUNTS = ("trader", "referee", "referrer", "caller")
 """The fields that name the account which an action speaks for."""
@@ -88,29 +84,3 @@ def one_step(action_name: str, values: tuple[str, ...]) -> Step:
     if not isinstance(account, Exact) or not isinstance(account.raw, bytes):
         raise UsageError(f"{action_name} has no account", do=f"give one of {', '.join(ACCOUNTS)}, as in trader=0x…")
     return Step(action_name, action, Signer("account", account.raw, "m/44'/60'/0'/0/0"), read)
-
-
-def payload_lines(prepared: Prepared, calls: Calls) -> Iterator[str]:
-    """Yield a payload for a person: an intent's message as it came, a transaction's arguments read from its calldata."""
-    payload = prepared.request.payload
-    if prepared.request.transaction is None:
-        yield f"{safe(payload['primaryType'])} under {safe(str(payload['domain']), limit=400)}"
-        for name, value in payload["message"].items():
-            yield f"  {safe(name):<20} {safe(str(value), limit=400)}"
-        yield f"  digest {safe(payload['digest'])}"
-        return
-    yield f"to {safe(payload['to'])}, from {safe(payload['from'])}, chain {payload['chainId']}"
-    yield from _call_lines(payload["data"], calls)
-    yield from (f"  {line}" for line in filled_lines(prepared.request.transaction))
-
-
-def _call_lines(data: str, calls: Calls) -> Iterator[str]:
-    try:
-        decoded = decode_call(bytes.fromhex(data.removeprefix("0x")), calls)
-    except (ValueError, Refusal):  # the checks refuse it by their own ids; here it is shown as it came
-        yield f"  data {safe(data, limit=400)}"
-        return
-    yield f"{decoded.call.name}: {decoded.call.title}"
-    for field in decoded.call.fields:
-        raw = leaf(decoded.message, field.path)
-        yield f"  {field.path:<20} {safe(shown_value(field, raw))} (raw {safe(raw_text(raw))})"

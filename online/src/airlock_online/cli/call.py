@@ -10,15 +10,9 @@ from urllib.parse import unquote
 
 import click
 
+from airlock_online.cli.connections import connections
 from airlock_online.cli.prepare import asked_venue, keep
-from airlock_online.cli.prepare_steps import (
-    FeeOptions,
-    connections,
-    fee_options,
-    fields_of,
-    prepare_plan,
-    read_fee_options,
-)
+from airlock_online.cli.prepare_steps import FeeOptions, fee_options, fields_of, prepare_plan, read_fee_options
 from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome

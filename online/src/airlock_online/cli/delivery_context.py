@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import click
 
-from airlock_online.cli.prepare_steps import connections
+from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import builder_of
 from airlock_online.clients.builder_reads import question_of, used_in
 from airlock_online.clients.connection import is_hash

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from airlock_online.addresses import join_address
-from airlock_online.cli.prepare_steps import connections
+from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.pages import read_pairs
 from airlock_online.home import OnlineHome

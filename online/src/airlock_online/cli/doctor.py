@@ -16,7 +16,7 @@ from urllib.parse import quote
 import click
 from sqlalchemy import create_engine, inspect, select
 
-from airlock_online.cli.prepare_steps import connections
+from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.connection import tls_context
 from airlock_online.clients.http import Http, HttpCall, Timeouts

@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from airlock_online.cli.prepare_steps import FeeOptions, connections, fee_options, prepare_plan, read_fee_options
+from airlock_online.cli.connections import connections
+from airlock_online.cli.prepare_steps import FeeOptions, fee_options, filled_lines, prepare_plan, read_fee_options
 from airlock_online.clients.builder import builder_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
@@ -47,12 +48,10 @@ from airlock_shared.cli.terminal import (
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, parse_requests, write_requests
 from airlock_shared.errors import ServiceError, UsageError
-from airlock_shared.ethereum.signatures import Transaction
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.model import Plan, part_lines
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import fingerprint_lines, safe, spoken
-from airlock_shared.units import GWEI, NATIVE, to_human
 from airlock_shared.venue.referral_code import code_text
 
 _RANGE = re.compile(r"([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?", re.ASCII)
@@ -315,15 +314,6 @@ def _look_before(
         home.transcript.record("referral-read", facts | told, now_ms())
         if warned:
             _agree_to_warning(home, plan)
-
-
-def filled_lines(filled: Transaction | None) -> Iterator[str]:
-    """Yield what was filled in for a transaction, and what it may cost at most."""
-    if filled is not None:
-        fee, priority = to_human(filled.maxFeePerGas, GWEI), to_human(filled.maxPriorityFeePerGas, GWEI)
-        yield f"nonce {filled.nonce}, gas {filled.gas}"
-        yield f"fee at most {fee} gwei, priority {priority} gwei"
-        yield f"costs at most {to_human(filled.gas * filled.maxFeePerGas, NATIVE)} {NATIVE.name}"
 
 
 def _report_json(prepared: list[Prepared], fingerprint: str, file: Path, also: dict[str, Any]) -> None:

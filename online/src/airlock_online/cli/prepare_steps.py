@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
 from time import sleep
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from airlock_online.clients.http import Http, Timeouts
+from airlock_online.clients.http import Http
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees, gas_and_fees_of
@@ -29,13 +28,15 @@ from airlock_online.preparing.prepare import (
 from airlock_online.preparing.venue_profile import by_the_profile
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.cli.progress import working
 from airlock_shared.cli.terminal import renew, say
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Expired, Refusal, UsageError
+from airlock_shared.ethereum.signatures import Transaction
+from airlock_shared.plan.decisions import shown_value
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.text.safe import safe
-from airlock_shared.units import GWEI, span_text, to_raw, utc_text
+from airlock_shared.units import GWEI, NATIVE, raw_text, span_text, to_human, to_raw, utc_text
+from airlock_shared.venue.calls import Calls, decode_call
 from airlock_shared.venue.structs import AUTHORIZATION, leaf
 
 
@@ -163,6 +164,44 @@ def fields_of(words: tuple[str, ...]) -> dict[str, str]:
     return fields
 
 
+# ---- what is said of a payload --------------------------------------------------------------------------------------
+
+
+def payload_lines(prepared: Prepared, calls: Calls) -> Iterator[str]:
+    """Yield a payload for a person: an intent's message as it came, a transaction's arguments read from its calldata."""
+    payload = prepared.request.payload
+    if prepared.request.transaction is None:
+        yield f"{safe(payload['primaryType'])} under {safe(str(payload['domain']), limit=400)}"
+        for name, value in payload["message"].items():
+            yield f"  {safe(name):<20} {safe(str(value), limit=400)}"
+        yield f"  digest {safe(payload['digest'])}"
+        return
+    yield f"to {safe(payload['to'])}, from {safe(payload['from'])}, chain {payload['chainId']}"
+    yield from _call_lines(payload["data"], calls)
+    yield from (f"  {line}" for line in filled_lines(prepared.request.transaction))
+
+
+def _call_lines(data: str, calls: Calls) -> Iterator[str]:
+    try:
+        decoded = decode_call(bytes.fromhex(data.removeprefix("0x")), calls)
+    except (ValueError, Refusal):  # the checks refuse it by their own ids; here it is shown as it came
+        yield f"  data {safe(data, limit=400)}"
+        return
+    yield f"{decoded.call.name}: {decoded.call.title}"
+    for field in decoded.call.fields:
+        raw = leaf(decoded.message, field.path)
+        yield f"  {field.path:<20} {safe(shown_value(field, raw))} (raw {safe(raw_text(raw))})"
+
+
+def filled_lines(filled: Transaction | None) -> Iterator[str]:
+    """Yield what was filled in for a transaction, and what it may cost at most."""
+    if filled is not None:
+        fee, priority = to_human(filled.maxFeePerGas, GWEI), to_human(filled.maxPriorityFeePerGas, GWEI)
+        yield f"nonce {filled.nonce}, gas {filled.gas}"
+        yield f"fee at most {fee} gwei, priority {priority} gwei"
+        yield f"costs at most {to_human(filled.gas * filled.maxFeePerGas, NATIVE)} {NATIVE.name}"
+
+
 # ---- fee options ----------------------------------------------------------------------------------------------------
 # The options that say where a transaction's nonce, gas and fees come from: a node, or a person, value by value.
 
@@ -229,29 +268,3 @@ def _wei(text: str | None, option: str) -> int | None:
     if wei < 0:
         raise UsageError(f"{option} is negative", do="give an amount of gwei such as 1.5")
     return wei
-
-
-# ---- connections ----------------------------------------------------------------------------------------------------
-# The connections of a command, as the configuration says; what it permits beside the rule is repeated every time.
-
-
-_PLAIN = "NOTE: [http] plain_http = true: what goes to an http:// address can be read and changed on its way."
-
-
-@contextmanager
-def connections(
-    home: OnlineHome,
-    timeouts: Timeouts = Timeouts(),  # noqa: B008 (frozen)
-    waiting: Callable[[str], AbstractContextManager[None]] = lambda host: working(
-        f"Waiting for {safe(host, limit=60)}"
-    ),
-) -> Iterator[Http]:
-    """Yield a command's connections; people are told what each waits for.
-
-    Raises ``UsageError`` for a wrong configuration.
-    """
-    settings = home.config().http
-    if settings.plain_http:
-        say(_PLAIN)
-    with Http(timeouts, **settings._asdict(), api_key=home.api_key(), waiting=waiting) as http:
-        yield http

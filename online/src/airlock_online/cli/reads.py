@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from airlock_online.cli.prepare_steps import connections
+from airlock_online.cli.connections import connections
 from airlock_online.clients import builder_reads
 from airlock_online.clients.builder import BuilderClient, builder_of
 from airlock_online.clients.builder_reads import (

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from airlock_online.cli.build import payload_lines
+from airlock_online.cli.connections import connections
 from airlock_online.cli.deployment import fetch_document
 from airlock_online.cli.doctor import PATIENCE, service_lines
-from airlock_online.cli.prepare_steps import accepted, connections
+from airlock_online.cli.prepare_steps import accepted, payload_lines
 from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient
 from airlock_online.clients.builder_reads import entries, nonce_flag, question_of
 from airlock_online.clients.reply_values import delegation_read, value_at
