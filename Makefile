@@ -77,7 +77,7 @@ test-together: $(VENVS)/dev/.done $(VENVS)/online/.done $(VENVS)/offline/.done
 		AIRLOCK_ONLINE_COMMAND=$(CURDIR)/$(VENVS)/online/bin/airlock-online \
 		$(VENVS)/dev/bin/python -m pytest -q $(SIDE_BY_SIDE) tests/e2e tests/browser
 
-test-installed: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done
+test-installed: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done $(VENVS)/erc7730/.done
 	@echo "== installed from a kit and a bundle"
 	@AIRLOCK_LEFT_OUT=$(LEFT)/installed AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
 		$(VENVS)/dev/bin/python -m pytest -q tests/kit

@@ -105,6 +105,25 @@ def test_it_holds_the_closure_of_the_signing_machine_by_hash_and_nothing_else(ki
     assert not any(name in ref for ref in ledgerblue for name in EXCLUDED)
 
 
+def test_the_bill_of_materials_keeps_the_schema_of_cyclonedx(kit: Kit) -> None:
+    python = ROOT / ".venvs/erc7730/bin/python"  # whose packages include jsonschema
+    if not python.exists():
+        pytest.skip("Python 3.12 is not here")
+    (schemas,) = (ROOT / ".venvs/kit/lib").glob("python*/site-packages/cyclonedx/schema/_res")
+    script = """
+import json, pathlib, sys, jsonschema, referencing
+read = lambda path: json.loads(pathlib.Path(path).read_text())
+named = lambda uri: referencing.Resource.from_contents(read(sys.argv[1] + "/" + uri.rpartition("/")[2]))
+schema = read(sys.argv[1] + "/bom-1.6.SNAPSHOT.schema.json")
+kept = jsonschema.Draft7Validator(schema, registry=referencing.Registry(retrieve=named))
+bill = read(sys.argv[2])
+print(*(error.message for error in kept.iter_errors(bill)), sep="\\n")
+del bill["components"][0]["name"]
+assert [error.message for error in kept.iter_errors(bill)] == ["'name' is a required property"]
+"""
+    assert run_command(python, "-I", "-c", script, schemas, kit.folder / "sbom.cdx.json").out == "\n"
+
+
 def test_the_systems_libraries_are_named_with_their_packages(kit: Kit) -> None:
     rows = [line.split("\t") for line in (kit.folder / "SYSTEM-LIBRARIES").read_text().splitlines()[2:]]
     found = {row[0]: (row[1], row[2]) for row in rows}
