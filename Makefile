@@ -48,7 +48,7 @@ PURE := tests/shared --ignore=tests/shared/qr --ignore=tests/shared/report --ign
         --ignore=tests/shared/ur/test_hostile.py
 LOADING := $(addprefix tests/workspace/,test_house.py test_configuration.py test_nothing_was_taken_away.py)
 
-# Of them, those that draw random data take half of the time: not for the daily loop, and not again on every newer Python that is here.
+# Of them, those that draw random data take half of the time: not for the daily loop, and not again on a newer Python.
 RANDOM := tests/shared/test_nothing_escapes.py tests/shared/test_altered_transactions.py tests/shared/test_properties.py
 
 quick: ## Lint and the pure tests but those of random data and of the recipes, for the daily loop (less than 60 seconds)
@@ -82,7 +82,7 @@ test-installed: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done $(V
 	@AIRLOCK_LEFT_OUT=$(LEFT)/installed AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
 		$(VENVS)/dev/bin/python -m pytest -q tests/kit
 
-# In CI alone: newer Pythons than the one that all of this runs on, each that is here, in an environment of its own, from the same pins.
+# In CI alone: the newest Python that is here, in an environment of its own, from the same pins.
 # Of the tests of the tree itself those that load the whole product: the others read the same files whatever Python runs them.
 test-newer: $(VENVS)/dev/.done $(VENVS)/offline/.done
 	@sh .ci/newer-pythons "$(VENVS)" "$(LEFT)" '$(PINNED)' '$(MEMBERS)' $(PURE) $(LOADING) $(RANDOM:%=--ignore=%)
@@ -111,7 +111,7 @@ lint: $(VENVS)/dev/.done $(VENVS)/kit/.done ## Run ruff, mypy and import-linter
 		--python-executable $(VENVS)/kit/bin/python online/bundle/build.py
 	@$(VENVS)/dev/bin/lint-imports
 
-mutate: $(VENVS)/dev/.done ## Take one defence out at a time, and see that a test notices (SEED=...: a twentieth of them)
+mutate: $(VENVS)/dev/.done ## Take one defence out at a time, and see that a test notices (SEED=...: a fortieth of them)
 	@$(VENVS)/dev/bin/python tests/mutation/run.py $(if $(SEED),--drawn-by "$(SEED)")
 
 differential: $(VENVS)/dev/.done ## Hold this state and an older one side by side over 5,000 alterations: what differs that nobody meant? (DIFFERENTIAL="--before COMMIT")
