@@ -22,9 +22,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 SIDE_BY_SIDE = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input
-PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
-MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
+# One pip installs into all environments: $(PIP) ENVIRONMENT $(PINNED) FILE.
+PIP     := $(VENVS)/pip/bin/python -m pip --quiet --disable-pip-version-check --no-input --python
+PINNED  := install --require-hashes --no-deps --only-binary :all: -r
+MEMBERS := install --no-deps --no-build-isolation --no-index
 
 .DEFAULT_GOAL := help
 .PHONY: help environments rehearse quick test test-offline test-online test-together test-installed test-newer check lint lock bench bench-qr docs vectors mutate differential clean \
@@ -85,7 +86,7 @@ test-installed: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done $(V
 # In CI alone: the newest Python that is here, in an environment of its own, from the same pins.
 # Of the tests of the tree itself those that load the whole product: the others read the same files whatever Python runs them.
 test-newer: $(VENVS)/dev/.done $(VENVS)/offline/.done
-	@sh .ci/newer-pythons "$(VENVS)" "$(LEFT)" '$(PINNED)' '$(MEMBERS)' $(PURE) $(LOADING) $(RANDOM:%=--ignore=%)
+	@sh .ci/newer-pythons "$(VENVS)" "$(LEFT)" '$(PIP)' '$(PINNED)' '$(MEMBERS)' $(PURE) $(LOADING) $(RANDOM:%=--ignore=%)
 
 # The tests that try a part of their cases with every run (tests/draws.py). AIRLOCK_ALTERED_SEED gives another draw.
 .PHONY: test-signing
@@ -173,55 +174,59 @@ environments: $(VENVS)/dev/.done $(VENVS)/online/.done $(VENVS)/offline/.done $(
 		{ echo "Python's venv is missing. On Debian: apt-get install python3-venv" >&2; exit 2; }
 	@mkdir -p $(VENVS) && touch $@
 
-$(VENVS)/online/.done: online/rehearsal/requirements.txt shared/pyproject.toml online/pyproject.toml online/rehearsal/pyproject.toml | .venvs/.python
+$(VENVS)/pip/.done: .venvs/.python
+	@$(PYTHON) -m venv --clear $(VENVS)/pip
+	@touch $@
+
+$(VENVS)/online/.done: online/rehearsal/requirements.txt shared/pyproject.toml online/pyproject.toml online/rehearsal/pyproject.toml | $(VENVS)/pip/.done
 	@echo "Setting up the online half ..."
-	@$(PYTHON) -m venv --clear $(VENVS)/online
-	@$(VENVS)/online/bin/python $(PINNED) online/rehearsal/requirements.txt
-	@$(VENVS)/online/bin/python $(MEMBERS) -e shared -e online -e online/rehearsal
+	@$(PYTHON) -m venv --without-pip --clear $(VENVS)/online
+	@$(PIP) $(VENVS)/online $(PINNED) online/rehearsal/requirements.txt
+	@$(PIP) $(VENVS)/online $(MEMBERS) -e shared -e online -e online/rehearsal
 	@touch $@
 
-$(VENVS)/offline/.done: offline/requirements.txt shared/pyproject.toml offline/pyproject.toml offline/rehearsal/pyproject.toml | .venvs/.python
+$(VENVS)/offline/.done: offline/requirements.txt shared/pyproject.toml offline/pyproject.toml offline/rehearsal/pyproject.toml | $(VENVS)/pip/.done
 	@echo "Setting up the offline half ..."
-	@$(PYTHON) -m venv --clear $(VENVS)/offline
-	@$(VENVS)/offline/bin/python $(PINNED) offline/requirements.txt
-	@$(VENVS)/offline/bin/python $(MEMBERS) -e shared -e offline -e offline/rehearsal
+	@$(PYTHON) -m venv --without-pip --clear $(VENVS)/offline
+	@$(PIP) $(VENVS)/offline $(PINNED) offline/requirements.txt
+	@$(PIP) $(VENVS)/offline $(MEMBERS) -e shared -e offline -e offline/rehearsal
 	@touch $@
 
-$(VENVS)/dev/.done: requirements.txt shared/pyproject.toml online/pyproject.toml online/rehearsal/pyproject.toml offline/pyproject.toml offline/rehearsal/pyproject.toml | .venvs/.python
+$(VENVS)/dev/.done: requirements.txt shared/pyproject.toml online/pyproject.toml online/rehearsal/pyproject.toml offline/pyproject.toml offline/rehearsal/pyproject.toml | $(VENVS)/pip/.done
 	@echo "Setting up the development environment ..."
-	@$(PYTHON) -m venv --clear $(VENVS)/dev
-	@$(VENVS)/dev/bin/python $(PINNED) requirements.txt
-	@$(VENVS)/dev/bin/python $(MEMBERS) -e shared -e online -e online/rehearsal -e offline -e offline/rehearsal
+	@$(PYTHON) -m venv --without-pip --clear $(VENVS)/dev
+	@$(PIP) $(VENVS)/dev $(PINNED) requirements.txt
+	@$(PIP) $(VENVS)/dev $(MEMBERS) -e shared -e online -e online/rehearsal -e offline -e offline/rehearsal
 	@touch $@
 
 # What builds the kit and the bundle: it reads wheels and writes the bill of materials. Never on a signing machine.
-$(VENVS)/kit/.done: shared/packing/requirements.txt shared/pyproject.toml offline/pyproject.toml | .venvs/.python
+$(VENVS)/kit/.done: shared/packing/requirements.txt shared/pyproject.toml offline/pyproject.toml | $(VENVS)/pip/.done
 	@echo "Setting up the kit's workshop ..."
-	@$(PYTHON) -m venv --clear $(VENVS)/kit
-	@$(VENVS)/kit/bin/python $(PINNED) shared/packing/requirements.txt
-	@$(VENVS)/kit/bin/python $(MEMBERS) -e shared -e offline
+	@$(PYTHON) -m venv --without-pip --clear $(VENVS)/kit
+	@$(PIP) $(VENVS)/kit $(PINNED) shared/packing/requirements.txt
+	@$(PIP) $(VENVS)/kit $(MEMBERS) -e shared -e offline
 	@touch $@
 
 # The emulator of Ledger's devices; it also needs qemu. Never on a signing machine.
-$(VENVS)/speculos/.done: tests/speculos/requirements.txt | .venvs/.python
+$(VENVS)/speculos/.done: tests/speculos/requirements.txt | $(VENVS)/pip/.done
 	@echo "Setting up Speculos ..."
-	@$(PYTHON) -m venv --clear $(VENVS)/speculos
-	@$(VENVS)/speculos/bin/python $(PINNED) tests/speculos/requirements.txt
+	@$(PYTHON) -m venv --without-pip --clear $(VENVS)/speculos
+	@$(PIP) $(VENVS)/speculos $(PINNED) tests/speculos/requirements.txt
 	@touch $@
 
 # The linter of the ERC-7730 registry, which runs on Python 3.12 alone. Without one its tests say so and are left out.
-$(VENVS)/erc7730/.done: tests/erc7730/requirements.txt | .venvs/.python
+$(VENVS)/erc7730/.done: tests/erc7730/requirements.txt | $(VENVS)/pip/.done
 	@for python in $(PYTHON) python3.12 $$HOME/.pyenv/versions/3.12.*/bin/python3.12; do \
 		"$$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 12))' 2>/dev/null || continue; \
 		echo "Setting up the linter of clear-signing descriptors ..."; \
-		"$$python" -m venv --clear $(VENVS)/erc7730 && \
-		$(VENVS)/erc7730/bin/python $(PINNED) tests/erc7730/requirements.txt && touch $@; exit; \
+		"$$python" -m venv --without-pip --clear $(VENVS)/erc7730 && \
+		$(PIP) $(VENVS)/erc7730 $(PINNED) tests/erc7730/requirements.txt && touch $@; exit; \
 	done; echo "Python 3.12 is not here: the linter of clear-signing descriptors is left out"
 
 # The test tools stand beside the offline environment, not in it: it stays exactly its closure.
 $(TOOLS)/.done: tests/requirements.txt $(VENVS)/offline/.done
 	@rm -rf $(TOOLS) && mkdir -p $(TOOLS)
-	@$(VENVS)/offline/bin/python $(PINNED) tests/requirements.txt --target $(TOOLS)
+	@$(PIP) $(VENVS)/offline $(PINNED) tests/requirements.txt --target $(TOOLS)
 	@touch $@
 
 # Independent implementations to compare with, from the npm registry, pinned by hash. Without Node their tests say so.

@@ -58,7 +58,7 @@ def test_the_contract_rejects_where_the_gate_refuses(ground: Ground, step: str) 
     assert not gate_refuses(untouched, where)
     assert not contract_rejects(ground, bench.struct, untouched)
     differed: Counter[str] = Counter()
-    for altered in every_nth([*alterations(ground.venue, step)], 4, lambda altered: altered.kind):
+    for altered in every_nth([*alterations(ground.venue, step)], 10, lambda altered: altered.kind):
         gate, contract = gate_refuses(altered, where), contract_rejects(ground, bench.struct, altered)
         told = f"{altered.kind}, {altered.what}: the gate refuses {gate or 'nothing'}, the contract {contract or 'nothing'}"
         if altered.kind in CONTRACT_IS_STRICTER:
