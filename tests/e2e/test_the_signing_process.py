@@ -11,7 +11,7 @@ import pytest
 from e2e.conftest import OFFLINE, BothMachines, Ledger
 from e2e.transaction_requests import write_transaction
 
-OURS = {"airlock-offline", "airlock-shared", "setuptools"}  # the last by Python 3.11's venv; a kit has none
+OURS = {"airlock-offline", "airlock-shared"}
 SIGNING = {"click", "coincurve", "hidapi", "ledgerblue", "safe-pysha3"}
 """The whole list. A new name here is a decision, not a detail."""
 
