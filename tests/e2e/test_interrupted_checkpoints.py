@@ -40,7 +40,7 @@ def stops_of(day: Day, half: str) -> dict[int, tuple[str, bool]]:
     run = day.desk.online if half == "online" else day.desk.offline
     told = run(*day.words(half), "--dry-run", "--json").json()
     tasks = [(number, task["name"], bool(task["by"])) for number, task in enumerate(told["tasks"], 1)]
-    chosen = every_nth(tasks, 3, kind=lambda task: task[1] if task[2] else "")
+    chosen = every_nth(tasks, 5, kind=lambda task: task[1] if task[2] else "")
     return {number: (name, acts) for number, name, acts in chosen}
 
 

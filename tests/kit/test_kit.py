@@ -70,15 +70,17 @@ def test_make_offline_kit_as_the_readme_says_gives_the_same_kit_whatever_umask_d
         (lambda tree: (tree / "offline/udev/70-airlock-ledger.rules").unlink(), "70-airlock-ledger.rules"),
         (lambda tree: (tree / "offline/requirements.txt").chmod(0o755), "offline/requirements.txt"),
         (lambda tree: shutil.rmtree(tree / ".git"), "no commit"),
+        (lambda tree: (tree / "online/src/airlock_online/added.py").write_text(""), "airlock_online/added.py"),
     ],
-    ids=["added", "added-to-the-builder", "changed", "missing", "executable", "no-history"],
+    ids=["added", "added-to-the-builder", "changed", "missing", "executable", "no-history", "bundle"],
 )
 def test_from_a_tree_that_differs_from_its_commit_nothing_is_built(
     change: Callable[[Path], object], said: str, tmp_path: Path
 ) -> None:
     workspace = clone(tmp_path / "workspace")
     change(workspace)
-    ended = build(tmp_path / "out", workspace, GIT_CEILING_DIRECTORIES=str(tmp_path))
+    what = "online/bundle" if said.startswith("airlock_online") else "offline/kit"
+    ended = build(tmp_path / "out", workspace, what, GIT_CEILING_DIRECTORIES=str(tmp_path))
     assert (ended.code, said in ended.err) == (2, True), ended.err
     assert list((tmp_path / "out").iterdir()) == []
 
@@ -114,9 +116,8 @@ def test_the_bill_of_materials_keeps_the_schema_of_cyclonedx(kit: Kit) -> None:
 import json, pathlib, sys, jsonschema, referencing
 read = lambda path: json.loads(pathlib.Path(path).read_text())
 named = lambda uri: referencing.Resource.from_contents(read(sys.argv[1] + "/" + uri.rpartition("/")[2]))
-schema = read(sys.argv[1] + "/bom-1.6.SNAPSHOT.schema.json")
+schema, bill = read(sys.argv[1] + "/bom-1.6.SNAPSHOT.schema.json"), read(sys.argv[2])
 kept = jsonschema.Draft7Validator(schema, registry=referencing.Registry(retrieve=named))
-bill = read(sys.argv[2])
 print(*(error.message for error in kept.iter_errors(bill)), sep="\\n")
 del bill["components"][0]["name"]
 assert [error.message for error in kept.iter_errors(bill)] == ["'name' is a required property"]

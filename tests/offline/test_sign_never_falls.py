@@ -39,7 +39,7 @@ OF_AN_ITEM = ("step", "action", "signer")
 
 @pytest.mark.parametrize("folder", FOLDERS)
 @pytest.mark.parametrize(
-    ("came_from", "brought"), [pytest.param(*each, id=each[1]["step"]) for each in every_nth(PAYLOADS, 3)]
+    ("came_from", "brought"), [pytest.param(*each, id=each[1]["step"]) for each in every_nth(PAYLOADS, 6)]
 )
 def test_a_payload_under_a_step_of_another_action_is_refused_and_nothing_falls(
     folder: str, came_from: str, brought: dict[str, Any], world: World

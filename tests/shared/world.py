@@ -177,16 +177,19 @@ def judge(
 # ---- making bad ones from good ones ---------------------------------------------------------------------------------
 
 
+_plan_of, _deployment_of, _fingerprint_of_plan = cache(parse_plan), cache(parse_deployment), cache(plan_fingerprint)
+
+
 def bad_request(vector: Vector) -> tuple[dict[str, Any], Situation, tuple[str, ...] | None]:
     """Return a vector's document, the situation it is judged in, and the steps it must have (None: not judged)."""
     content = vector.content
     plan_text = replaced(PLAN_TEXTS[vector.folder], content.get("plan", []))
     pinned = patched(json.loads(DEPLOYMENT_TEXT), content.get("deployment", []))
-    where = Situation(parse_plan(plan_text.encode()), parse_deployment(to_bytes(pinned)), content.get("now_ms", NOW_MS))
+    where = Situation(_plan_of(plan_text.encode()), _deployment_of(to_bytes(pinned)), content.get("now_ms", NOW_MS))
     document = whole(vector.folder) if content["base"] == "*" else good(content["base"], vector.folder)
     if "call" in content:
         document["requests"][0]["payload"]["data"] = called_otherwise(content["base"], content["call"])
-    document["header"] |= {"plan": plan_fingerprint(plan_text), "deployment": fingerprint(pinned)}
+    document["header"] |= {"plan": _fingerprint_of_plan(plan_text), "deployment": fingerprint(pinned)}
     document = patched(document, content["patch"])
     if not any(operation["at"].startswith("header") for operation in content["patch"]):
         document["header"]["count"] = len(document["requests"])
