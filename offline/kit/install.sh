@@ -84,8 +84,9 @@ install() {
         stop "The packages could not be installed." "check the free space; if there is enough, tell the maintainers what stands above"
 
     # What pip writes for itself is not kept: programs beside ours, and lists that name this folder; INSTALLED stands for them.
-    # Nor is "docs", which several packages bring by mistake, each over the other's.
+    # Nor is "docs", which several packages bring by mistake, each over the other's, nor are the packages' own tests.
     rm -rf -- "$packages/docs"
+    find "$packages" -type d -name tests -prune -exec rm -rf -- {} +
     find "$new/bin" ! -name python3 ! -type d -exec rm -f -- {} +
     rm -f -- "$packages"/*.dist-info/RECORD
     cp -- "$kit/program/airlock-offline" "$new/bin/airlock-offline"

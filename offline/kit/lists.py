@@ -14,9 +14,9 @@ from wheels import Wheel
 from airlock_offline.installation import PAPERS
 from airlock_shared.errors import UsageError
 
-_NEVER_KEPT = re.compile(r"[^/]+\.dist-info/RECORD|docs/.*")
+_NEVER_KEPT = re.compile(r"[^/]+\.dist-info/RECORD|docs/.*|(.+/)?tests/.*")
 """Removed by ``install.sh``: RECORD names the folder of the installation, and INSTALLED stands for it; ``docs`` is put
-beside the packages by several of them, by mistake, each over the other's."""
+beside the packages by several of them, by mistake, each over the other's; the packages' own tests run nowhere."""
 
 
 class Copied(NamedTuple):

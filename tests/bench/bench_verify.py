@@ -154,7 +154,7 @@ fingerprint of the document; Airlock does all of that, reading the plan included
 
 {machine}
 - A batch is made in the same run: a plan, a deployment, and intents of eight kinds in turn (close, open, increase, increase
-  in coins, trigger, delegate, referral code, TWAP cancel), encoded with eth-account and eth-abi, signed with coincurve.
+  in coins, trigger, delegate, referral code, TWAP cancel), encoded with eth-account and eth-abi, signed with eth-account.
 - Airlock: `airlock-offline verify FILE --plan PLAN --signatures FILE --deployment FILE`, every check, exit code 0.
 - Naive: `tests/bench/naive_verify.py` loads the file, and for each intent recomputes the digest (eth-account) and the
   encoding (eth-abi), compares both, and recovers the signer (eth-account), with the backend that it brings by itself.
