@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,9 +55,12 @@ def _words(path: Path) -> Iterator[str]:
                 yield name
 
 
+_words_of = cache(lambda path: tuple(_words(path)))
+
+
 def _that_say(pattern: str) -> Callable[[], set[str]]:
     word = re.compile(pattern)
-    return lambda: {_relative(path) for path in _product() if any(map(word.search, _words(path)))}
+    return lambda: {_relative(path) for path in _product() if any(map(word.search, _words_of(path)))}
 
 
 def _relative(path: Path) -> str:

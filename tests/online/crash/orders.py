@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.routes.context import Delivery
-from airlock_shared.documents.deployment import Deployment, read_deployment
 from airlock_shared.documents.requests import Answer, Header, Request, parse_requests, parse_signatures
-from shared.world import DEPLOYMENT_TEXT, VECTORS, good, to_bytes
+from shared.world import VECTORS, deployment, good, to_bytes
 
 TRANSACTIONS = json.loads((VECTORS / "transactions/signed.json").read_text())
 SERVICES = ("builder", "batched_market", "relayer", "twap", "core_api")
@@ -38,8 +37,8 @@ def order(way: str, base_url: str) -> Delivery:
     """Return the delivery of one of ``WAYS``, bound for the services at one address."""
     step, chosen = WAYS[way]
     header, request, signed = _signed(step)
-    delivery = delivery_of(request, signed, header, _deployment(base_url))
-    return delivery._replace(**chosen)
+    there = deployment()._replace(base_urls=dict.fromkeys(SERVICES, base_url))
+    return delivery_of(request, signed, header, there)._replace(**chosen)
 
 
 @cache
@@ -52,7 +51,3 @@ def _signed(step: str) -> tuple[Header, Request, Answer]:
     known = TRANSACTIONS[step]
     signed = Answer(step, "signed", digest=known["digest"], signature=known["signature"], signer=requests[0].signer)
     return header, requests[0], signed
-
-
-def _deployment(base_url: str) -> Deployment:
-    return read_deployment({**json.loads(DEPLOYMENT_TEXT), "base_urls": dict.fromkeys(SERVICES, base_url)})
