@@ -75,8 +75,7 @@ class Slow:
             raise OSError("no cable")
         return b"signature", 0x9000
 
-    def close(self):
-        pass
+    def close(self): pass
 
 
 def ask(question, asking):
@@ -142,6 +141,7 @@ class Reader:
         return told
 
     def interrupt(self) -> None:
+        time.sleep(0.05)  # Python keeps a signal of the instant before it waits for keys until the next key
         self.terminal.press("\x03")
         assert self.ended() == ["KeyboardInterrupt", True]
 
