@@ -23,6 +23,7 @@ from shared.qr.transfers import one_intent, whole_plan
 
 # ISO/IEC 18004, table 7: alphanumeric characters at level L.
 PUBLISHED = {1: 25, 5: 154, 9: 335, 10: 395, 15: 758, 20: 1249, 26: 1990, LARGEST_VERSION: 2132}
+needs_zbar = pytest.mark.skipif(read._zbar()[0] is None, reason="the zbar library is missing: apt-get install libzbar0")
 
 
 @pytest.mark.parametrize(("version", "characters"), PUBLISHED.items())
@@ -157,19 +158,18 @@ def test_where_there_is_no_whole_code_nothing_is_read(image: Image.Image) -> Non
     assert texts_in(image) == []
 
 
+@needs_zbar
 @pytest.mark.usefixtures("looked_for_again")
 def test_a_zbar_that_may_be_overflown_reads_nothing_and_the_hint_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pyzbar.pyzbar", reason="the zbar library is not installed", exc_type=ImportError)
     monkeypatch.setattr(read, "why_left_out", lambda _library: "zbar 0.23.90 may be overflown")
     assert read._by_zbar(code()) == []
     assert "left out: zbar 0.23.90 may be overflown" in second_decoder_hint()
     assert texts_in(code()) == [TEXT]
 
 
+@needs_zbar
 def test_the_second_decoder_reads_by_itself_and_is_no_hint_when_it_is_there() -> None:
-    decode, _ = read._zbar()
-    if decode is None:
-        pytest.skip("the zbar library is not installed: on Debian, apt-get install libzbar0")
+    assert (decode := read._zbar()[0])
     full = cycle_texts(whole_plan(), 10)[0]
     assert len(full) <= capacity(10)
     assert decode(picture(matrix(full, version_at_most=10), module_pixels=4).convert("L")) == [full]
