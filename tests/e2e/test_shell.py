@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.start import CONTINUE
 from e2e.conftest import OFFLINE, ONLINE, ROOT
 from e2e.terminal import Terminal
 
@@ -49,13 +50,18 @@ def test_a_plan_is_written_by_answering_in_a_terminal(program: Path, tmp_path: P
     assert max(len(line.rstrip("\r")) for line in terminal.shown.split("\n") if "Wrote" not in line) <= 80
 
 
-@half
-def test_ctrl_c_while_a_program_loads_ends_it_with_a_sentence(program: Path, tmp_path: Path) -> None:
-    lines = ["import os, signal", "signal.signal(2, signal.default_int_handler)", "os.kill(os.getpid(), 2)"]
-    (tmp_path / "click.py").write_text("\n".join(lines))  # the first library that either program imports
+@pytest.mark.parametrize(
+    ("program", "library", "told"),
+    [(ONLINE, "click", "Nothing was begun."), (OFFLINE, "click", "Nothing was begun."), (ONLINE, "ssl", CONTINUE)],
+)
+def test_ctrl_c_while_modules_load_ends_a_program_with_a_sentence(
+    program: Path, library: str, told: str, tmp_path: Path
+) -> None:
+    pressed = "import os, signal\nsignal.signal(2, signal.default_int_handler)\ntry: os.kill(os.getpid(), 2)\n"
+    (tmp_path / f"{library}.py").write_text(f"{pressed}except KeyboardInterrupt: raise ImportError('said by C code')")
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-    ended = _run(program, "--help", env=os.environ | {"PYTHONPATH": path})
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "\nInterrupted. Nothing was begun.\n")
+    ended = _run(program, "submit", env=os.environ | {"PYTHONPATH": path})
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", f"\nInterrupted. {told}\n")
 
 
 @half
@@ -163,12 +169,6 @@ def test_a_full_disk_or_nothing_behind_stdout_is_said(program: Path, line: str, 
 @pytest.mark.parametrize(("words", "code"), [("plan show PLAN", 2), ("plan show --json /nothing/here", 2)])
 def test_a_full_disk_behind_everything_that_is_said_changes_no_exit_code(program: Path, words: str, code: int) -> None:
     assert _shell(program, f"PROGRAM {words} > /dev/full 2> /dev/full").returncode == code
-
-
-def test_what_could_not_be_written_is_never_success() -> None:
-    """The online half alone, because the mutants of this are tried where no offline half is installed."""
-    assert _shell(ONLINE, "PROGRAM completion bash > /dev/full").returncode == 2
-    assert _shell(ONLINE, "PROGRAM plan show PLAN >&-").returncode == 2
 
 
 @half

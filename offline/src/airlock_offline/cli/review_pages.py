@@ -20,7 +20,6 @@ from time import monotonic, sleep
 from airlock_offline.ledger.transport import Transport
 from airlock_offline.signing.review import QUESTION_ROWS, Group, rows_of_page, section_lines
 from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT
-from airlock_offline.signing.sign_item import ENDING
 from airlock_shared.checks.model import CallCase, Case, IntentCase
 from airlock_shared.cli.terminal import (
     BACK,
@@ -39,6 +38,7 @@ from airlock_shared.cli.terminal import (
 from airlock_shared.errors import Declined
 from airlock_shared.ethereum.signatures import checksum_address, value_wei
 from airlock_shared.plan.decisions import Decision
+from airlock_shared.start import ENDING
 from airlock_shared.text.safe import WIDTH, columns, hanging, labelled_rows, safe
 from airlock_shared.units import COIN, LEVERAGE, NATIVE, USDC, span_text, to_human
 from airlock_shared.venue.actions import REGISTRATIONS

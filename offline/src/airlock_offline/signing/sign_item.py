@@ -9,7 +9,6 @@ Decided in ``docs/adr/0019-signed-once.md``.
 from __future__ import annotations
 
 import os
-import signal
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,6 +38,7 @@ from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, recover, unsigned_bytes
 from airlock_shared.host.files import lock, locked, make_folder, open_lock
+from airlock_shared.start import held_signals
 from airlock_shared.units import utc_text
 
 
@@ -381,23 +381,6 @@ def account_lock(home: Path, address: bytes) -> Iterator[None]:
 def _wait(account: str, file: Path, descriptor: int) -> None:
     say(f"Another airlock-offline signs with {account}. This one continues when that is on record.")
     lock(descriptor, file, wait=True)
-
-
-# ---- held signals ---------------------------------------------------------------------------------------------------
-# SIGINT, SIGTERM and SIGHUP wait while a signature is between the device's answer and the transcript.
-
-
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-@contextmanager
-def held_signals() -> Iterator[None]:
-    """Hold back what would end this process; what came meanwhile comes afterwards. Source: pthread_sigmask(3)."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # ---- quarantine -----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem, shell_complete
 
 from airlock_shared.cli.terminal import error_as_json, explain_error, say, show_json
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
-from airlock_shared.start import CONTINUE
+from airlock_shared.start import CONTINUE, held_signals
 from airlock_shared.text.safe import WIDTH
 
 # ---- commands -------------------------------------------------------------------------------------------------------
@@ -59,8 +59,10 @@ class LazyCommands(click.Group):
     def load(self, name: str) -> click.Command:
         """Import the command of this name."""
         python_name = name.replace("-", "_")
-        command = getattr(import_module(f"{self.package}.{self.modules.get(name, python_name)}"), python_name)
-        assert isinstance(command, click.Command)  # noqa: S101 (a table that names something else is our own mistake)
+        with held_signals():
+            command: click.Command = getattr(
+                import_module(f"{self.package}.{self.modules.get(name, python_name)}"), python_name
+            )
         return command
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
