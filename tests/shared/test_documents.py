@@ -82,7 +82,7 @@ def test_what_is_made_to_take_hours_is_answered_at_once() -> None:
     began = time.monotonic()
     members = ",".join(f'"{number}":0' for number in [*range(60_000), 59_999])
     assert _check_of(parse_json, f"{{{members}}}".encode()) == "DOC-DUPLICATE"
-    assert _check_of(parse_json, b"9" * 621) == "DOC-NUMBER"
+    assert {_check_of(parse_json, number) for number in (b"9" * 621, b"-0")} == {"DOC-NUMBER"}
     assert to_human(parse_json(b"9" * 620) ** 2, NATIVE)  # gas times its price
     assert sum(1 for _ in wrapped("\u6f22" * 80_000, 60)) == 2667  # each is two columns wide
     with pytest.raises(Refusal, match="nested more than 16 deep"):

@@ -145,8 +145,8 @@ MAX_REVIEW_MINUTES = 240
 class LedgerSettings(NamedTuple):
     """A Ledger of another ``model`` is refused; empty: any is taken. A command's ``--model`` goes before it.
 
-    ``review_minutes``: how long people may read on the device before the command gives up, 1 to 240; a deadline of the
-    payload ends it sooner.
+    ``review_minutes``: how long people may read on the device before the command gives up, 1 to 240. What is signed
+    after its deadline is not given out.
     """
 
     model: str = ""

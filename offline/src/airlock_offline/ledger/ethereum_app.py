@@ -97,7 +97,7 @@ class EthereumApp:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.may_have_signed = False
-        """Whether the last command of a signature was sent, and the device has not said that it did not sign."""
+        """Whether the last command of a signature was begun, and the device has not said that it did not sign."""
         self.version = ""
         """The app's version as it told it last, such as ``1.22.0``."""
 

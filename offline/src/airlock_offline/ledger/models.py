@@ -461,7 +461,7 @@ def shown_models() -> list[str]:
 
 
 def screen_of(name: str) -> Screen:
-    """Return the screen of the model of this name, one of :func:`shown_models`. Raises ``KeyError`` for another name."""
+    """Return the screen of the model of this name. Raises ``KeyError`` where none is known."""
     screen = MODELS[name].screen
     if screen is None:
         raise KeyError(name)

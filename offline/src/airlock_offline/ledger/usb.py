@@ -1,8 +1,8 @@
 """A real Ledger on USB: which ones are plugged in, the choice among them, and APDUs in HID reports.
 
-The reports are hidapi's, the framing ``ledgerblue.ledgerWrapper``'s; nothing else of ledgerblue is loaded, so none of its
-environment variables (``LEDGER_PROXY_ADDRESS``, ``MCUPROXY``, ``PCSC`` ...) is ever read. Ledgers are never guessed: when
-several are plugged in, one has to be named.
+The reports are hidapi's, the framing ``ledgerblue.ledgerWrapper``'s; of ledgerblue nothing else but its errors is loaded,
+so none of its environment variables (``LEDGER_PROXY_ADDRESS``, ``MCUPROXY``, ``PCSC`` ...) is ever read. Ledgers are never
+guessed: when several are plugged in, one has to be named.
 """
 
 from __future__ import annotations

@@ -75,10 +75,9 @@ def _interface_state(world: MachineProbes, name: str, own: set[str] | None) -> t
     folder = world.root / "sys/class/net" / name
     state, flags = _text(folder / "operstate"), _number(_text(folder / "flags"))
     elsewhere = "" if own is None or name in own else ", seen from another network namespace"
-    if state is None and flags is None:
+    if flags is None:
         return None, "unknown: /sys does not show it"
-    on = flags is not None and bool(flags & IFF_UP)
-    if not on and state in (*DOWN, None):
+    if not flags & IFF_UP and state in (*DOWN, None):
         return False, "switched off"
     cable = {"1": "up, connected", "0": "up, without a connection"}.get(_text(folder / "carrier") or "", "up")
     return True, cable + elsewhere

@@ -15,7 +15,7 @@ from airlock_shared.qr.scan import CAMERA, texts_of
 
 
 def main() -> None:
-    """Write a record for each picture, with the named files and cameras as all that it may open."""
+    """Write a record for each picture. It may open the named files and cameras, Python, and the system's libraries."""
     airgap.install_airgap()
     sources = json.loads(sys.stdin.buffer.read())
     cameras = [match for source in sources if (match := CAMERA.fullmatch(source))]

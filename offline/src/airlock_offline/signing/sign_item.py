@@ -2,7 +2,7 @@
 
 The order of things is the protection: nothing reaches the device that a check refused or a person did not confirm, and no
 signature leaves that does not recover to the plan's address over our own digest. After the person's Yes the
-account is locked until the result is on record; the transcript and the clock are read again, and all is judged again.
+account is locked until the result is on record; the transcript and the clock are read again, and the item is judged again.
 Decided in ``docs/adr/0019-signed-once.md``.
 """
 
@@ -352,7 +352,7 @@ def left_behind(items: Sequence[Request], stopped: AirlockError, state: OfflineH
 
 
 # ---- guards ---------------------------------------------------------------------------------------------------------
-# What holds while a signature is made: one at a time for an account, no signal in between; and of a wrong one, a record.
+# What holds while a signature is made: one at a time for an account; and of a wrong one, a record.
 
 
 # ---- account lock ---------------------------------------------------------------------------------------------------

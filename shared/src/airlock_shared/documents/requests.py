@@ -241,9 +241,9 @@ class SignaturesHeader(NamedTuple):
 class Answer(NamedTuple):
     """What became of one request: ``result`` is ``signed``, ``refused`` or ``declined`` (``why`` says by whom).
 
-    Of a refused one ``why`` is a check's id, or the error that ended the command before or while it was signed. ``digest``
-    is 32 bytes and ``signature`` 65 bytes ``r || s || v``, both 0x-hex; ``shown`` is what the Ledger showed (``fields``,
-    ``filters``, ``hashes``, ``transaction`` or ``authorization``), or ``by another wallet``.
+    Of a refused one ``why`` is a check's id, the error that ended the command while it was signed, or ``not begun``.
+    ``digest`` is 32 bytes and ``signature`` 65 bytes ``r || s || v``, both 0x-hex; ``shown`` is what the Ledger showed
+    (``fields``, ``filters``, ``hashes``, ``transaction`` or ``authorization``), or ``by another wallet``.
     """
 
     step: str

@@ -1,7 +1,7 @@
 """EIP-712 typed data: from JSON to domain separator, struct hash and digest, strictly.
 
 Airlock signs this digest alone. Common libraries hash what must be refused (extra fields, ``"false"`` for a bool, wrong
-checksums, ``"5_000"``); here the document, its types, its domain and each value have one form. Source of the rules: EIP-712.
+checksums, ``"5_000"``); here the document, its types and its domain have one form. Source of the rules: EIP-712.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from airlock_shared.ethereum.signatures import keccak256, parse_address
 
 # ---- eip712 types ---------------------------------------------------------------------------------------------------
 # The struct types of EIP-712 typed data, and their values: read strictly from JSON, hashed as 32-byte words.
-# Every value has one accepted spelling, or two where the field's practice has two (an integer as decimal string or as
-# a JSON integer up to 2**53 - 1). Source of the rules: EIP-712, "Definition of typed structured data" and
-# "encodeData"; EIP-55.
+# Every value has one accepted spelling, or those of the field's practice: an integer as decimal string or as a JSON
+# integer up to 2**53 - 1, an address in one case or with its checksum, bytes in any case. Source of the rules: EIP-712,
+# "Definition of typed structured data" and "encodeData"; EIP-55.
 
 
 MessageValue = Any

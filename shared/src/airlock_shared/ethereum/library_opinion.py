@@ -1,4 +1,4 @@
-"""What eth-account, eth-abi and rlp make of a document that ``checks.second_opinion`` wrote. They are imported here alone.
+"""What eth-account, eth-abi and rlp make of a document of ``opinion_question``. They are imported here alone.
 
 On the signing machine this runs in a process of its own. It is believed in nothing but agreement.
 """
@@ -35,7 +35,7 @@ _Types = dict[str, list[dict[str, str]]]
 
 
 def opinion_on(document: dict[str, Any]) -> bytes:
-    """Return 64 bytes: the digest, and a second 32 that ``checks.second_opinion.compare_opinion`` explains.
+    """Return 64 bytes: the digest, and a second 32 that ``signing.second_opinion.compare_opinion`` explains.
 
     Whatever the libraries raise is raised.
     """

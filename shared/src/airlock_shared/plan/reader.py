@@ -1,7 +1,7 @@
 """The ceremony plan: what people agreed to sign, days before, in TOML.
 
 What it holds is :mod:`airlock_shared.plan.model`. Amounts are human decimals in quotes, so that no float is ever read. How
-one field is read is in :mod:`airlock_shared.plan.model`.
+one field is read is in :mod:`airlock_shared.plan.values`.
 """
 
 from __future__ import annotations

@@ -179,8 +179,8 @@ def _float(text: str) -> float:
 
 
 def _integer(text: str) -> int:
-    if len(text) > _MOST_DIGITS:
-        raise damaged("DOC-NUMBER", "a number is too long")
+    if len(text) > _MOST_DIGITS or text == "-0":
+        raise damaged("DOC-NUMBER", "a number is too long, or -0")
     return int(text)
 
 
