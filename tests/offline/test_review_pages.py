@@ -254,6 +254,20 @@ def test_the_page_that_decides_stands_above_the_question_and_says_what_was_opene
     assert reader.ended() == [opened, True]
 
 
+@pytest.mark.parametrize("lines", [8, 12, 14, 15, 16, 18, 21, 40])
+def test_the_question_pushes_nothing_away_that_decides(tmp_path: Path, sections: list[list[str]], lines: int) -> None:
+    five = [f"line {number} of what decides" for number in range(lines)]
+    reader, turned = Reader(tmp_path, "page", sections=sections, five=five), 0
+    while QUESTION not in reader.terminal.shown:
+        assert reader.terminal.more()
+        if KEYS.search(reader.terminal.shown[turned:]):
+            turned = len(reader.terminal.shown)
+            reader.terminal.press("\n")
+    assert reader.terminal.shown[turned:].count("\n") < 24
+    assert [line for line in five if line not in reader.terminal.shown] == []
+    reader.interrupt()
+
+
 LIST = ["THE LEDGER WILL SHOW", *(f"{number:>3}  page" for number in range(1, 59)), " 59  \x1b[31mSign\u202e"]
 
 

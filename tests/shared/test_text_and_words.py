@@ -109,11 +109,15 @@ def test_what_is_said_or_shown_without_being_made_safe_does_not_act_on_the_termi
         assert not [c for c in NASTY if c in seen and c not in "\n\\{}u"]
 
 
-def test_a_long_name_does_not_go_on_at_the_first_column(capsys: pytest.CaptureFixture[str]) -> None:
-    console.say("Wrote " + "x" * 300)
-    first, *rest = capsys.readouterr().err.splitlines()
-    assert len(first) <= WIDTH
-    assert all(line.startswith("  ") and len(line) <= WIDTH for line in rest)
+@pytest.mark.parametrize("name", ["x" * 300, "\u6f22" * 39 + " REHEARSAL: worth nothing", "a name of ours " * 9])
+def test_a_long_name_does_not_go_on_at_the_first_column(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    for said in ("Wrote ", "      Wrote "):
+        console.say(said + name)
+        first, *rest = capsys.readouterr().err.splitlines()
+        assert rest
+        assert first.startswith(said.rstrip())
+        assert all(line.startswith("  ") for line in rest)
+        assert max(map(columns, [first, *rest])) <= WIDTH
 
 
 @repeatable

@@ -47,6 +47,10 @@ def test_the_same_artefacts_give_the_same_bytes() -> None:
 
 def test_what_has_not_ended_has_no_signature_in_any_file() -> None:
     whole = {item.digest: item.signature[2:] for item in parse_signatures(day.signatures_bytes())[1]}
+    for signature in whole.values():  # nor where the document is refused
+        with pytest.raises(DocumentError) as caught:
+            parse_signatures(day.signatures_bytes().replace(signature.encode(), signature.upper().encode()))
+        assert caught.value.got == "134 characters"
     for files, shown in ((day.offline_files(), set()), (day.online_files(), {day.digests()[0], day.digests()[2]})):
         report = report_of_artefacts(files, judge)
         everything = b"".join([*files.values(), report.json, report.html]).replace(b" ", b"")

@@ -27,6 +27,7 @@ from airlock_shared.cli.terminal import (
     FORWARD,
     SingleKeys,
     ask,
+    filled,
     led,
     next_key,
     opening,
@@ -39,7 +40,7 @@ from airlock_shared.errors import Declined
 from airlock_shared.ethereum.signatures import checksum_address, value_wei
 from airlock_shared.plan.decisions import Decision
 from airlock_shared.start import ENDING
-from airlock_shared.text.safe import WIDTH, columns, hanging, labelled_rows, safe
+from airlock_shared.text.safe import WIDTH, columns, labelled_rows, safe
 from airlock_shared.units import COIN, LEVERAGE, NATIVE, USDC, span_text, to_human
 from airlock_shared.venue.actions import REGISTRATIONS
 from airlock_shared.venue.structs import DEADLINE, EXPIRY, is_custom
@@ -48,22 +49,24 @@ LOOK_S = 0.3
 """For so long a screen stands before a key counts: who holds Enter down sees each."""
 WAIT_S = 0.5
 """After so long the Ledger's list is shown: an answer of the device alone is quicker."""
-_QUESTION_ROWS = 5
-"""Left free below the page that decides: for what can be opened, and for the question."""
 _NUMBERS = 100
 """A number below this is meant for a section, and is no answer."""
 _LEAST_ROWS = 4  # a heading, two lines and the row for the keys
 _COLOURS = {KEPT: "32", NOT_KEPT: "31", CHOSEN: "33"}  # green, red, yellow: beside the mark, never in its place
 
 
-def terminal_screens(sections: list[list[str]], rows: int, width: int) -> list[tuple[int, list[str]]]:
-    """Return screens of so many rows, each with its section's number; a long section goes on under its heading."""
+def terminal_screens(sections: list[list[str]], rows: int, width: int, below: int = 1) -> list[tuple[int, list[str]]]:
+    """Return screens of so many rows, each with its section's number; a long section goes on under its heading.
+
+    Those of the last section leave so many rows ``below`` them, the others one, for the keys.
+    """
     screens = []
     for number, section in enumerate(sections):
         heading = next((line for line in section if line.strip("=")), "")
         screen: list[str] = []
         for line in section:
-            if screen and _height([*screen, line], width) > max(rows, _LEAST_ROWS) - 1:
+            left = rows - (below if section is sections[-1] else 1)
+            if screen and _height([*screen, line], width) > max(left, _LEAST_ROWS - 1):
                 screens.append((number, screen))
                 screen = [f"{heading}, continued"]
             screen.append(line)
@@ -97,16 +100,15 @@ class ReviewPages:
                 next_key(keys)
 
     def show(self, sections: list[list[str]], five: list[str], ledger: list[str]) -> None:
-        """Show the page that decides; its last screen stays, for the question comes below it. Raises ``Declined``.
+        """Take the page that decides, which :meth:`ask` shows above its question. Raises ``Declined``.
 
         It has what the builder chose, what stands out, and ``five`` lines. A refused item has no five lines: each section
         is shown, until the last one was turned. ``ledger`` is the list that stands beside the Ledger.
         """
-        self._ledger, self._said_before, self.opened = ledger, [], set()
+        self._ledger, self._said_before, self._page, self.opened = ledger, [], [], set()
         if five:
             self._sections = [part for part in sections if not _decides(part)]
             self._page = [[line for part in filter(_decides, sections) for line in part if line.strip("=")], five]
-            self._show_deciding_page()
         else:
             self._turn_all(sections)
 
@@ -129,21 +131,29 @@ class ReviewPages:
         """Set the list to show while the Ledger shows a step, which was confirmed on a page of its group."""
         self._ledger = [f"{step}:", *ledger]
 
-    def _show_deciding_page(self) -> None:
+    def _show_page(self, question: str, *, again: bool = False) -> None:
+        """Show the page that decides, above all that stands between it and the answer; ``again``: its five lines."""
+        below = [row for text in [*self._said_before, self._names(), question] for row in filled(text).split("\n")]
         rows, width = _size()
         whole = [line for part in self._page for line in part]
-        self._turn_all([whole] if _height(whole, width) < rows - _QUESTION_ROWS else self._page, stays=True)
+        fits = _height([*whole, *below], width) < rows
+        self._turn_all(self._page[-1:] if again else [whole] if fits else self._page, below)
+        say_all(self._said_before)
+        self._say_sections()
 
-    def _turn_all(self, sections: list[list[str]], *, stays: bool = False) -> None:
-        """Show screen by screen; perhaps the last one is not turned, and ``stays``."""
+    def _turn_all(self, sections: list[list[str]], below: list[str] | None = None) -> None:
+        """Show screen by screen; where something comes ``below`` the last one, and the answer, that one is not turned."""
 
         def same() -> bool:
             return _size() == size
 
+        def cut() -> list[tuple[int, list[str]]]:
+            return terminal_screens(sections, *size, _height(below or [], size[1]) + 1)
+
         size = _size()
-        screens, at, seen = terminal_screens(sections, *size), 0, -1
+        screens, at, seen = cut(), 0, -1
         with SingleKeys() as keys:
-            while at < len(screens) - stays:
+            while at < len(screens) - bool(below):
                 _draw(screens[at][1], size, alone=seen >= 0)  # above the first one stands what was said before
                 if at > seen:
                     sleep(LOOK_S)
@@ -159,40 +169,47 @@ class ReviewPages:
                     at = max(at + _step(key), 0)
                     continue
                 number, size = screens[at][0], now  # what was drawn may be cut: the section once more
-                screens = terminal_screens(sections, *size)
+                screens = cut()
                 at = next(place for place, (section, _) in enumerate(screens) if section == number)
                 seen = at - 1
-        for line in screens[-1][1] if stays else ():
+        for line in screens[-1][1] if below else ():
             _say(line)
 
     def tell(self, text: str) -> None:
-        """Say what stands above the question, also after a section was opened."""
-        self._said_before.append(text)
-        say(text)
+        """Say what stands between a page that decides and its question, also after a section was opened."""
+        if self._page:
+            self._said_before.append(text)
+        else:
+            say(text)
 
     def ask(self, question: str) -> None:
-        """Ask as ``sign`` does; the number of a section opens it. A number, ``?`` and an empty line answer nothing.
+        """Show the page, and ask as ``sign`` does; a section's number opens it. Numbers and an empty line answer nothing.
 
         Raises ``Declined``.
         """
         opens = dict.fromkeys(["?", ""], self._say_sections) | {
             str(number): partial(say, f"There is no section {number}.") for number in range(_NUMBERS)
         }
-        opens |= {str(number): partial(self._open, number) for number in range(1, len(self._sections) + 1)}
-        self._say_sections()
-        self._ask_yes(question, asking=opening(ask, opens))
+        opens |= {str(number): partial(self._open, number, question) for number in range(1, len(self._sections) + 1)}
+        if self._page:
+            self._show_page(question)
+        try:
+            self._ask_yes(question, asking=opening(ask, opens))
+        finally:
+            self._page = []
+
+    def _names(self) -> str:
+        names = [f"{number} = {_called(section)}" for number, section in enumerate(self._sections, 1)]
+        return f"To read one, type its number: {', '.join(names)}"
 
     def _say_sections(self) -> None:
-        names = [f"{number} = {_called(section)}" for number, section in enumerate(self._sections, 1)]
-        say_all(hanging(f"To read one, type its number: {', '.join(names)}"))
+        say(self._names())
 
-    def _open(self, number: int) -> None:
+    def _open(self, number: int, question: str) -> None:
         section = self._sections[number - 1]
         self._turn_all([section])
         self.opened.add(_called(section))
-        self._turn_all(self._page[-1:], stays=True)
-        say_all(self._said_before)
-        self._say_sections()
+        self._show_page(question, again=True)
 
     def with_list(self, transport: Transport) -> Transport:
         """Return a transport that shows the list to compare while a person is waited for, and changes nothing else."""

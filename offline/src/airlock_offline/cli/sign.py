@@ -127,8 +127,6 @@ def sign(
     isolation.begin()
     entries = state.transcript.entries()
     compared = proved_by_words(entries, plan, "requests", fingerprint, BY_WORDS)
-    if not (compared and led()):
-        say_all((*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)))
     say_all(valid_elsewhere(deployment, state.pins()))
     if note := begun_note(entries, plan):
         say(note)
@@ -140,6 +138,8 @@ def sign(
     steps = judge_steps([item.step for item in items], situation, header.signer)
     require_none([*heading.blocking(), *steps.blocking(), *heading.not_judged()])
     say_all(part_lines(plan, header.signer))
+    if not (compared and led()):
+        say_all((*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)))
     document = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
     ask = partial(ask_yes, piped=not isolation.is_production())
     pages = (

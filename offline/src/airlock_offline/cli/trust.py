@@ -11,7 +11,7 @@ from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.typed_data import BY_HASHES_DO, EXPECTED, WIDTHS, refused_integers, type_faults
 from airlock_shared.ceremony.sections import BY_PAPER, proved_by_words
 from airlock_shared.checks.intent import definitions
-from airlock_shared.cli.ceremony.by_screens import show_by_screens
+from airlock_shared.cli.ceremony.by_screens import show_above_question
 from airlock_shared.cli.ceremony.status import no_on_record
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.cli.qr.file_or_qr import incoming, qr_option, restart_option
@@ -77,11 +77,10 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
             new = list(deployment_lines(deployment))
             if pinned is None:
                 say("No deployment of this name is pinned yet. The new one:")
-                show_by_screens(new, stays=1)
             else:
                 say("Lines that change (- pinned now, + the new one); the others do not change:")
-                say_all(f"{mark} {line}" for mark, line in changed_lines(list(deployment_lines(pinned)), new))
-            say_all(notes)
+                new = [f"{mark} {line}" for mark, line in changed_lines(list(deployment_lines(pinned)), new)]
+            show_above_question([*new, *notes])
             plan = None if plan_file is None else parse_written_plan(read_input(plan_file))
             with no_on_record(state.transcript, plan, "deployment", "signer", now_ms) if plan else nullcontext():
                 ask_yes(f"Pin {deployment.name} on this machine?", piped=all_worth_nothing([*state.pins(), deployment]))

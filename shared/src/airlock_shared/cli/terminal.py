@@ -7,7 +7,6 @@ import os
 import select
 import sys
 import termios
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
@@ -18,7 +17,7 @@ from typing import Any, TypeVar
 import click
 
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
-from airlock_shared.text.safe import WIDTH, hanging, harmless, labelled_rows, safe_again
+from airlock_shared.text.safe import WIDTH, columns, hanging, harmless, labelled_rows, safe_again
 
 # ---- console --------------------------------------------------------------------------------------------------------
 # What both programs' command lines share: results on stdout, talk on stderr, errors with what to do, exit codes.
@@ -72,9 +71,7 @@ def say_all(lines: Iterable[str]) -> None:
 
 def filled(text: str) -> str:
     """Return a line in rows of 80 columns: where the terminal broke it, a long name could go on like a line of ours."""
-    if len(text) <= WIDTH or "\n" in text:
-        return text
-    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return text if columns(text) <= WIDTH or "\n" in text else "\n".join(hanging(text))
 
 
 def show(text: str) -> None:

@@ -28,6 +28,7 @@ _CHILD = r"(?:0|[1-9][0-9]{0,8}|1[0-9]{9}|20[0-9]{8})"
 DERIVATION_PATH = re.compile(rf"m(?:/{_CHILD}'?){{1,10}}", re.ASCII)
 """A BIP-32 path such as ``m/44'/60'/0'/0/0``. Child numbers are below 2**31; we stop a little earlier, at 2,099,999,999."""
 
+_MOST_QUOTED = 90  # characters of a value that is refused: an address or a digest, and less than a signature
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
 ENTITY_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
 """The id that the core API gave a stored price trigger."""
@@ -111,7 +112,8 @@ def read_some(value: Any, where: str, required: Kinds) -> Any:
 def read_matching(text: Any, where: str, pattern: re.Pattern[str], what: str) -> str:
     """Return ``text`` when it is a string that the pattern matches whole. Raises ``DocumentError("DOC-FIELD")``."""
     if type(text) is not str or not pattern.fullmatch(text):
-        raise _wrong(where, f"not {what}", repr(text)[:120], what)
+        got = repr(text)
+        raise _wrong(where, f"not {what}", got if len(got) <= _MOST_QUOTED else f"{len(got)} characters", what)
     return text
 
 
