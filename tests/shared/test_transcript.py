@@ -51,12 +51,23 @@ def test_a_changed_entry_with_a_new_hash_of_its_own_breaks_the_chain_behind_it()
 @pytest.mark.parametrize(
     ("line", "check"),
     [(b"x", "DOC-JSON"), (b"\xff", "DOC-UTF8"), (b'{"seq": 0, "seq": 0}', "DOC-DUPLICATE"),
-     (b" " * (1 << 20) + b"{}", "DOC-SIZE"), (b"[]", "DOC-CHAIN"), (b'{"seq": 0}', "DOC-CHAIN"),
-     (b'{"seq": 0, "at_ms": 0, "event": "e", "data": {}, "hash": "x", "more": 1}', "DOC-CHAIN"),
-     (b'{"seq": false, "at_ms": 0, "event": "e", "data": {}, "hash": "x"}', "DOC-CHAIN")],
+     (b" " * (1 << 20) + b"{}", "DOC-SIZE"), (b"[]", "DOC-FIELD"), (b'{"seq": 0}', "DOC-FIELD"),
+     (b'{"seq": 0, "at_ms": 0, "event": "e", "data": {}, "hash": "x"}', "DOC-CHAIN"),
+     (b'{"seq": 0, "at_ms": 0, "event": "e", "data": {}, "hash": "x", "more": 1}', "DOC-FIELD"),
+     (b'{"seq": false, "at_ms": 0, "event": "e", "data": {}, "hash": "x"}', "DOC-FIELD")],
 )  # fmt: skip
 def test_a_damaged_line_is_refused(line: bytes, check: str) -> None:
     assert _check_of([line]) == check
+
+
+@pytest.mark.parametrize(
+    "wrong", [("x", "e", {}), (1.5, "e", {}), (True, "e", {}), (1, ["e"], {}), (1, "e", 5), (1, "e", [])]
+)
+def test_a_member_of_another_type_is_refused_though_the_chain_holds(wrong: Any) -> None:
+    """Whoever makes a transcript can chain anything."""
+    assert _check_of([next_entry(None, *wrong).line()]) == "DOC-FIELD"
+    first = next_entry(None, 0, "begun", {})
+    assert _check_of([first.line(), next_entry(first, *wrong).line()]) == "DOC-CHAIN"
 
 
 @repeatable

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.strict_json import parse_json, to_cbor
+from airlock_shared.wire.strict_json import parse_json, read_members, to_cbor
 
 GENESIS = "0" * 64
 MAX_LINE_BYTES = 1 << 20
+_ENTRY = {"seq": int, "at_ms": int, "event": str, "data": dict, "hash": str}
 
 
 class Entry(NamedTuple):
@@ -54,13 +55,11 @@ def read_entries(lines: Iterable[bytes]) -> list[Entry]:
     entries: list[Entry] = []
     for number, line in enumerate(lines, start=1):
         try:
-            value = parse_json(line, max_bytes=MAX_LINE_BYTES)
+            value = read_members(parse_json(line, max_bytes=MAX_LINE_BYTES), f"line {number}", _ENTRY)
         except DocumentError as error:
             if number == 1:  # perhaps no transcript at all: the reader's own words say more
                 raise
             raise _broken(number, f"it was cut short or changed ({error.check})") from error
-        if type(value) is not dict or set(value) != set(Entry._fields):
-            raise _broken(number, "it is not a transcript entry")
         entry = Entry(**value)
         previous = entries[-1].hash if entries else GENESIS
         if entry.seq != len(entries):
