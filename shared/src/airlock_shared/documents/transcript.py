@@ -38,13 +38,9 @@ def next_entry(last: Entry | None, at_ms: int, event: str, data: dict[str, Any])
 
     It belongs into the file before anything else happens.
     """
-    seq = last.seq + 1 if last else 0
-    return Entry(seq, at_ms, event, data, _seal(last.hash if last else GENESIS, seq, at_ms, event, data))
-
-
-def _seal(previous: str, seq: int, at_ms: int, event: str, data: dict[str, Any]) -> str:
+    seq, previous = (last.seq + 1, last.hash) if last else (0, GENESIS)
     body = to_cbor({"seq": seq, "at_ms": at_ms, "event": event, "data": data})
-    return hashlib.sha256(bytes.fromhex(previous) + body).hexdigest()
+    return Entry(seq, at_ms, event, data, hashlib.sha256(bytes.fromhex(previous) + body).hexdigest())
 
 
 def read_entries(lines: Iterable[bytes]) -> list[Entry]:
@@ -61,10 +57,10 @@ def read_entries(lines: Iterable[bytes]) -> list[Entry]:
                 raise
             raise _broken(number, f"it was cut short or changed ({error.check})") from error
         entry = Entry(**value)
-        previous = entries[-1].hash if entries else GENESIS
-        if entry.seq != len(entries):
-            raise _broken(number, f"entry {len(entries)} is missing or out of place")
-        if entry.hash != _seal(previous, entry.seq, entry.at_ms, entry.event, entry.data):
+        expected = next_entry(entries[-1] if entries else None, entry.at_ms, entry.event, entry.data)
+        if entry.seq != expected.seq:
+            raise _broken(number, f"entry {expected.seq} is missing or out of place")
+        if entry.hash != expected.hash:
             raise _broken(number, "it, or a line before it, was changed")
         entries.append(entry)
     return entries
