@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
-from airlock_shared.errors import AirlockError, DocumentError
+from airlock_shared.documents.transcript import GENESIS, MAX_LINE_BYTES, Entry, next_entry, read_entries
+from airlock_shared.errors import AirlockError, DocumentError, UsageError
 from airlock_shared.host.files import TranscriptFile, read_transcript
 from draws import repeatable
 from shared.strategies import json_values
@@ -120,6 +121,7 @@ def test_a_line_that_was_only_half_written_is_noticed(tmp_path: Path) -> None:
 
 APPEND = """
 import sys
+from functools import partial
 from pathlib import Path
 from airlock_shared.host.files import TranscriptFile
 transcript = TranscriptFile(Path(sys.argv[1]))
@@ -156,6 +158,18 @@ def test_a_disk_that_is_full_in_the_middle_of_an_entry_leaves_the_chain_whole(tm
     assert subprocess.run([sys.executable, "-c", FULL, str(path)], check=False).returncode == 7
     assert [entry.seq for entry in read_transcript(path)] == [0]
     assert TranscriptFile(path).record("step", {}, 3).seq == 1
+
+
+def test_an_entry_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    transcript = TranscriptFile(tmp_path / "transcript.jsonl")
+    head = transcript.record("started", {}, 1).hash
+    room = MAX_LINE_BYTES - len(next_entry(transcript.entries()[0], 2, "step", {"note": ""}).line())
+    for note in ("x" * (room + 1), "é" * (room // 2 + 1)):
+        for write in (transcript.record, partial(transcript.record_after, head)):
+            with pytest.raises(UsageError, match="nothing was recorded"):
+                write("step", {"note": note}, 2)
+    transcript.record("step", {"note": "x" * room}, 2)
+    assert [entry.event for entry in transcript.entries()] == ["started", "step"]
 
 
 @repeatable
