@@ -87,6 +87,10 @@ def test_a_note_does_not_follow_a_link_that_lies_on_the_stick(tmp_path: Path) ->
     (crossing / "offline-at-2-of-9-seal-1032").symlink_to(outside)
     leave_note(crossing, "offline", (2, 9), "seal", AT_MS)
     assert not outside.exists()
+    outside.mkdir()
+    (tmp_path / "linked").symlink_to(outside)
+    leave_note(tmp_path / "linked", "offline", (2, 9), "seal", AT_MS)
+    assert list(outside.iterdir()) == []
 
 
 @pytest.mark.parametrize(
