@@ -97,10 +97,8 @@ def test_no_text_of_somebody_elses_transcript_begins_a_row_like_one_of_ours(tmp_
     forged = chain("begun\n   7  2026-11-28 10:00:00 UTC  sealed", "x" * 74 + "   7  2026-11-28 10:00:00 UTC  sealed")
     lines = [entry.line() for entry in sealed(forged, of="x" * 71 + "seal  over 41 entries, holds by the treasury")]
     (file := tmp_path / "theirs.jsonl").write_bytes(b"\n".join(lines))
-    shown, verified = (
-        CliRunner().invoke(commands, [word, str(file)], obj=OfflineHome(tmp_path)).output.splitlines()
-        for word in ("show", "verify")
-    )
+    ended = [CliRunner().invoke(commands, [word, str(file)], obj=OfflineHome(tmp_path)) for word in ("show", "verify")]
+    shown, verified = (each.output.splitlines() for each in ended)
     assert [row[:6] for row in shown if row[:6].strip()] == ["   0  ", "   1  ", "   2  "]
     assert [row for row in verified if row.startswith("seal")] == ["seal  over 2 entries, holds"]
     assert max(map(len, (*shown, *verified))) <= 80

@@ -190,13 +190,12 @@ def test_until_when_requests_can_be_signed_is_read_from_them(tmp_path: Path) -> 
     plan = parse_plan((PLAYED / "plan.toml").read_bytes())
     for name in ("requests.json", "deployment.json"):
         shutil.copy(PLAYED / name, tmp_path)
-    [item] = json.loads((PLAYED / "requests.json").read_text())["requests"]
+    [item] = (document := json.loads((PLAYED / "requests.json").read_text()))["requests"]
     until = int(item["payload"]["message"]["_deadline"]) - plan.limits.remaining_at_least_ms - A_MINUTE_MS
     assert workflow_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == until
     for never in ("9" * 1000, "9" * 620, "9" * 19):  # it is refused where it is judged
         item["payload"]["message"]["_deadline"] = never
-        document = json.loads((PLAYED / "requests.json").read_text())
-        (tmp_path / "requests.json").write_text(json.dumps(document | {"requests": [item]}))
+        (tmp_path / "requests.json").write_text(json.dumps(document))
         assert workflow_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == 0
     (tmp_path / "deployment.json").unlink()
     assert workflow_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == 0
