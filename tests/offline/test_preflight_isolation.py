@@ -176,7 +176,7 @@ def test_in_production_a_machine_that_is_cut_off_goes_on_without_a_word(home: Pa
 def test_a_damaged_pin_is_an_error_and_not_a_rehearsal(home: Path, cut_off: MachineProbes) -> None:
     pin(home, rehearsal=True)
     (home / "pins/other.json").write_text("{}")
-    with pytest.raises(DocumentError):
+    with pytest.raises(DocumentError, match=r"DOC-[A-Z]+ at .*/pins/other\.json"):
         Isolation(OfflineHome(home).pins(), 9999, ENFORCED, cut_off)
 
 

@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from airlock_offline.cli.transcript import transcript as commands
+from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_shared.ceremony.seals import SEALED, VOID, Seal, check_seals, seal_of
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry
@@ -25,9 +28,9 @@ def chain(*events: str) -> list[Entry]:
     return entries
 
 
-def sealed(before: list[Entry], **changed: Any) -> list[Entry]:
+def sealed(before: list[Entry], of: str = "desk", **changed: Any) -> list[Entry]:
     """The entries and a seal over them; ``changed`` members are put in its place afterwards."""
-    seal = seal_of(before, "desk")
+    seal = seal_of(before, of)
     app = open_app(SoftwareLedger())
     address = app.address(PATH).address
     data = seal.as_data(address, app.sign_personal_message(PATH, seal.text()).rsv)
@@ -88,3 +91,14 @@ def test_what_is_said_of_a_head_is_recorded_after_that_head_alone(tmp_path: Path
     assert transcript.record_after(head, SEALED, {}, 1_002) is None
     assert [entry.event for entry in transcript.entries()] == ["pinned", "clock-stated"]
     assert transcript.record_after(transcript.head(), SEALED, {}, 1_003) is not None
+
+
+def test_no_text_of_somebody_elses_transcript_begins_a_row_like_one_of_ours(tmp_path: Path) -> None:
+    forged = chain("begun\n   7  2026-11-28 10:00:00 UTC  sealed", "x" * 74 + "   7  2026-11-28 10:00:00 UTC  sealed")
+    lines = [entry.line() for entry in sealed(forged, of="x" * 71 + "seal  over 41 entries, holds by the treasury")]
+    (file := tmp_path / "theirs.jsonl").write_bytes(b"\n".join(lines))
+    ended = [CliRunner().invoke(commands, [word, str(file)], obj=OfflineHome(tmp_path)) for word in ("show", "verify")]
+    shown, verified = (each.output.splitlines() for each in ended)
+    assert [row[:6] for row in shown if row[:6].strip()] == ["   0  ", "   1  ", "   2  "]
+    assert [row for row in verified if row.startswith("seal")] == ["seal  over 2 entries, holds"]
+    assert max(map(len, (*shown, *verified))) <= 80

@@ -239,6 +239,11 @@ def test_what_is_carried_is_whole_and_never_over_another(table: AskedTable, tmp_
     (tmp_path / "b.json").symlink_to(source)
     with pytest.raises(DocumentError):
         table.carried(tmp_path / "b.json", stick)
+    (pins := tmp_path / "pins").mkdir()
+    (stick / "ceremony").symlink_to(pins)  # whoever had the stick before
+    with pytest.raises(DocumentError, match="DOC-LINK"):
+        table.carried(source, stick / "ceremony")
+    assert list(pins.iterdir()) == []
 
 
 OTHER_PLAN = PLAN_TEXT.replace("00A1", "00b2").replace("00a1", "00b2")

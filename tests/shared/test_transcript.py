@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
-from airlock_shared.errors import AirlockError, DocumentError
+from airlock_shared.documents.transcript import GENESIS, MAX_LINE_BYTES, Entry, next_entry, read_entries
+from airlock_shared.errors import AirlockError, DocumentError, UsageError
 from airlock_shared.host.files import TranscriptFile, read_transcript
 from draws import repeatable
 from shared.strategies import json_values
@@ -51,12 +51,20 @@ def test_a_changed_entry_with_a_new_hash_of_its_own_breaks_the_chain_behind_it()
 @pytest.mark.parametrize(
     ("line", "check"),
     [(b"x", "DOC-JSON"), (b"\xff", "DOC-UTF8"), (b'{"seq": 0, "seq": 0}', "DOC-DUPLICATE"),
-     (b" " * (1 << 20) + b"{}", "DOC-SIZE"), (b"[]", "DOC-CHAIN"), (b'{"seq": 0}', "DOC-CHAIN"),
-     (b'{"seq": 0, "at_ms": 0, "event": "e", "data": {}, "hash": "x", "more": 1}', "DOC-CHAIN"),
-     (b'{"seq": false, "at_ms": 0, "event": "e", "data": {}, "hash": "x"}', "DOC-CHAIN")],
+     (b" " * (1 << 20) + b"{}", "DOC-SIZE"), (b"[]", "DOC-FIELD"), (b'{"seq": 0}', "DOC-FIELD"),
+     (b'{"seq": 0, "at_ms": 0, "event": "e", "data": {}, "hash": "x"}', "DOC-CHAIN"),
+     (b'{"seq": 0, "at_ms": 0, "event": "e", "data": {}, "hash": "x", "more": 1}', "DOC-FIELD"),
+     (b'{"seq": false, "at_ms": 0, "event": "e", "data": {}, "hash": "x"}', "DOC-FIELD")],
 )  # fmt: skip
 def test_a_damaged_line_is_refused(line: bytes, check: str) -> None:
     assert _check_of([line]) == check
+
+
+@pytest.mark.parametrize("wrong", [("x", "e", {}), (1.5, "e", {}), (True, "e", {}), (1, ["e"], {}), (1, "e", 5)])
+def test_a_member_of_another_type_is_refused_though_the_chain_holds(wrong: Any) -> None:
+    first = next_entry(None, 0, "begun", {})
+    assert _check_of([next_entry(None, *wrong).line()]) == "DOC-FIELD"
+    assert _check_of([first.line(), next_entry(first, *wrong).line()]) == "DOC-CHAIN"
 
 
 @repeatable
@@ -145,6 +153,16 @@ def test_a_disk_that_is_full_in_the_middle_of_an_entry_leaves_the_chain_whole(tm
     assert subprocess.run([sys.executable, "-c", FULL, str(path)], check=False).returncode == 7
     assert [entry.seq for entry in read_transcript(path)] == [0]
     assert TranscriptFile(path).record("step", {}, 3).seq == 1
+
+
+def test_an_entry_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    transcript = TranscriptFile(tmp_path / "transcript.jsonl")
+    room = MAX_LINE_BYTES - len(next_entry(transcript.record("started", {}, 1), 2, "step", {"note": ""}).line())
+    for note in ("x" * (room + 1), "é" * (room // 2 + 1)):
+        with pytest.raises(UsageError, match="nothing was recorded"):
+            transcript.record("step", {"note": note}, 2)
+    transcript.record("step", {"note": "x" * room}, 2)
+    assert [entry.event for entry in transcript.entries()] == ["started", "step"]
 
 
 @repeatable

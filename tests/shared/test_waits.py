@@ -87,6 +87,10 @@ def test_a_note_does_not_follow_a_link_that_lies_on_the_stick(tmp_path: Path) ->
     (crossing / "offline-at-2-of-9-seal-1032").symlink_to(outside)
     leave_note(crossing, "offline", (2, 9), "seal", AT_MS)
     assert not outside.exists()
+    outside.mkdir()
+    (tmp_path / "linked").symlink_to(outside)
+    leave_note(tmp_path / "linked", "offline", (2, 9), "seal", AT_MS)
+    assert list(outside.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -186,9 +190,13 @@ def test_until_when_requests_can_be_signed_is_read_from_them(tmp_path: Path) -> 
     plan = parse_plan((PLAYED / "plan.toml").read_bytes())
     for name in ("requests.json", "deployment.json"):
         shutil.copy(PLAYED / name, tmp_path)
-    [item] = json.loads((PLAYED / "requests.json").read_text())["requests"]
+    [item] = (document := json.loads((PLAYED / "requests.json").read_text()))["requests"]
     until = int(item["payload"]["message"]["_deadline"]) - plan.limits.remaining_at_least_ms - A_MINUTE_MS
     assert workflow_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == until
+    for never in ("9" * 1000, "9" * 620, "9" * 19):  # it is refused where it is judged
+        item["payload"]["message"]["_deadline"] = never
+        (tmp_path / "requests.json").write_text(json.dumps(document))
+        assert workflow_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == 0
     (tmp_path / "deployment.json").unlink()
     assert workflow_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == 0
 

@@ -27,7 +27,7 @@ from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.host.files import read_input, read_transcript
 from airlock_shared.plan.toml_positions import parse_written_plan
-from airlock_shared.text.safe import safe, spoken
+from airlock_shared.text.safe import spoken
 from airlock_shared.units import utc_text
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def show_transcript(state: OfflineHome, file: Path | None, as_json: bool) -> Non
         if as_json:
             show(json.dumps(entry._asdict(), ensure_ascii=False))
         else:
-            show(f"{entry.seq:>4}  {utc_text(entry.at_ms)}  {entry.event}")
+            show_all(rows(f"{entry.seq:>4}  ", f"{utc_text(entry.at_ms)}  {entry.event}"))
             show_all(rows("      ", json.dumps(entry.data, ensure_ascii=False), limit=600))
 
 
@@ -167,12 +167,13 @@ def verify_transcript(state: OfflineHome, file: Path | None, plan_file: Path | N
             signer_of(by, plan)
     head = entries[-1].hash if entries else GENESIS
     if as_json:
-        rows = [{**made.seal._asdict(), "by": made.by} for made in seals]
-        show_json({"ok": True, "entries": len(entries), "head": head, "words": spoken(head), "seals": rows})
+        told = [{**made.seal._asdict(), "by": made.by} for made in seals]
+        show_json({"ok": True, "entries": len(entries), "head": head, "words": spoken(head), "seals": told})
         return
     show(f"{len(entries)} entries, the chain holds")
     show_all(labelled_hash_lines("head", head))
     for seal, by, _ in seals:
-        show(f"seal  over {seal.entries} entries, holds\n      by {by}\n      of {safe(seal.ceremony)}")
+        show(f"seal  over {seal.entries} entries, holds\n      by {by}")
+        show_all(rows("      of ", seal.ceremony))
     if not seals:
         show("seal  none: airlock-offline transcript seal --plan PLAN")

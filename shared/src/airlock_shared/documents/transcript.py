@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.strict_json import parse_json, to_cbor
+from airlock_shared.wire.strict_json import parse_json, read_members, to_cbor
 
 GENESIS = "0" * 64
 MAX_LINE_BYTES = 1 << 20
+_ENTRY = {"seq": int, "at_ms": int, "event": str, "data": dict, "hash": str}
 
 
 class Entry(NamedTuple):
@@ -37,13 +38,9 @@ def next_entry(last: Entry | None, at_ms: int, event: str, data: dict[str, Any])
 
     It belongs into the file before anything else happens.
     """
-    seq = last.seq + 1 if last else 0
-    return Entry(seq, at_ms, event, data, _seal(last.hash if last else GENESIS, seq, at_ms, event, data))
-
-
-def _seal(previous: str, seq: int, at_ms: int, event: str, data: dict[str, Any]) -> str:
+    seq, previous = (last.seq + 1, last.hash) if last else (0, GENESIS)
     body = to_cbor({"seq": seq, "at_ms": at_ms, "event": event, "data": data})
-    return hashlib.sha256(bytes.fromhex(previous) + body).hexdigest()
+    return Entry(seq, at_ms, event, data, hashlib.sha256(bytes.fromhex(previous) + body).hexdigest())
 
 
 def read_entries(lines: Iterable[bytes]) -> list[Entry]:
@@ -54,18 +51,16 @@ def read_entries(lines: Iterable[bytes]) -> list[Entry]:
     entries: list[Entry] = []
     for number, line in enumerate(lines, start=1):
         try:
-            value = parse_json(line, max_bytes=MAX_LINE_BYTES)
+            value = read_members(parse_json(line, max_bytes=MAX_LINE_BYTES), f"line {number}", _ENTRY)
         except DocumentError as error:
             if number == 1:  # perhaps no transcript at all: the reader's own words say more
                 raise
             raise _broken(number, f"it was cut short or changed ({error.check})") from error
-        if type(value) is not dict or set(value) != set(Entry._fields):
-            raise _broken(number, "it is not a transcript entry")
         entry = Entry(**value)
-        previous = entries[-1].hash if entries else GENESIS
-        if entry.seq != len(entries):
-            raise _broken(number, f"entry {len(entries)} is missing or out of place")
-        if entry.hash != _seal(previous, entry.seq, entry.at_ms, entry.event, entry.data):
+        expected = next_entry(entries[-1] if entries else None, entry.at_ms, entry.event, entry.data)
+        if entry.seq != expected.seq:
+            raise _broken(number, f"entry {expected.seq} is missing or out of place")
+        if entry.hash != expected.hash:
             raise _broken(number, "it, or a line before it, was changed")
         entries.append(entry)
     return entries

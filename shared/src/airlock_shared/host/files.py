@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
-from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
+from airlock_shared.documents.transcript import GENESIS, MAX_LINE_BYTES, Entry, next_entry, read_entries
 from airlock_shared.errors import DocumentError, ExitCode, UsageError
 from airlock_shared.wire.strict_json import MAX_DOCUMENT_BYTES, parse_toml
 
@@ -309,8 +309,7 @@ class TranscriptFile:
         What is said about a transcript as a whole is true of the one that was looked at, and of no later one.
         """
         with alone_in(make_folder(self.path.parent)):
-            self._refresh()
-            if head != (self._last.hash if self._last else GENESIS):
+            if head != self.head():
                 return None
             return self._append(event, data, at_ms)
 
@@ -323,7 +322,13 @@ class TranscriptFile:
     def _append(self, event: str, data: dict[str, Any], at_ms: int) -> Entry:
         self._refresh()
         entry = next_entry(self._last, at_ms, event, self._without_secrets(json.loads(json.dumps(data))))
-        append_line(self.path, entry.line())
+        line = entry.line()
+        if len(line) > MAX_LINE_BYTES:
+            raise UsageError(
+                f"an entry {event} of {len(line)} bytes could not be read again: nothing was recorded",
+                do="do it in parts",
+            )
+        append_line(self.path, line)
         self._last, self._mark = entry, _mark(self.path)
         return entry
 

@@ -31,7 +31,12 @@ from airlock_shared.text.safe import safe
 
 
 def put(path: Path, data: bytes) -> None:
-    """Write a file and tell of it; one that is the same stays. Raises ``UsageError`` for one that is not."""
+    """Write a file and tell of it; one that is the same stays. Raises ``UsageError`` for one that is not.
+
+    Raises ``DocumentError("DOC-LINK")`` for a folder that is a link: a stick could name a folder of this machine's own.
+    """
+    if path.parent.is_symlink():
+        raise DocumentError("DOC-LINK", f"{path.parent} is a symbolic link", do="remove it, or name the folder itself")
     if path.exists() and read_input(path, max_bytes=MAX_FILE_BYTES) == data:
         if not led():
             say(f"{safe(path.name)} is there already, and the same.")

@@ -52,7 +52,7 @@ def leave_note(crossing: Path, half: Half, task: tuple[int, int], name: str, now
     minutes = now_ms // 60_000 % 1440
     note = f"{half}-at-{task[0]}-of-{task[1]}-{name}-{minutes // 60:02}{minutes % 60:02}"
     with suppress(OSError, UsageError):  # it is a help, and no document
-        if not crossing.parent.is_dir():
+        if not crossing.parent.is_dir() or crossing.is_symlink():
             return
         for other in names_in(make_folder(crossing)):
             if (found := _NOTE.fullmatch(other)) and found[1] == half and other != note:

@@ -166,7 +166,8 @@ def _sign_by_ms(folder: Path, plan: Plan, files: frozenset[str]) -> int:
                 found.append(int(str(leaf(payload["message"], intent.deadline))) - plan.limits.remaining_at_least_ms)
             if intent is not None and (made := path_of(intent.fields, SIGNED_AT)):
                 found.append(int(str(leaf(payload["message"], made))) + SIGN_AGE_AT_MOST_MS)
-    return max(0, min(found) - _WATCH_MS) if found else 0
+    until = min(found, default=0) - _WATCH_MS
+    return until if 0 < until < 1 << 63 else 0  # another number is refused where it is judged
 
 
 def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:
