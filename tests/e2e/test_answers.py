@@ -96,12 +96,22 @@ def _production(desk: BothMachines) -> Path:
     return path
 
 
-def test_a_production_deployment_is_pinned_and_replaced_at_a_terminal_alone(desk: BothMachines) -> None:
+def test_a_production_deployment_is_pinned_and_replaced_at_a_terminal_alone(
+    desk: BothMachines, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pin = desk.path("offline-home/pins/venue.json")
     ended = desk.offline("trust", _production(desk), typed="Yes\n" * 3)
     assert (ended.code, "answers come from a terminal" in ended.err, pin.exists()) == (6, True, False)
-    terminal = Terminal(OFFLINE, "--home", desk.path("offline-home"), "trust", _production(desk))
-    assert terminal.until_question() == TO_STOP
+    monkeypatch.setattr(Terminal, "ROWS", 24)
+    terminal, turned = Terminal(OFFLINE, "--home", desk.path("offline-home"), "trust", _production(desk)), 0
+    while not terminal.shown.endswith(f"{TO_STOP}: "):
+        assert terminal.more()
+        if KEYS.search(terminal.shown[turned:]):
+            assert terminal.shown[turned:].count("\n") < 24, "what was not read yet is not pushed away"
+            turned = len(terminal.shown)
+            terminal.press("\n")
+    assert turned
+    assert terminal.shown[turned:].count("\n") < 24
     terminal.press("Yes\n")
     assert (terminal.end(), pin.read_text()) == (0, DEPLOYMENT_TEXT)
     rehearsal = desk.path("other.json")
