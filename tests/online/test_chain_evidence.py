@@ -16,7 +16,7 @@ from airlock_shared.errors import ExitCode
 from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine
 from online.fake_chain import FakeChain, Mined
-from online.loopback import Wire, frame, reply, stream
+from online.loopback import Answer, Wire, frame, reply, stream
 from online.node import Failure
 
 POSTS = [f"POST {path}" for path in "/market/execute-batched /price-triggers /twaps/cancel /intents /v2/relay".split()]
@@ -179,6 +179,40 @@ def test_what_one_with_another_nonce_did_voids_nothing(desk: DeliveringMachine, 
     chain = FakeChain(2**33, finalized=0)
     chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
     assert followed(desk, delivery, chain).state is OrderState.UNKNOWN
+
+
+@pytest.mark.parametrize("code", ["NO_PRICE", "ENQUEUE_FAILED"])
+@pytest.mark.parametrize("before", [[], [("MarketOrderInitiated", {"orderId": 5})]])
+@pytest.mark.parametrize(
+    ("changes", "spent", "state"),
+    [
+        ({}, 0, OrderState.ACCEPTED),
+        ({}, 1, OrderState.FAILED),  # by another nonce
+        ({"chain_id": 5}, 0, OrderState.FAILED),
+        ({"views": False}, 0, OrderState.FAILED),
+    ],
+)
+def test_a_failure_is_never_told_against_a_nonce_that_our_node_has_as_used(
+    desk: DeliveringMachine, code: str, before: list[Any], changes: dict[str, Any], spent: int, state: OrderState
+) -> None:
+    told = [("MarketOrderAccepted", {"trackingId": "t-1"}), *before, ("Error", {"code": code, "trackingId": "t-1"})]
+    history = [{"seq": seq, "type": kind, "payload": payload} for seq, (kind, payload) in enumerate(told)]
+    delivery = order("batched-market", "https://a.example")
+    chain, marked = FakeChain(2**33, finalized=0), (delivery.trader.lower(), int(delivery.nonce) ^ spent)
+    vars(chain).update(changes)
+
+    def post(_: object) -> Answer:
+        chain.spent[marked] = 0
+        return stream(*(frame(kind, payload, seq) for seq, (kind, payload) in enumerate(told)))
+
+    script = {POSTS[0]: post, "GET /tracking-id/t-1/status": [reply(200, {"events": history})] * 9}
+    with Wire(script) as wire, chain.node() as node:
+        world = desk.world._replace(node=RpcClient(node.url, desk.world.http), patience_s=0)
+        outcome = submit_delivery(delivery._replace(base_url=wire.url), world)
+        assert (outcome.state, "failed-and-executed" in outcome.anomalies) == (state, state is OrderState.ACCEPTED)
+        chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
+        later = follow_submission(delivery.digest, world)
+        assert (later.state, "nonce as used" in later.reason) == (state, not changes)
 
 
 def chain_of_five() -> FakeChain:

@@ -9,11 +9,10 @@ moments proves nothing. Sources: the Ethereum execution API; the contract's ``no
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_online.clients.rpc import ChainBlock, ChainTransaction, RpcCall, RpcClient, RpcError
 from airlock_online.config import CONFIRMED_BY
-from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.journal.schema import Record
 from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.documents.deployment import Deployment
@@ -22,6 +21,9 @@ from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
 from airlock_shared.venue.structs import RPC
+
+if TYPE_CHECKING:
+    from airlock_online.delivery.routes.context import DeliveryContext
 
 FINALIZED, _ = CONFIRMED_BY
 
@@ -133,6 +135,11 @@ def nonce_now(record: Record, context: DeliveryContext) -> bool | None:
     if not told or None in told:
         told = [answer for answer in told if answer] + [nonce_by_word(record, context)]
     return _by_any(told)
+
+
+def used_at_the_node(record: Record, context: DeliveryContext) -> bool:
+    """Tell whether the operator's own node has an intent's nonce as used: no service's word of a failure counts beside it."""
+    return record.route not in OF_TRANSACTIONS and nonce_now(record, context._replace(nonce_used=None)) is True
 
 
 def may_be_known(record: Record, context: DeliveryContext) -> str:

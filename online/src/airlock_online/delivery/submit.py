@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from airlock_online.clients.connection import NotSent
 from airlock_online.delivery.admission import check_admission, check_alone, check_same, check_time, shares_nonce
-from airlock_online.delivery.chain_evidence import nonce_now, require_recorded_chain
+from airlock_online.delivery.chain_evidence import nonce_now, require_recorded_chain, used_at_the_node
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, ONLY_WHEN_ENDED, is_waiting, resolve_submission
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
@@ -265,6 +265,11 @@ def _sent(record: Record) -> dict[str, str]:
     return {name: getattr(record, name) for name in _SENT}
 
 
+_FAILED_AND_USED = (
+    "your node has its nonce as used now: it may have been executed since; sign nothing in its place before you know"
+)
+
+
 def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome:
     known = context.journal.get(digest)
     found = ""
@@ -272,6 +277,8 @@ def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome
         with context.others:
             found = resolve_submission(known, context)
         known = context.journal.get(digest)
+    elif known.state is OrderState.FAILED and used_at_the_node(known.record, context):
+        found = _FAILED_AND_USED
     contradiction = context.journal.contradiction(digest)
     told = "; ".join(dict.fromkeys(safe(text) for text in (contradiction, known.note, reason, found) if text))
     return _told(known, told, context)

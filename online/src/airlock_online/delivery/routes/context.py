@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from threading import Semaphore
 from typing import TYPE_CHECKING, NamedTuple
 
+from airlock_online.delivery.chain_evidence import used_at_the_node
 from airlock_online.journal.order_states import ANOMALIES, Anomaly, KnownOrder, OrderEvent, OrderState, is_of, merge
 from airlock_online.journal.schema import Record, Submission, let_go
 from airlock_online.speech.sections import SHIPPED, Speech
@@ -157,6 +158,11 @@ class Tracker:
             self.odd(Anomaly("other-tracking-id", event, f"trackingId is that of {other}"))
             return
         merged = merge(self.order, event)
+        fails = not self.order.terminal and merged.order.state is OrderState.FAILED
+        if fails and used_at_the_node(self._context.journal.get(self.digest).record, self._context):
+            self.odd(Anomaly("failed-and-executed", event))
+            self.adopt(event)
+            return
         self.order = merged.order
         if not event.tracking_id and event.payload.get("trackingId") is not None:
             self.keep_unusable(given_id("trackingId", event.payload["trackingId"]))
