@@ -138,7 +138,7 @@ def nonce_now(record: Record, context: DeliveryContext) -> bool | None:
 
 
 def used_at_the_node(record: Record, context: DeliveryContext) -> bool:
-    """Tell whether the operator's own node has an intent's nonce as used: no service's word of a failure counts beside it."""
+    """Tell whether the operator's node has an intent's nonce as used: no service's word of a failure counts beside it."""
     return record.route not in OF_TRANSACTIONS and nonce_now(record, context._replace(nonce_used=None)) is True
 
 
