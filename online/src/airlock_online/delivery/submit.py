@@ -22,7 +22,16 @@ from airlock_online.delivery.routes.relayer import require_tracking_id
 from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.order_states import OPEN, Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import RESTORED, Record, Submission, before, is_forgotten, let_go, shown_holder
+from airlock_online.journal.schema import (
+    RESTORED,
+    WITH_EIP7702,
+    Record,
+    Submission,
+    before,
+    is_forgotten,
+    let_go,
+    shown_holder,
+)
 from airlock_online.secrets import keep_secret
 from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal, ServiceError, UsageError
@@ -250,7 +259,7 @@ def _record(delivery: Delivery, method: str, body_sha256: str) -> Record:
         **own,
         url=delivery.base_url,
         body_sha256=body_sha256,
-        method=method,
+        method=method + (WITH_EIP7702 if delivery.eip7702 else ""),
         transaction_hash=chain_hash(delivery),
         old_entity_id=delivery.replaces,
     )
