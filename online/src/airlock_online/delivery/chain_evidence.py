@@ -9,10 +9,11 @@ moments proves nothing. Sources: the Ethereum execution API; the contract's ``no
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from airlock_online.clients.rpc import ChainBlock, ChainTransaction, RpcCall, RpcClient, RpcError
 from airlock_online.config import CONFIRMED_BY
+from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.journal.schema import Record
 from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.documents.deployment import Deployment
@@ -21,9 +22,6 @@ from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
 from airlock_shared.venue.structs import RPC
-
-if TYPE_CHECKING:
-    from airlock_online.delivery.routes.context import DeliveryContext
 
 FINALIZED, _ = CONFIRMED_BY
 

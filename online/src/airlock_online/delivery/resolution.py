@@ -125,9 +125,10 @@ def _spent(record: Record, found: str, context: DeliveryContext, *, at: ChainBlo
             return told
     spender = None if is_executed(record.digest, context.journal) else _spender(record, context)
     if spender is not None:
-        other = f"{spender.digest}, step {spender.step} of ceremony {spender.ceremony}, has spent it"
+        other = (
+            f"{spender.digest}, step {spender.step} of ceremony {spender.ceremony}, has spent it{_went_along(record)}"
+        )
         if at is not None:
-            other += _went_along(record)
             context.journal.move(record.digest, OrderState.VOIDED, note=f"{found}: {other}", code=SPENT)
         return f"{found}: {other}"
     seen = _read_back(record.digest, context)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
+from functools import partial
 from threading import Event, Semaphore, Thread
 from typing import Any, Protocol, TypeVar
 
@@ -122,7 +123,8 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
     known = context.journal.prepare(record)
     if why := _hold_back(known, forgotten, context):
         return _not_again(context.journal.get(delivery.digest), f"is not sent: {why}", context)
-    tracker = Tracker(delivery.digest, context, known._replace(record=record))
+    used = partial(used_at_the_node, record, context)
+    tracker = Tracker(delivery.digest, context, known._replace(record=record), used=used)
     tracker.token = context.journal.claim(delivery.digest, check_alone, **_sent(record))
     if not tracker.token:
         return _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
@@ -168,7 +170,7 @@ def follow_submission(digest: str, context: DeliveryContext, given_id: str = "")
     if known.state is OrderState.SENDING:  # whose claim lives knows most, and is left alone
         return _held(known, context)
     if known.state in OPEN:
-        tracker = Tracker(digest, context, known, given_id)
+        tracker = Tracker(digest, context, known, given_id, partial(used_at_the_node, known.record, context))
         reason = _route_of(known).follow(known, tracker, context)
         if given_id and tracker.order.events:
             tracker.odd(Anomaly("id-from-a-person", OrderEvent(None, "id", {"given": given_id})))
