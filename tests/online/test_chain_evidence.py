@@ -16,13 +16,14 @@ from airlock_shared.errors import ExitCode
 from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine
 from online.fake_chain import FakeChain, Mined
-from online.loopback import Wire, frame, reply, stream
+from online.loopback import Answer, Script, Wire, frame, reply, stream
 from online.node import Failure
 
 POSTS = [f"POST {path}" for path in "/market/execute-batched /price-triggers /twaps/cancel /intents /v2/relay".split()]
 INTENTS = ("batched-market", "relayer", "twap")
 OURS = order("relay", "https://venue.example")
 SENDER, NUMBER = OURS.signer.lower(), int(OURS.nonce)
+PRESIGNED = '{"chainId":"84532","to":"0x","data":"0x","gas":"1","authorizationList":[]}'
 THEIRS = "0x" + "cd" * 32
 
 
@@ -63,6 +64,18 @@ def test_a_deadline_is_over_by_a_confirmed_block(
     outcome = followed(desk, delivery, chain)
     assert outcome.state is state
     assert f"block {finalized}" in outcome.reason
+
+
+@pytest.mark.parametrize("eip7702", ["", PRESIGNED])
+def test_what_went_along_with_an_order_is_not_over_with_it(desk: DeliveringMachine, eip7702: str) -> None:
+    chain = FakeChain(deadline_s(order("batched-market", "https://a.example")) + 1, finalized=0)
+    expired = followed(desk, lost(desk, "batched-market", eip7702=eip7702), chain)
+    other = lost(desk, "batched-market", eip7702=eip7702, digest="0x" + "77" * 32, nonce="2")
+    filled(desk, other)
+    chain.spent[(other.trader.lower(), 2)] = 0
+    voided = followed(desk, other, chain)
+    assert [expired.state, voided.state] == [OrderState.EXPIRED_UNUSED, OrderState.VOIDED]
+    assert ["may still be relayed" in each.reason for each in (expired, voided)] == [bool(eip7702)] * 2
 
 
 @pytest.mark.parametrize("way", INTENTS)
@@ -179,6 +192,40 @@ def test_what_one_with_another_nonce_did_voids_nothing(desk: DeliveringMachine, 
     chain = FakeChain(2**33, finalized=0)
     chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
     assert followed(desk, delivery, chain).state is OrderState.UNKNOWN
+
+
+@pytest.mark.parametrize("code", ["NO_PRICE", "ENQUEUE_FAILED"])
+@pytest.mark.parametrize("before", [[], [("MarketOrderInitiated", {"orderId": 5})]])
+@pytest.mark.parametrize(
+    ("changes", "spent", "state"),
+    [
+        ({}, 0, OrderState.ACCEPTED),
+        ({}, 1, OrderState.FAILED),  # by another nonce
+        ({"chain_id": 5}, 0, OrderState.FAILED),
+        ({"views": False}, 0, OrderState.FAILED),
+    ],
+)
+def test_a_failure_is_never_told_against_a_nonce_that_our_node_has_as_used(
+    desk: DeliveringMachine, code: str, before: list[Any], changes: dict[str, Any], spent: int, state: OrderState
+) -> None:
+    told = [("MarketOrderAccepted", {"trackingId": "t-1"}), *before, ("Error", {"code": code, "trackingId": "t-1"})]
+    history = [{"seq": seq, "type": kind, "payload": payload} for seq, (kind, payload) in enumerate(told)]
+    delivery = order("batched-market", "https://a.example")
+    chain, marked = FakeChain(2**33, finalized=0), (delivery.trader.lower(), int(delivery.nonce) ^ spent)
+    vars(chain).update(changes)
+
+    def post(_: object) -> Answer:
+        chain.spent[marked] = 0
+        return stream(*(frame(kind, payload, seq) for seq, (kind, payload) in enumerate(told)))
+
+    script: Script = {POSTS[0]: post, "GET /tracking-id/t-1/status": [reply(200, {"events": history})] * 9}
+    with Wire(script) as wire, chain.node() as node:
+        world = desk.world._replace(node=RpcClient(node.url, desk.world.http), patience_s=0)
+        outcome = submit_delivery(delivery._replace(base_url=wire.url), world)
+        assert (outcome.state, "failed-and-executed" in outcome.anomalies) == (state, state is OrderState.ACCEPTED)
+        chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
+        later = follow_submission(delivery.digest, world)
+        assert (later.state, "nonce as used" in later.reason) == (state, not changes)
 
 
 def chain_of_five() -> FakeChain:

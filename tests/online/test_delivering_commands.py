@@ -19,6 +19,7 @@ from sqlalchemy import text
 from airlock_online.cli import delivery_context
 from airlock_online.cli import resolve as resolve_command
 from airlock_online.clock import now_ms
+from airlock_online.delivery import chain_evidence
 from airlock_online.wallets.other_wallets import WalletAnswers
 from airlock_rehearsal.chain.interface import STORAGE
 from airlock_rehearsal.services.faults import Faults
@@ -288,6 +289,25 @@ def test_a_relayer_that_lies_is_found_out(machine: OnlineCommand, monkeypatch: p
         ended = machine("submit", machine.signatures("code.json", code=CODE))
     assert (ended.code, machine.states()["code"]) == (11, "CONFIRMED"), ended.err
     assert "read back: its nonce, by the chain" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("told", "node", "kept"),
+    [(True, False, "yes"), (False, True, "NO"), (False, False, "NO"), (None, True, "yes"), (None, False, "not known")],
+)
+def test_a_part_is_closed_where_the_nonce_is_used(
+    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch, told: bool | None, node: bool, kept: str
+) -> None:
+    """The builder's word counts; where it has none, a node can say that the nonce is used."""
+    signatures = machine.signatures(sell=PART)
+    monkeypatch.setattr(delivery_context, "POLL_S", 0)
+    monkeypatch.setattr(delivery_context, "nonce_by_word", lambda *_: told)
+    if told is None:
+        monkeypatch.setattr(chain_evidence, "nonce_by_word", lambda *_: told)
+    if not node:
+        (machine.home / "config.toml").write_text("")
+    ended = machine("submit", signatures)
+    assert (ended.code, f"kept      {kept}" in ended.out) == (11 if kept == "NO" else 0, True)
 
 
 def test_a_damaged_transcript_is_told_and_what_the_journal_knows_is_still_read(machine: OnlineCommand) -> None:

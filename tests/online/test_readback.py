@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -62,6 +63,7 @@ def judged(
     prepared_ms: int = 0,
     allowance_on_chain: Callable[[str, str], int | None] | None = None,
     twap_status: Callable[[str], StatusRead] | None = None,
+    nonce_used: bool | None = True,
     **reads: Answer | object,
 ) -> list[Expectation]:
     """Return the promises of a request whose reads answer with these data, or with these very replies.
@@ -81,7 +83,8 @@ def judged(
         builder = BuilderClient(wire.url, client)
         scene = Scene(asked, events, builder, OnlineConfig(), NOW, chain, structs, delegation_on_chain)
         scene = scene._replace(allowance_on_chain=allowance_on_chain, twap_status=twap_status)
-        return read_back(scene._replace(of_others=of_others, prepared_ms=prepared_ms))
+        scene = scene._replace(of_others=of_others, prepared_ms=prepared_ms, nonce_used=lambda: nonce_used)
+        return read_back(scene)
 
 
 def kept(promises: list[Expectation]) -> list[bool | None]:
@@ -221,6 +224,15 @@ def test_what_was_promised_is_judged_by_what_is_found(
     for each in {action, TWINS.get(action, action)}:
         fields, message = EVERY[each]
         assert kept(judged(each, fields, message, events, **reads)) == verdicts
+
+
+@pytest.mark.parametrize("used", [False, None])
+@pytest.mark.parametrize(("action", "kind"), [("close", EXECUTED), ("increase", INCREASED)])
+def test_a_market_that_tells_the_position_as_it_was_has_kept_nothing(action: str, kind: str, used: bool | None) -> None:
+    fields, message = EVERY[action]
+    later = partial(ended, kind)
+    found = judged(action, fields, message, ended(kind), positions=holding(trade()), nonce_used=used, of_others=later)
+    assert (kept(found), "nonce is u" in found[0].found) == ([used], True)
 
 
 def test_a_close_by_exposure_is_judged_alike() -> None:

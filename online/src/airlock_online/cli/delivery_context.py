@@ -28,6 +28,8 @@ from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
 from airlock_online.delivery.chain_evidence import (
     deployed_contracts,
+    nonce_by_word,
+    nonce_now,
     nonce_used_in,
     require_recorded_chain,
 )
@@ -410,8 +412,14 @@ class Desk:
                 twap,
                 others,
                 prepared_ms,
+                partial(self._nonce_used, record),
             )
         )
+
+    def _nonce_used(self, record: Record) -> bool | None:
+        """Tell whether the builder has an intent's nonce as used; where it does not tell, the node can say that it is."""
+        told = nonce_by_word(record, self._context)
+        return told if told is not None else nonce_now(record, self._context) or None
 
     def _of_others(self, record: Record) -> Iterator[OrderEvent]:
         """Yield the events of the trader's other orders; of one that waits also that it may change its position any time."""

@@ -135,6 +135,11 @@ def nonce_now(record: Record, context: DeliveryContext) -> bool | None:
     return _by_any(told)
 
 
+def used_at_the_node(record: Record, context: DeliveryContext) -> bool:
+    """Tell whether the operator's node has an intent's nonce as used: no service's word of a failure counts beside it."""
+    return record.route not in OF_TRANSACTIONS and nonce_now(record, context._replace(nonce_used=None)) is True
+
+
 def may_be_known(record: Record, context: DeliveryContext) -> str:
     """Return why a refusal does not prove that it was not taken, empty when nothing says so."""
     if record.route not in OF_TRANSACTIONS:

@@ -27,7 +27,7 @@ from airlock_online.delivery.routes import rpc
 from airlock_online.delivery.routes.context import DeliveryContext, Tracker
 from airlock_online.journal.journal import Journal
 from airlock_online.journal.order_states import FINAL, OrderState
-from airlock_online.journal.schema import Record, Submission
+from airlock_online.journal.schema import WITH_EIP7702, Record, Submission
 from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
@@ -87,6 +87,7 @@ def _by_chain(record: Record, at: NonceAt, context: DeliveryContext) -> str:
     if at.block.time_ms <= record.deadline_ms:
         return f"its nonce is unused in {block}; it can be executed until {utc_text(record.deadline_ms)}"
     found = f"its deadline was {utc_text(record.deadline_ms)}; its nonce is unused in {block}, which is confirmed"
+    found += _went_along(record)
     context.journal.move(record.digest, OrderState.EXPIRED_UNUSED, note=found)
     return found
 
@@ -124,12 +125,20 @@ def _spent(record: Record, found: str, context: DeliveryContext, *, at: ChainBlo
             return told
     spender = None if is_executed(record.digest, context.journal) else _spender(record, context)
     if spender is not None:
-        other = f"{spender.digest}, step {spender.step} of ceremony {spender.ceremony}, has spent it"
+        other = (
+            f"{spender.digest}, step {spender.step} of ceremony {spender.ceremony}, has spent it{_went_along(record)}"
+        )
         if at is not None:
             context.journal.move(record.digest, OrderState.VOIDED, note=f"{found}: {other}", code=SPENT)
         return f"{found}: {other}"
     seen = _read_back(record.digest, context)
     return f"{told}; the builder now says of {seen}" if seen else told
+
+
+def _went_along(record: Record) -> str:
+    """Return what the end of an intent does not end: Airlock does not read what such a transaction does."""
+    alone = not record.method.endswith(WITH_EIP7702)
+    return "" if alone else "; the EIP-7702 transaction that went with it has no such end: it may still be relayed"
 
 
 _EXECUTED = frozenset({OrderState.FILLED, OrderState.MARKET_DECLINED, OrderState.CONFIRMED})

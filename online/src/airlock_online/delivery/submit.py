@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
+from functools import partial
 from threading import Event, Semaphore, Thread
 from typing import Any, Protocol, TypeVar
 
 from airlock_online.clients.connection import NotSent
 from airlock_online.delivery.admission import check_admission, check_alone, check_same, check_time, shares_nonce
-from airlock_online.delivery.chain_evidence import nonce_now, require_recorded_chain
+from airlock_online.delivery.chain_evidence import nonce_now, require_recorded_chain, used_at_the_node
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, ONLY_WHEN_ENDED, is_waiting, resolve_submission
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
@@ -22,7 +23,16 @@ from airlock_online.delivery.routes.relayer import require_tracking_id
 from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.order_states import OPEN, Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import RESTORED, Record, Submission, before, is_forgotten, let_go, shown_holder
+from airlock_online.journal.schema import (
+    RESTORED,
+    WITH_EIP7702,
+    Record,
+    Submission,
+    before,
+    is_forgotten,
+    let_go,
+    shown_holder,
+)
 from airlock_online.secrets import keep_secret
 from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal, ServiceError, UsageError
@@ -113,7 +123,8 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
     known = context.journal.prepare(record)
     if why := _hold_back(known, forgotten, context):
         return _not_again(context.journal.get(delivery.digest), f"is not sent: {why}", context)
-    tracker = Tracker(delivery.digest, context, known._replace(record=record))
+    used = partial(used_at_the_node, record, context)
+    tracker = Tracker(delivery.digest, context, known._replace(record=record), used=used)
     tracker.token = context.journal.claim(delivery.digest, check_alone, **_sent(record))
     if not tracker.token:
         return _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
@@ -159,7 +170,7 @@ def follow_submission(digest: str, context: DeliveryContext, given_id: str = "")
     if known.state is OrderState.SENDING:  # whose claim lives knows most, and is left alone
         return _held(known, context)
     if known.state in OPEN:
-        tracker = Tracker(digest, context, known, given_id)
+        tracker = Tracker(digest, context, known, given_id, partial(used_at_the_node, known.record, context))
         reason = _route_of(known).follow(known, tracker, context)
         if given_id and tracker.order.events:
             tracker.odd(Anomaly("id-from-a-person", OrderEvent(None, "id", {"given": given_id})))
@@ -250,7 +261,7 @@ def _record(delivery: Delivery, method: str, body_sha256: str) -> Record:
         **own,
         url=delivery.base_url,
         body_sha256=body_sha256,
-        method=method,
+        method=method + (WITH_EIP7702 if delivery.eip7702 else ""),
         transaction_hash=chain_hash(delivery),
         old_entity_id=delivery.replaces,
     )
@@ -265,6 +276,11 @@ def _sent(record: Record) -> dict[str, str]:
     return {name: getattr(record, name) for name in _SENT}
 
 
+_FAILED_AND_USED = (
+    "your node has its nonce as used now: it may have been executed since; sign nothing in its place before you know"
+)
+
+
 def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome:
     known = context.journal.get(digest)
     found = ""
@@ -272,6 +288,8 @@ def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome
         with context.others:
             found = resolve_submission(known, context)
         known = context.journal.get(digest)
+    elif known.state is OrderState.FAILED and used_at_the_node(known.record, context):
+        found = _FAILED_AND_USED
     contradiction = context.journal.contradiction(digest)
     told = "; ".join(dict.fromkeys(safe(text) for text in (contradiction, known.note, reason, found) if text))
     return _told(known, told, context)

@@ -138,13 +138,16 @@ An anomaly has its kind as type and its event as payload; a rejection has its st
 """
 
 
+WITH_EIP7702 = ", with eip7702"
+
+
 class Record(NamedTuple):
     """What identifies a submission, before anything is sent. Times in unix ms, hashes in hex.
 
     ``requests`` and ``deployment`` are the fingerprints of the requests document and of the deployment that it names;
-    ``method`` is how it is sent, such as ``POST``; ``transaction_hash`` is a transaction's, computed here;
-    ``old_entity_id`` is the trigger that a new one replaces. ``signed`` is the JSON object of what its events must tell,
-    as ``order_states.KnownOrder.signed`` has it.
+    ``method`` is how it is sent, such as ``POST``, with ``WITH_EIP7702`` where such a transaction goes along;
+    ``transaction_hash`` is a transaction's, computed here; ``old_entity_id`` is the trigger that a new one replaces.
+    ``signed`` is the JSON object of what its events must tell, as ``order_states.KnownOrder.signed`` has it.
     """
 
     digest: str

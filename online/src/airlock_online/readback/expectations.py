@@ -62,7 +62,8 @@ class Scene(NamedTuple):
     ``now_ms`` is our clock, unix ms. ``chain`` reads a referral code by the operator's node, ``delegation_on_chain`` a
     delegate, and ``allowance_on_chain`` what a spender may take; None without a node. ``twap_status`` reads a TWAP where
     the venue has such a read. ``structs`` are the venue's. ``of_others`` gives the events of the trader's other orders in
-    the journal. Before ``prepared_ms``, unix ms, there was no signature.
+    the journal. Before ``prepared_ms``, unix ms, there was no signature. ``nonce_used`` reads whether its nonce is used,
+    None when that cannot be told.
     """
 
     request: Request
@@ -77,6 +78,7 @@ class Scene(NamedTuple):
     twap_status: Callable[[str], StatusRead] | None = None
     of_others: Callable[[], Iterable[OrderEvent]] = tuple
     prepared_ms: int = 0
+    nonce_used: Callable[[], bool | None] = lambda: None
 
     def signed(self, kind: str) -> Any:
         """Return what was signed as the leaf of this kind, as the payload has it; None where there is none."""

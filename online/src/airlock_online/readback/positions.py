@@ -1,7 +1,8 @@
 """What was promised of positions and waiting orders, read back from the positions read.
 
 A read tells how a position is now, not how it was. An amount is therefore judged by the resulting trade ``t`` of the event
-that ended the order (the specification, "Events"), where the event has one for this very position.
+that ended the order (the specification, "Events"), where the event has one for this very position. A market that
+executed nothing can tell the position as it stands: another service must then tell that the nonce is used.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def closed(scene: Scene) -> list[Expectation]:
             return _event_text(told), None if told is None else mine is None and told == 0
         return _by_event(mine, told)
 
-    return _judged(scene, place, promised, judge)
+    return _judged(scene, place, promised, judge, scene.nonce_used)
 
 
 def increased(scene: Scene) -> list[Expectation]:
@@ -108,15 +109,27 @@ def increased(scene: Scene) -> list[Expectation]:
             return _event_text(told), False
         return _by_event(mine, told)
 
-    return _judged(scene, place, f"{amount_text(added, USDC)} of collateral added", judge)
+    return _judged(scene, place, f"{amount_text(added, USDC)} of collateral added", judge, scene.nonce_used)
 
 
 _Judged = tuple[str, bool | None]
 """What is to be said beside a position that was found, and whether what was promised is kept."""
 
 
-def _judged(scene: Scene, place: _Slot, promised: str, judge: Callable[[Trade | None], _Judged]) -> list[Expectation]:
-    """Return the expectation of a position, judged by how it is now: not where another order may have changed it since."""
+_BY_NONCE = {True: "", False: "; its nonce is unused", None: "; no read tells that its nonce is used"}
+
+
+def _judged(
+    scene: Scene,
+    place: _Slot,
+    promised: str,
+    judge: Callable[[Trade | None], _Judged],
+    nonce_used: Callable[[], bool | None] = lambda: True,
+) -> list[Expectation]:
+    """Return the expectation of a position, judged by how it is now: not where another order may have changed it since.
+
+    A position that is there, as it was promised, is as it was before where ``nonce_used`` says no.
+    """
     read = _positions(scene, place.trader)
     trades = trades_in(read.data)
     if trades is None:
@@ -125,6 +138,9 @@ def _judged(scene: Scene, place: _Slot, promised: str, judge: Callable[[Trade | 
     note, kept = judge(mine)
     if kept is False and _changed_since(scene, place):
         note, kept = f"{note}; another order of the journal may have changed it since", None
+    elif kept and mine:
+        kept = nonce_used()
+        note += _BY_NONCE[kept]
     return read.judged([Expectation(place.name, promised, trade_text(mine) + note, kept)])
 
 

@@ -132,13 +132,20 @@ class Tracker:
     """The submission of one digest, kept equal to the journal. ``token`` is the claim's, empty where it is only followed.
 
     ``known`` is its row, where that has just been read. ``given_id`` is a tracking id that a person gave, where none is
-    known: it is written down with the first event that agrees with what was signed.
+    known: it is written down with the first event that agrees with what was signed. ``used`` tells whether the operator's
+    node has its nonce as used: beside that, a failure that the market tells does not count.
     """
 
     def __init__(
-        self, digest: str, context: DeliveryContext, known: Submission | None = None, given_id: str = ""
+        self,
+        digest: str,
+        context: DeliveryContext,
+        known: Submission | None = None,
+        given_id: str = "",
+        used: Callable[[], bool] = lambda: False,
     ) -> None:
         self.digest = digest
+        self._used = used
         self.token = ""
         self._context = context
         known = known or context.journal.get(digest)
@@ -157,6 +164,10 @@ class Tracker:
             self.odd(Anomaly("other-tracking-id", event, f"trackingId is that of {other}"))
             return
         merged = merge(self.order, event)
+        if not self.order.terminal and merged.order.state is OrderState.FAILED and self._used():
+            self.odd(Anomaly("failed-and-executed", event))
+            self.adopt(event)
+            return
         self.order = merged.order
         if not event.tracking_id and event.payload.get("trackingId") is not None:
             self.keep_unusable(given_id("trackingId", event.payload["trackingId"]))
