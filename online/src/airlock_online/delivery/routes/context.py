@@ -7,7 +7,16 @@ from collections.abc import Callable, Sequence
 from threading import Semaphore
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_online.journal.order_states import ANOMALIES, Anomaly, KnownOrder, OrderEvent, OrderState, is_of, merge
+from airlock_online.journal.order_states import (
+    ANOMALIES,
+    INITIATIONS,
+    Anomaly,
+    KnownOrder,
+    OrderEvent,
+    OrderState,
+    is_of,
+    merge,
+)
 from airlock_online.journal.schema import Record, Submission, let_go
 from airlock_online.speech.sections import SHIPPED, Speech
 from airlock_shared.text.safe import safe
@@ -133,7 +142,7 @@ class Tracker:
 
     ``known`` is its row, where that has just been read. ``given_id`` is a tracking id that a person gave, where none is
     known: it is written down with the first event that agrees with what was signed. ``used`` tells whether the operator's
-    node has its nonce as used: beside that, a failure that the market tells does not count.
+    node has its nonce as used: beside that, a failure of an order that the market never called initiated does not count.
     """
 
     def __init__(
@@ -164,7 +173,8 @@ class Tracker:
             self.odd(Anomaly("other-tracking-id", event, f"trackingId is that of {other}"))
             return
         merged = merge(self.order, event)
-        if not self.order.terminal and merged.order.state is OrderState.FAILED and self._used():
+        fails = merged.order.state is OrderState.FAILED and not self.order.terminal
+        if fails and not any(told.type in INITIATIONS for told in self.order.events) and self._used():
             self.odd(Anomaly("failed-and-executed", event))
             self.adopt(event)
             return
