@@ -70,6 +70,15 @@ class BothMachines:
         assert self.offline("trust", self.path("deployment.json"), typed="Yes\n").code == 0
         self.state_time()
 
+    def ask_the_node(self, signatures: Path) -> FinishedCommand:
+        """Follow what has ended by a service's word alone: the operator's own node, given only now, proves it."""
+        config = self.path("online-home/config.toml")
+        config.write_text(f'[rpc]\nurl = "{self.services.rpc_url}"\nconfirmed_by = "depth"\nconfirmations = 1\n')
+        try:
+            return self.online("follow", json.loads(signatures.read_text())["signatures"][0]["digest"])
+        finally:
+            config.unlink()
+
     def state_time(self, off_s: int = 0, uncertainty_s: int = 60) -> FinishedCommand:
         """State the time from a watch that is ``off_s`` seconds ahead of this machine; no Ledger is plugged in yet."""
         watch = datetime.now(UTC) + timedelta(seconds=off_s)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from airlock_online.journal.journal import Record, open_journal
-from airlock_online.journal.order_states import FINAL, OrderState
+from airlock_online.journal.order_states import FINAL, OrderEvent, OrderState
 from airlock_online.report_rows import timeline_of
 from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services.faults import Faults
@@ -65,6 +65,7 @@ class Day:
         assert desk.offline("address", "--plan", self.plan, "--confirm", *self.emulator).code == 0
         assert self.sign().code == 0
         assert desk.online("submit", self.signatures).code == 0
+        assert desk.ask_the_node(self.signatures).code == 0
         assert self.seal().code == 0
 
     def hold(self) -> None:
@@ -127,8 +128,8 @@ def test_the_online_machine_has_the_whole_day_and_it_is_complete(day: Day) -> No
     assert (report["complete"], report["missing"], report["rehearsal"]) == (True, [], True)
     (step,) = report["steps"]
     assert step["outcome"]["state"] == "CONFIRMED"
-    assert [event["type"] for event in step["outcome"]["events"]][-1] == "RelayConfirmed"
-    assert [promise["kept"] for promise in step["outcome"]["read_back"]] == [True]
+    assert [event["type"] for event in step["outcome"]["events"]][-2:] == ["RelayConfirmed", "FoundOnChain"]
+    assert {promise["kept"] for promise in step["outcome"]["read_back"]} == {True}
     assert step["signature"]["signer"] == TRADER
     assert step["signature"]["bytes"] == json.loads(day.signatures.read_text())["signatures"][0]["signature"]
     assert {row["result"] for row in report["matches"]} == {"holds"}
@@ -305,30 +306,32 @@ PATHS: dict[OrderState, list[OrderState]] = {
 """The states on the way from PREPARED to each."""
 
 
-KINDS: dict[str, tuple[str, int | None, set[OrderState]]] = {
-    "transaction": (RELAY, None, {OrderState.CONFIRMED, OrderState.FAILED}),
-    "order": (BATCHED_MARKET, 1000, {OrderState.FILLED, OrderState.MARKET_DECLINED, OrderState.CONFIRMED}),
-    "trigger": (CORE_API, None, {OrderState.FILLED, OrderState.MARKET_DECLINED}),
+KINDS: dict[str, tuple[str, int | None, str]] = {
+    "transaction": (RELAY, None, "TransactionReverted"),
+    "order": (BATCHED_MARKET, 1000, "FoundOnChain"),
+    "trigger": (CORE_API, None, "FoundOnChain"),
 }
-"""Of each kind the route, the deadline, and with which outcome its nonce is spent: a stored trigger waits, and a failed
-order may be tried again by whoever has it."""
+"""Of each kind the route, the deadline, and the event by which the operator's node ends it."""
 
 
+@pytest.mark.parametrize("proof", [{}, {"confirmedBlock": 9}])
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("state", list(OrderState))
 def test_only_a_signature_whose_outcome_is_final_and_that_can_execute_no_more_is_no_secret(
-    tmp_path: Path, state: OrderState, kind: str, late: bool
+    tmp_path: Path, state: OrderState, kind: str, late: bool, proof: dict[str, int]
 ) -> None:
-    digest, (route, deadline_ms, spent) = "0x" + "ab" * 32, KINDS[kind]
+    digest, (route, deadline_ms, event) = "0x" + "ab" * 32, KINDS[kind]
     fields: dict[str, Any] = dict.fromkeys(Record._fields, "") | dict.fromkeys(("contract", "signer", "trader"), TRADER)
     fields |= {"digest": digest, "ceremony": "demo", "chain_id": 31337, "deadline_ms": deadline_ms, "route": route,
                "nonce": "7"}  # fmt: skip
-    over = state in {*spent, OrderState.EXPIRED_UNUSED, OrderState.VOIDED} or (late and deadline_ms is not None)
+    by_node = bool(proof) or state in {OrderState.EXPIRED_UNUSED, OrderState.VOIDED}
+    over = by_node or (late and deadline_ms is not None)
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: 0) as journal:
         journal.prepare(Record(**fields))
         for step in PATHS[state]:
             assert journal.move(digest, step)
+        journal.record(digest, OrderEvent(1, event, proof))
         lines, ended = timeline_of(journal, "demo", {digest}, 1000 + 10**6 * late)
     assert ended == ({digest} if state in FINAL and over else set())
     (sent,) = parse_timeline(lines).sent.values()

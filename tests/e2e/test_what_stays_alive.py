@@ -88,10 +88,14 @@ def test_a_step_that_spends_its_nonce_withdraws_a_signature_and_then_the_copies_
     late = desk.online("submit", desk.path("first.json"))  # the chain has the nonce
     assert (late.code != 0, second["digest"] in "".join(late.err.split())) == (True, True), late.err
     assert "Either of the two may execute" in " ".join(late.err.split())
+    told = desk.path("online-home/transcript.jsonl")
+    assert set(report(desk, "online", again, other, "second")) == both  # the relayer has said it, and nobody else
+    ended = forget(desk, "--transcript", told)
+    assert (ended.json()["removed"], "has not proved" in " ".join(ended.err.split()), copies(desk)) == ([], True, both)
+    assert desk.ask_the_node(desk.path("second.json")).code == 0
     assert report(desk, "online", again, other, "second") == {}
     ended = forget(desk)  # this machine alone does not know of it
     assert (ended.json()["removed"], copies(desk)) == ([], both)
-    told = desk.path("online-home/transcript.jsonl")
     ended = forget(desk, "--transcript", told, typed="no\n")
     assert (ended.code, copies(desk)) == (6, both), ended.err
     ended = forget(desk, "--transcript", told)
@@ -146,6 +150,7 @@ def test_a_person_at_a_terminal_removes_what_is_over_and_nothing_without_the_who
     plan, requests = desk.prepare("referral-code")
     sign(desk, ledger, plan, requests, "first")
     assert desk.online("submit", desk.path("first.json")).code == 0
+    assert desk.ask_the_node(desk.path("first.json")).code == 0
     told = desk.path("online-home/transcript.jsonl")
     words = (OFFLINE, "--home", desk.path("offline-home"), "forget", "--transcript", told)
     for answer, code, left in (("y", 6, 1), ("Yes", 0, 0)):
@@ -174,6 +179,8 @@ def test_what_came_or_went_by_qr_is_removed_with_its_pages(desk: BothMachines, l
     online = ("forget", "--json")
     assert desk.online(*online, typed="Yes\n").json()["removed"] == []  # not sent yet
     assert desk.online("submit", document).code == 0
+    assert desk.online(*online, typed="Yes\n").json()["removed"] == []  # only the relayer says that it is done
+    assert desk.ask_the_node(document).code == 0
     ended = desk.online(*online, typed="Yes\n")
     assert set(ended.json()["removed"]) == {f"qr/{each.name}" for each in (page, document, killed)}, ended.err
     document.unlink()  # as when a file was named for the document, and the page alone is here

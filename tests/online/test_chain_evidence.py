@@ -9,7 +9,9 @@ import pytest
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.event_lines import FOUND
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
+from airlock_online.delivery.resolution import is_proved
 from airlock_online.delivery.routes.context import Delivery, Tracker
+from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.delivery.submit import follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_shared.errors import ExitCode
@@ -176,7 +178,9 @@ def test_another_s_spent_nonce_voids_what_was_not_executed(
     chain = FakeChain(2**33, finalized=0)
     chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
     if found:
-        Tracker(delivery.digest, desk.world).write(OrderEvent(None, FOUND, {"transactionHash": THEIRS}))
+        Tracker(delivery.digest, desk.world).write(
+            OrderEvent(None, FOUND, {"transactionHash": THEIRS, "confirmedBlock": 0})
+        )
     outcome = followed(desk, delivery, chain)
     assert (outcome.state, other.digest in outcome.reason) == (state, not found)
     error = outcome_error(outcome)
@@ -249,6 +253,25 @@ def test_a_receipt_counts_once_confirmed(desk: DeliveringMachine, block: int, ok
     tx_hash = desk.world.journal.get(delivery.digest).record.transaction_hash
     chain.mine(block, Mined(tx_hash, SENDER, NUMBER, ok=ok))
     assert followed(desk, delivery, chain).state is state
+    assert is_proved(delivery.digest, desk.world.journal) is (state is not OrderState.UNKNOWN)
+
+
+@pytest.mark.parametrize("said", ["confirmed", "reverted"])
+@pytest.mark.parametrize(("block", "ok"), [(3, True), (3, False), (4, True), (4, False), (None, True)])
+def test_what_the_relay_says_is_no_proof_until_the_node_has_the_receipt(
+    desk: DeliveringMachine, said: str, block: int | None, ok: bool
+) -> None:
+    told = {"hash": chain_hash(OURS), "status": said, "blockNumber": 3}
+    answer, chain = reply(200, {"ok": True, "data": told}), chain_of_five()
+    with Wire({POSTS[-1]: [answer], f"GET /v2/relay/{chain_hash(OURS)}": [answer]}) as wire:
+        delivery = order("relay", wire.url)
+        state = submit_delivery(delivery, desk.world).state
+    assert state is {"confirmed": OrderState.CONFIRMED, "reverted": OrderState.FAILED}[said]
+    assert not is_proved(delivery.digest, desk.world.journal)
+    if block is not None:
+        chain.mine(block, Mined(chain_hash(OURS), SENDER, NUMBER, ok=ok))
+    assert followed(desk, delivery, chain).state is state  # the first end stays
+    assert is_proved(delivery.digest, desk.world.journal) is (block == 3)
 
 
 def test_a_transaction_that_a_lagging_node_does_not_tell_of_is_not_called_replaced(desk: DeliveringMachine) -> None:

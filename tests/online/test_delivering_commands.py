@@ -358,6 +358,10 @@ def test_another_wallet_s_answer_is_kept_while_alive(machine: OnlineCommand, mon
     damaged.write_text("{")
     assert machine("forget", "--json").json()["removed"] == []
     assert machine("submit", signatures).code == 0
+    assert machine("forget", "--json").json()["removed"] == []  # the market says that it is filled, and nobody else
+    with (machine.home / "config.toml").open("a") as config:
+        config.write('confirmed_by = "depth"\nconfirmations = 1\n')
+    assert machine("follow", answer.digest).code == 0
     ended = machine("forget", "--json").json()
     assert (ended["removed"], ended["kept"]) == (["wallet-answers/aa/close.json"], ["wallet-answers/aa/damaged.json"])
 

@@ -245,7 +245,8 @@ def test_streamed_data_of_another_shape_are_a_service_error(data: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "own_id"), [("E", "-1"), ("E", "01"), ("E", "٣"), ("x" * 101, "1"), ("a\x1b[2J", "1")]
+    ("kind", "own_id"),
+    [("E", "-1"), ("E", "01"), ("E", "٣"), ("x" * 101, "1"), ("a\x1b[2J", "1"), ("FoundOnChain", "1")],
 )
 def test_a_streamed_event_with_another_id_or_type_is_a_service_error(kind: str, own_id: str) -> None:
     with pytest.raises(ServiceError):
@@ -265,8 +266,10 @@ def test_a_status_of_another_shape_or_order_is_a_service_error(document: Any) ->
 
 
 @pytest.mark.parametrize(
-    "odd", [{"seq": "1"}, {"seq": True}, {"seq": -1}, {"seq": 10**18}, {"type": ""}, {"type": "a\nb"}, {"payload": "x"}]
-)
+    "odd",
+    [{"seq": "1"}, {"seq": True}, {"seq": -1}, {"seq": 10**18}, {"type": ""}, {"type": "a\nb"}, {"payload": "x"},
+     {"type": "FoundOnChain"}, {"type": "TransactionConfirmed"}],  # this machine's own names
+)  # fmt: skip
 def test_an_entry_that_cannot_be_read_hides_no_other(odd: dict[str, Any]) -> None:
     reply = from_status({"events": [entry(seq=0), entry(**odd), entry(seq=2)]}, "t-1")
     assert ([event.seq for event in reply.events], len(reply.unreadable)) == ([0, 2], 1)

@@ -94,8 +94,8 @@ _RELAY = (
           ExitCode.SERVICE, False, VENUES),
     _failed("relay", "REVERTED", "The transaction is on the chain, but it reverted: it changed nothing, and it cost "
                                  "gas.",
-            "Read the transaction in a block explorer, correct the cause, then prepare and sign again. The old signature of "
-            "an intent is valid until its deadline.", OWN),
+            "Follow it by a node of your own: where a service alone said so, the old transaction can be executed until its "
+            "account nonce is used, and an intent until its deadline. Then correct the cause, prepare and sign again.", OWN),
     _failed("relay", "REPLACED", "Another transaction of the account used this nonce: this one can never be executed.",
             "Find out which transaction that was. Then prepare and sign again if you still want this one.", OWN),
 )  # fmt: skip

@@ -7,6 +7,7 @@ import json
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from airlock_online.delivery.resolution import is_proved
 from airlock_online.journal.events import OF_ORDER, REJECTED
 from airlock_online.journal.journal import Journal, Record, Submission
 from airlock_online.journal.order_states import FINAL, STATE_MEANINGS, OrderEvent, OrderState
@@ -39,7 +40,8 @@ def standings_of(journal: Journal, now_ms: int) -> list[Liveness]:
     """Return how every signature that the journal has stands, oldest first. Raises ``JournalError``."""
     known = journal.submissions()
     states = {submission.record.digest: submission.state.value for submission in known}
-    return standings([_use_of(submission.record) for submission in known], states, now_ms)
+    proved = {digest for digest in states if is_proved(digest, journal)}
+    return standings([_use_of(submission.record) for submission in known], states, proved, now_ms)
 
 
 def _use_of(record: Record) -> Use:

@@ -91,7 +91,7 @@ def test_it_says_in_this_order_what_people_ask_first() -> None:
         f"the builder says {promise['what']}: {promise['found']}; promised: {promise['promised']} (as promised)",
         f"Read and put on record at {outcome['read_back_at']['utc']}; no later reading is on record.",
         f"transaction {outcome_transaction(outcome)}",
-        "Signatures that could still execute, of this or another ceremony: 1.",
+        "Signatures that could still execute, of this or another ceremony: 6.",
         "Witness: required.", "plan \N{CHECK MARK} Yes, air-gapped",
     ]  # fmt: skip
     places = [told.find(each) for each in said]
@@ -207,6 +207,25 @@ def test_the_time_line_has_each_time_by_its_record_in_their_order() -> None:
     assert time_line(value) == [f"{name} {at['utc']}" for name, at in zip(names, times, strict=True)]
     value["transcripts"][0]["seals"][-1]["at"] = step["signature"]["at"]
     assert [stage.split()[0] for stage in time_line(value)] == ["prepared", "signed", "sealed", "sent", "confirmed"]
+
+
+@pytest.mark.parametrize(
+    ("told", "sent"),
+    [(["PREPARED", "FILLED"], 1), (["REJECTED", "FILLED"], 1), (["PREPARED", "PREPARED", ""], 2),
+     (["FILLED", "PREPARED"], 0), (["", "PREPARED", "PREPARED"], 0), (["PREPARED"], None), (["PREPARED", "PREPARED"], None)],
+)  # fmt: skip
+def test_the_time_of_sending_is_that_of_the_last_that_sent_something(told: list[str], sent: int | None) -> None:
+    digest, events = day.digests()[0], day.online_events(day.timeline_bytes())
+    turns = [
+        each
+        for state in told
+        for each in (("sending", {"digest": digest}), ("outcome", {"digest": digest, "state": state}))
+    ]
+    online = [*events[:3], *turns, *events[3:]]
+    found = day.reported(online=online).value["steps"][0]["outcome"]["sent_at"]
+    entries = read_entries(day.chain(online).splitlines())
+    sendings = [entry.at_ms for entry in entries if entry.event == "sending" and entry.data["digest"] == digest]
+    assert (found and found["ms"]) == (None if sent is None else sendings[sent])
 
 
 def test_of_several_steps_their_number_is_told_and_what_was_perhaps_not_sent_does_not_count() -> None:

@@ -19,7 +19,7 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.artefacts import FILES
 from airlock_shared.report.evidence.redaction import parse_withheld, withhold
 from airlock_shared.report.evidence.timeline import parse_screens, parse_timeline
-from airlock_shared.report.facts import MARGIN_MS, standings
+from airlock_shared.report.facts import MARGIN_MS, proves, standings
 from airlock_shared.report.model import report_of
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import UNWITNESSED, headline
@@ -279,8 +279,9 @@ def test_what_was_confirmed_after_the_seal_is_told_for_the_seal_does_not_cover_i
 def test_wrong_words_are_told_on_the_first_page() -> None:
     data = {"ceremony": plan().id, "checkpoint": "plan", "by": ["witness"], "compared": plan().fingerprint}
     wrong: day.Event = ("words-wrong", data | {"positions": [1, 2]})
-    told = day.reported(day.after("ceremony-begun", wrong, wrong)).value["notes"]
-    assert "wrong words typed on the air-gapped machine: plan, witness: 2" in told
+    odd: list[day.Event] = [("words-wrong", wrong[1] | {"by": by}) for by in ([], ["signer", "witness"])]  # not ours
+    told = day.reported(day.after("ceremony-begun", wrong, wrong, *odd)).value["notes"]
+    assert "wrong words typed on the air-gapped machine: plan, witness: 3; plan, signer: 1" in told
     assert not [line for line in day.reported().value["notes"] if "wrong words" in line]
 
 
@@ -367,24 +368,32 @@ TRIGGER = INTENT._replace(deadline_ms=None)
 TRANSACTION = Use("0x01", 8453, b"", A, A, 7, "demo", "step", None)
 KINDS = {"intent": INTENT, "trigger": TRIGGER, "transaction": TRANSACTION}
 OPEN = ("", "PREPARED", "SENDING", "REJECTED", "EXPORTED", "ACCEPTED", "UNKNOWN", "anything else", "confirmed")
-ENDED = ("EXPIRED_UNUSED", "VOIDED")
-SPENT = {
-    "intent": {"FILLED", "MARKET_DECLINED", "CONFIRMED"},
-    "trigger": {"FILLED", "MARKET_DECLINED"},
-    "transaction": {"CONFIRMED", "FAILED"},
-}
+ENDED = ("EXPIRED_UNUSED", "VOIDED")  # both are by the operator's node; any other one may be a service's word
 STATES = (*OPEN, "FILLED", "CONFIRMED", "MARKET_DECLINED", "FAILED", "EXPIRED_UNUSED", "VOIDED")
 
 
-def alive(*uses: Use, states: Any = None, now_ms: int | None = NOW_MS, unsure_ms: int = 0) -> set[str]:
-    return {each.use.digest for each in standings(uses, states or {}, now_ms, unsure_ms) if not each.over}
+def alive(
+    *uses: Use, states: Any = None, proved: str = "", now_ms: int | None = NOW_MS, unsure_ms: int = 0
+) -> set[str]:
+    return {each.use.digest for each in standings(uses, states or {}, [proved], now_ms, unsure_ms) if not each.over}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("state", STATES)
-def test_an_outcome_ends_a_signature_only_when_its_nonce_is_spent(kind: str, state: str) -> None:
-    over = state in SPENT[kind] or state in ENDED
-    assert alive(KINDS[kind], states={"0x01": state}) == (set() if over else {"0x01"})
+def test_an_outcome_ends_a_signature_only_when_the_node_has_proved_it(kind: str, state: str) -> None:
+    assert alive(KINDS[kind], states={"0x01": state}) == (set() if state in ENDED else {"0x01"})
+    assert alive(KINDS[kind], states={"0x01": state}, proved="0x01") == set()
+
+
+@pytest.mark.parametrize(
+    ("event", "payload", "proof"),
+    [("FoundOnChain", {"confirmedBlock": 9}, True), ("TransactionConfirmed", {"confirmedBlock": 9}, True),
+     ("TransactionReverted", {"confirmedBlock": 9}, True), ("TransactionConfirmed", {"blockNumber": 9}, False),
+     ("TransactionReverted", {"code": "REVERTED"}, False), ("FoundOnChain", {}, False),
+     ("MarketOrderExecuted", {"confirmedBlock": 9}, False), ("RelayConfirmed", {"confirmedBlock": 9}, False)],
+)  # fmt: skip
+def test_only_a_confirmed_block_of_the_operators_node_is_a_proof(event: str, payload: Any, proof: bool) -> None:
+    assert proves(event, payload) is proof
 
 
 @pytest.mark.parametrize(
@@ -404,8 +413,8 @@ def test_what_replaced_it_ends_it_once_that_has_spent_the_nonce(kind: str) -> No
     old = KINDS[kind]
     new = old._replace(digest="0x02", step="withdraw", replaces="0x01")
     for state in STATES:
-        left = set() if state in SPENT[kind] else {"0x01"} if state in ENDED else {"0x01", "0x02"}
-        assert alive(old, new, states={"0x02": state}) == left
+        assert alive(old, new, states={"0x02": state}) == ({"0x01"} if state in ENDED else {"0x01", "0x02"})
+        assert alive(old, new, states={"0x02": state}, proved="0x02") == set()
 
 
 @pytest.mark.parametrize(
@@ -414,7 +423,7 @@ def test_what_replaced_it_ends_it_once_that_has_spent_the_nonce(kind: str) -> No
 )
 def test_another_nonce_ends_nothing(other: dict[str, Any]) -> None:
     apart = INTENT._replace(digest="0x02", **other)
-    assert alive(INTENT, apart, states={"0x02": "CONFIRMED"}) == {"0x01"}
+    assert alive(INTENT, apart, states={"0x02": "CONFIRMED"}, proved="0x02") == {"0x01"}
 
 
 # ---- what is refused --------------------------------------------------------------------------------------------------

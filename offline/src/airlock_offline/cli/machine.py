@@ -53,7 +53,7 @@ from airlock_shared.host.machine import (
     program_line,
 )
 from airlock_shared.report.evidence.timeline import parse_transcript
-from airlock_shared.report.facts import outcomes_recorded, standings
+from airlock_shared.report.facts import outcomes_recorded, proved_recorded, standings
 from airlock_shared.text.safe import safe
 
 # ---- config ---------------------------------------------------------------------------------------------------------
@@ -203,8 +203,8 @@ def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple
     r"""Remove this machine's copies of signatures that can execute no more.
 
     A signature can execute no more when its deadline is surely past, or when its nonce is spent, as the online
-    machine's transcript says. Until then its copy stays. Each copy is named, with the reason. The record of what was
-    signed stays as it is.
+    machine's transcript says of its node. Until then its copy stays. Each copy is named, with the reason. The record
+    of what was signed stays as it is.
 
     \b
     Example:
@@ -214,13 +214,14 @@ def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple
     clock = clock_of(entries, now_ms(), uptime())
     if clock.uncertainty_ms is None:
         say(f"No deadline counts as past: nobody has compared this machine's clock with a watch today; {time_advice()}")
-    states = {}
+    told: list[Entry] = []
     if online_transcript is not None:
-        states = outcomes_recorded(parse_transcript(read_input(online_transcript, max_bytes=MAX_FILE_BYTES)))
+        told = parse_transcript(read_input(online_transcript, max_bytes=MAX_FILE_BYTES))
         say("The outcomes are what the online machine says; compare its transcript's head with its screen.")
     uses, _ = spent_by(entries)
     now = None if clock.uncertainty_ms is None else clock.now_ms
-    found = {each.use.digest: each for each in standings(uses, states, now, clock.uncertainty_ms or 0)}
+    known = standings(uses, outcomes_recorded(told), proved_recorded(told), now, clock.uncertainty_ms or 0)
+    found = {each.use.digest: each for each in known}
     in_codes = [copy for each in ceremonies for copy in copies_in_codes(each.absolute())]
     remove_copies(
         state.home,

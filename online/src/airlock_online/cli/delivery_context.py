@@ -36,7 +36,7 @@ from airlock_online.delivery.chain_evidence import (
 from airlock_online.delivery.deliveries import encoding_signed
 from airlock_online.delivery.event_lines import event_json, event_lines, is_end
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
-from airlock_online.delivery.resolution import is_waiting
+from airlock_online.delivery.resolution import is_proved, is_waiting
 from airlock_online.delivery.routes.context import DeliveryContext, NonceRead
 from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.delivery.routes.twap import ROUTE as TWAPS
@@ -278,6 +278,7 @@ class Desk:
                 say(explain_error(error))
         finally:
             told: dict[str, object] = {"read_back": read} if read else {}
+            told |= {"proved": True} if outcome is not None and is_proved(digest, self.journal) else {}
             if outcome is None and error is not None:
                 told = {"error": error.what} | ({TOO_LATE: True} if isinstance(error, Expired) else {})
             self.home.transcript.record("outcome", facts | told, now_ms())

@@ -196,8 +196,8 @@ def forget(home: OnlineHome, ceremonies: tuple[Path, ...], as_json: bool) -> Non
     r"""Remove copies of signatures that can execute no more.
 
     This machine keeps one of whatever crossed by QR codes, and each answer of another wallet. A signature can execute no
-    more when its deadline is surely past, or when its nonce is spent, as the journal says. Until then its copy stays. Each
-    copy is named, with the reason. The journal stays as it is.
+    more when its deadline is surely past, or when its nonce is spent, as your own node has proved. Until then its copy
+    stays. Each copy is named, with the reason. The journal stays as it is.
 
     \b
     Example:

@@ -64,9 +64,10 @@ def make_command(
 ) -> None:
     r"""Write the evidence of a ceremony into a new folder: a page to print, the same as JSON, and the artefacts.
 
-    The folder has the signatures of ended steps. Any other signature is still secret, so the folder has only its
-    SHA-256. The report names what was not given. The artefacts of the air-gapped machine's report hold its transcript and
-    the Ledger's pages. The same files give the same report.
+    The folder has the signatures of ended steps whose deadline is past, or whose end your own node has proved
+    (`follow DIGEST`). Any other signature is still secret, so the folder has only its SHA-256. The report names what was
+    not given. The artefacts of the air-gapped machine's report hold its transcript and the Ledger's pages. The same
+    files give the same report.
 
     \b
     Example:

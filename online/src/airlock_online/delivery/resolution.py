@@ -22,7 +22,6 @@ from airlock_online.delivery.chain_evidence import (
     who_took,
 )
 from airlock_online.delivery.chain_search import settle_spent
-from airlock_online.delivery.event_lines import FOUND
 from airlock_online.delivery.routes import rpc
 from airlock_online.delivery.routes.context import DeliveryContext, Tracker
 from airlock_online.journal.journal import Journal
@@ -30,6 +29,7 @@ from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.journal.schema import WITH_EIP7702, Record, Submission
 from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.errors import ServiceError
+from airlock_shared.report.facts import OVER, proves
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
 from airlock_shared.venue.structs import CORE_API
@@ -54,12 +54,17 @@ def resolve_submission(known: Submission, context: DeliveryContext) -> str:
 def is_waiting(known: Submission, journal: Journal) -> bool:
     """Tell whether a trigger is stored and nothing is known of its execution, which may come at any time."""
     stored = known.record.route == CORE_API and known.state is OrderState.CONFIRMED
-    return stored and not is_executed(known.record.digest, journal)
+    return stored and not is_proved(known.record.digest, journal)
 
 
-def is_executed(digest: str, journal: Journal) -> bool:
-    """Tell whether the operator's node has found on the chain what executed an intent."""
-    return any(event.type == FOUND for event in journal.events(digest))
+def is_by_word(known: Submission, journal: Journal) -> bool:
+    """Tell whether a submission has an end that no node of ours has proved."""
+    return known.state in FINAL and known.state not in OVER and not is_proved(known.record.digest, journal)
+
+
+def is_proved(digest: str, journal: Journal) -> bool:
+    """Tell whether the operator's node has found on the chain what spent a nonce: an intent's execution, a receipt."""
+    return any(proves(event.type, event.payload) for event in journal.events(digest))
 
 
 # ---- intents -------------------------------------------------------------------------------------------------------
@@ -123,7 +128,7 @@ def _spent(record: Record, found: str, context: DeliveryContext, *, at: ChainBlo
             context.on_notice(error.what)
         if context.journal.get(record.digest).state in FINAL:
             return told
-    spender = None if is_executed(record.digest, context.journal) else _spender(record, context)
+    spender = None if is_proved(record.digest, context.journal) else _spender(record, context)
     if spender is not None:
         other = (
             f"{spender.digest}, step {spender.step} of ceremony {spender.ceremony}, has spent it{_went_along(record)}"
@@ -167,13 +172,14 @@ def _transaction(known: Submission, context: DeliveryContext) -> str:
     if context.node is None:
         return "without a node of your own ([rpc] url), its receipt and the account's nonce cannot be read"
     try:
-        return _by_node(known.record, context.node, context)
+        return _by_node(known, context.node, context)
     except ServiceError as error:
         context.on_notice(f"the chain cannot be read: {error.what}")
         return ""
 
 
-def _by_node(record: Record, node: RpcClient, context: DeliveryContext) -> str:
+def _by_node(known: Submission, node: RpcClient, context: DeliveryContext) -> str:
+    record = known.record
     require_recorded_chain(node, record)
     block = confirmed_block(node, context)
     count = node.transaction_count(record.signer, block=block.number)
@@ -184,7 +190,8 @@ def _by_node(record: Record, node: RpcClient, context: DeliveryContext) -> str:
         told = f"it is in block {receipt.block_number}; block {block.number} is confirmed"
         context.on_asked(f"{node.name}: the receipt of {record.transaction_hash}", told)
         if receipt.block_number <= block.number:
-            rpc.take_receipt(receipt, block.number, record.primary_type, Tracker(record.digest, context))
+            seq = 2 if known.state in FINAL else 1  # behind the service's word
+            rpc.take_receipt(receipt, block.number, record.primary_type, Tracker(record.digest, context), seq)
         return told
     if count <= int(record.nonce):
         unused = f"no block has it, and the account's nonce {record.nonce} is unused in block {block.number}"

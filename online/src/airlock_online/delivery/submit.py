@@ -16,7 +16,13 @@ from airlock_online.clients.connection import NotSent
 from airlock_online.delivery.admission import check_admission, check_alone, check_same, check_time, shares_nonce
 from airlock_online.delivery.chain_evidence import nonce_now, require_recorded_chain, used_at_the_node
 from airlock_online.delivery.outcome import OrderOutcome
-from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, ONLY_WHEN_ENDED, is_waiting, resolve_submission
+from airlock_online.delivery.resolution import (
+    EXPIRY_MARGIN_MS,
+    ONLY_WHEN_ENDED,
+    is_by_word,
+    is_waiting,
+    resolve_submission,
+)
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
 from airlock_online.delivery.routes.registry import ROUTE_MODULES, RouteModule
 from airlock_online.delivery.routes.relayer import require_tracking_id
@@ -174,7 +180,7 @@ def follow_submission(digest: str, context: DeliveryContext, given_id: str = "")
         reason = _route_of(known).follow(known, tracker, context)
         if given_id and tracker.order.events:
             tracker.odd(Anomaly("id-from-a-person", OrderEvent(None, "id", {"given": given_id})))
-    elif is_waiting(known, context.journal):
+    elif is_waiting(known, context.journal) or (context.node and is_by_word(known, context.journal)):
         reason = resolve_submission(known, context)
     return _outcome(digest, context, reason)
 

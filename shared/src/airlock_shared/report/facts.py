@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from airlock_shared.checks.nonces import SIGNED_LATE, Use, spent_by, use_of
@@ -152,22 +152,20 @@ def _has_head(entries: Iterable[Entry] | None, head: str) -> bool:
 
 # ---- alive ----------------------------------------------------------------------------------------------------------
 # Which signatures could still execute: all that were made and of which no end is known, whatever became of the paper.
-# An end is one of these: a deadline that is surely past; an outcome with which the nonce is spent; another signature
-# that has spent the same nonce, which is how a plan withdraws one. A transaction and a price trigger have no
-# deadline. A trigger that a venue has stored can execute at any time, and an intent whose execution failed has its
-# nonce still.
+# An end is one of these: a deadline that is surely past; a proof by the operator's own node; another signature that has
+# spent the same nonce by such a proof, which is how a plan withdraws one. What a service says ends nothing. A
+# transaction and a price trigger have no deadline.
 
 
 MARGIN_MS = 120_000
 """For how long after a deadline the chain's clock may still be before ours."""
 
-_SPENT = {
-    "transaction": frozenset({"CONFIRMED", "FAILED"}),
-    "intent": frozenset({"FILLED", "MARKET_DECLINED", "CONFIRMED"}),
-}
+PROOFS = frozenset({"FoundOnChain", "TransactionConfirmed", "TransactionReverted"})
+"""The events that spend a nonce where they have a ``confirmedBlock``: the operator's own node alone gives that."""
 _STORED = "CONFIRMED"  # of what has no deadline: the venue has stored it, and executes it one day
-_OVER = frozenset({"EXPIRED_UNUSED", "VOIDED"})
-"""It was not executed and can no longer be: its deadline is past, or something else has its nonce."""
+OVER = frozenset({"EXPIRED_UNUSED", "VOIDED"})
+"""By the operator's own node it was not executed and can no longer be: its deadline is past, or its nonce is spent."""
+_BY_WORD = frozenset({"FILLED", "MARKET_DECLINED", "CONFIRMED", "FAILED"})
 NO_END = "this machine does not know its outcome"
 
 
@@ -179,16 +177,22 @@ class Liveness(NamedTuple):
     known: str
 
 
+def proves(event: str, payload: Mapping[str, object]) -> bool:
+    """Tell whether an event of a submission proves, by the operator's own node, that its nonce is spent."""
+    return event in PROOFS and "confirmedBlock" in payload
+
+
 def standings(
-    uses: Sequence[Use], states: Mapping[str, str], now_ms: int | None, uncertainty_ms: int = 0
+    uses: Sequence[Use], states: Mapping[str, str], proved: Container[str], now_ms: int | None, uncertainty_ms: int = 0
 ) -> list[Liveness]:
     """Return how each signature stands; ``states`` are the outcomes that are known, by digest, as the journal names them.
 
+    ``proved`` are the digests of which the operator's own node has shown that the nonce is spent.
     ``now_ms`` is unix milliseconds and may be wrong by ``uncertainty_ms``; None where nobody vouches for a clock, and no
     deadline is past then.
     """
     found = [(use, states.get(use.digest, "")) for use in uses]
-    spent = [use for use, state in found if _spends(use, state)]
+    spent = [use for use in uses if use.digest in proved]
     surely_ms = None if now_ms is None else now_ms - max(uncertainty_ms, MARGIN_MS)
     return [Liveness(use, _over(use, state, spent, surely_ms), _known(use, state)) for use, state in found]
 
@@ -201,13 +205,9 @@ def _is_stored(use: Use, state: str) -> bool:
     return bool(use.contract) and use.deadline_ms is None and state == _STORED
 
 
-def _spends(use: Use, state: str) -> bool:
-    return not _is_stored(use, state) and state in _SPENT[_kind(use)]
-
-
-def _over(use: Use, state: str, spent: Iterable[Use], surely_ms: int | None) -> str:
-    if _spends(use, state) or state in _OVER:
-        return f"it ended as {state}"
+def _over(use: Use, state: str, spent: Collection[Use], surely_ms: int | None) -> str:
+    if use in spent or state in OVER:
+        return f"it is {state}, and the operator's node shows that it can execute no more"
     for other in spent:
         if other.digest != use.digest and other.shares_nonce(use):
             return f"its nonce is spent by {other.digest}, step {other.step} of ceremony {other.ceremony}"
@@ -219,7 +219,8 @@ def _over(use: Use, state: str, spent: Iterable[Use], surely_ms: int | None) -> 
 def _known(use: Use, state: str) -> str:
     if _is_stored(use, state):
         return "the venue has stored it"
-    return f"the online machine has it as {state}" if state else NO_END
+    by_word = ", which the operator's node has not proved" if state in _BY_WORD else ""
+    return f"the online machine has it as {state}{by_word}" if state else NO_END
 
 
 def until_text(use: Use) -> str:
@@ -238,6 +239,15 @@ def outcomes_recorded(entries: Iterable[Entry]) -> dict[str, str]:
     return told
 
 
+def proved_recorded(entries: Iterable[Entry]) -> set[str]:
+    """Return the digests whose nonce is spent, as an online transcript tells it of the operator's node."""
+    return {
+        str(entry.data.get("digest"))
+        for entry in entries
+        if entry.event == "outcome" and entry.data.get("proved") is True
+    }
+
+
 def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     """Return the signatures that could still execute, of every ceremony that the air-gapped machine's transcript knows.
 
@@ -249,11 +259,17 @@ def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     uses, begun = spent_by(offline)
     known = {use.digest: use for use in [*uses, *_answered(judged)]}
     late = {str(entry.data.get("digest")) for entry in evidence.events("offline", SIGNED_LATE)}
-    states = outcomes_recorded(online)
+    states, proved = outcomes_recorded(online), proved_recorded(online)
     if evidence.timeline is not None:
         states |= {digest: str(sent.row["state"]) for digest, sent in evidence.timeline.sent.items()}
+        proved |= {
+            event["digest"]
+            for sent in evidence.timeline.sent.values()
+            for event in sent.events
+            if event["kind"] == "event" and proves(event["type"], event["payload"])
+        }
     now_ms = own[-1].at_ms if own else None
-    found = standings([*known.values()], states, now_ms, stated_uncertainty_ms(offline))
+    found = standings([*known.values()], states, proved, now_ms, stated_uncertainty_ms(offline))
     return {
         "as_of": moment(now_ms),
         "of_all_ceremonies": "offline" in evidence.transcripts,

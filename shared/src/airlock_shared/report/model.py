@@ -50,7 +50,7 @@ def people_row(half: _Half, evidence: Evidence) -> Row:
     """Return what a machine's transcript says of the people: names, confirmations, exceptions, and what is missing."""
     entries, plan = evidence.transcripts[half], evidence.plan
     found = standing(entries, plan, half, _reported(evidence))
-    wrong = Counter((entry.data["checkpoint"], *entry.data["by"]) for entry in wrong_words(entries, plan))
+    wrong = Counter((entry.data["checkpoint"], by) for entry in wrong_words(entries, plan) for by in entry.data["by"])
     kitless = {entry.hash for entry in entries if entry.event == "preflight" and _KITLESS in _rest(entry)}
     row: Row = {
         "machine": half,

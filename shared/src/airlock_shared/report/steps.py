@@ -137,10 +137,10 @@ def outcome_of(digest: str, evidence: Evidence) -> Row | None:
         return None
     last = next((entry for entry in reversed(told) if entry.data.get("read_back")), None)
     state = row["state"]
-    sending = () if state in _PERHAPS_NOT_SENT else evidence.events("online", "sending", digest=digest)
+    sending = None if state in _PERHAPS_NOT_SENT else _sending(digest, evidence)
     return {
         **{name: row[name] for name in _OUTCOME_FACTS},
-        "sent_at": next((moment(entry.at_ms) for entry in sending), None),
+        "sent_at": moment(sending.at_ms) if sending else None,
         "known_at": next((moment(entry.at_ms) for entry in told if entry.data.get("state") == state), None),
         "events": [_event(event) for event in events],
         "told": [_outcome_row(entry) for entry in told],
@@ -149,6 +149,17 @@ def outcome_of(digest: str, evidence: Evidence) -> Row | None:
         else [],
         "read_back_at": moment(last.at_ms) if last else None,
     }
+
+
+def _sending(digest: str, evidence: Evidence) -> Entry | None:
+    """Return the last sending of it, but for those of which the transcript says that not a byte was sent."""
+    last = before = None
+    for entry in evidence.transcripts.get("online", ()):
+        if entry.data.get("digest") == digest and entry.event == "sending":
+            before, last = last, entry
+        elif entry.data.get("digest") == digest and entry.event == "outcome" and entry.data.get("state") == "PREPARED":
+            last = before
+    return last
 
 
 def _is_begun(digest: str, evidence: Evidence, told: Sequence[Entry]) -> bool:

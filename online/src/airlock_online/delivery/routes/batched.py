@@ -31,6 +31,7 @@ from airlock_online.journal.order_states import (
 from airlock_online.journal.schema import Submission
 from airlock_online.speech.sections import MARKET, STATUS
 from airlock_shared.errors import DocumentError, ServiceError
+from airlock_shared.report.facts import PROOFS
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.strict_json import parse_json
 
@@ -298,6 +299,8 @@ def _from_replay(entry: Any) -> OrderEvent:
 def _event(seq: int | None, name: str, payload: Any, at_ms: int | None) -> OrderEvent:
     if not 0 < len(name) <= _MAX_TYPE or not name.isprintable():
         raise _unreadable("the name of an event is empty, too long or not printable")
+    if name in PROOFS:
+        raise _unreadable(f"it has the name {name}, which only this machine gives")
     if type(payload) is not dict:
         if name in KNOWN_TYPES:
             raise _unreadable(f"the payload of {name} is not an object")

@@ -65,7 +65,7 @@ def _on_status(read: StatusRead, record: Record, tracker: Tracker, context: Deli
     if status.meaning == "reverted":
         decoded = value_at(data, places["error"])
         why = safe(decoded if type(decoded) is str else json.dumps(decoded), limit=300) if decoded is not None else ""
-        rpc.reverted(tx_hash, why, tracker)
+        rpc.reverted(tx_hash, why, None, tracker)
         return PollResult(status.text, final=True)
     if block is None:
         raise ServiceError(f"{_WHO} says confirmed, but gives no block")

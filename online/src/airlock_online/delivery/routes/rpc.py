@@ -69,6 +69,7 @@ def confirmed(
     call: str,
     tracker: Tracker,
     said: Mapping[str, str] = _NO_WORD,
+    seq: int = 1,
 ) -> None:
     """Write down that the chain has it; ``confirmed_block`` is None where a service says so, and no node of ours.
 
@@ -79,15 +80,17 @@ def confirmed(
     pending = call in CALLS and CALLS[call].pending
     note = STORES_AN_ORDER if pending else ""
     tracker.write(
-        OrderEvent(1, TRANSACTION_CONFIRMED, payload), tracking_id=tx_hash, path=_to(OrderState.CONFIRMED), note=note
+        OrderEvent(seq, TRANSACTION_CONFIRMED, payload), tracking_id=tx_hash, path=_to(OrderState.CONFIRMED), note=note
     )
 
 
-def reverted(tx_hash: str, reason: str, tracker: Tracker) -> None:
+def reverted(tx_hash: str, reason: str, confirmed_block: int | None, tracker: Tracker, seq: int = 1) -> None:
     """Write down that the chain has it and that it changed nothing; ``reason`` is the contract's reason, if any."""
-    payload = {"transactionHash": tx_hash, "code": _REVERTED} | ({"reason": reason} if reason else {})
+    payload: dict[str, object] = {"transactionHash": tx_hash, "code": _REVERTED}
+    payload |= {"reason": reason} if reason else {}
+    payload |= {} if confirmed_block is None else {"confirmedBlock": confirmed_block}
     note = f"transaction {tx_hash} was reverted" + (f": {reason}" if reason else "")
-    event = OrderEvent(1, TRANSACTION_REVERTED, payload)
+    event = OrderEvent(seq, TRANSACTION_REVERTED, payload)
     tracker.write(event, tracking_id=tx_hash, path=_to(OrderState.FAILED), code=_REVERTED, note=note)
 
 
@@ -183,9 +186,9 @@ def by_receipt(record: Record, tracker: Tracker, context: DeliveryContext, node:
     return PollResult(told, final=True)
 
 
-def take_receipt(receipt: ChainReceipt, confirmed_block: int, call: str, tracker: Tracker) -> None:
+def take_receipt(receipt: ChainReceipt, confirmed_block: int, call: str, tracker: Tracker, seq: int = 1) -> None:
     """Write down what a receipt says that is in a confirmed block or before it."""
     if receipt.ok:
-        confirmed(receipt.transaction_hash, receipt.block_number, confirmed_block, call, tracker)
+        confirmed(receipt.transaction_hash, receipt.block_number, confirmed_block, call, tracker, seq=seq)
     else:
-        reverted(receipt.transaction_hash, "", tracker)
+        reverted(receipt.transaction_hash, "", confirmed_block, tracker, seq)
