@@ -27,7 +27,7 @@ from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.eip712 import decode_abi
-from airlock_shared.host.files import TranscriptFile
+from airlock_shared.host.files import TranscriptFile, read_transcript
 from airlock_shared.wire.strict_json import parse_json
 from online.delivering_machine import TRADER_KEY
 from online.loopback import Wire, reply
@@ -256,6 +256,8 @@ def test_a_journal_that_was_written_back_in_place_calls_nothing_unsent(machine: 
     assert machine.states() == {"sell": "REJECTED"}
     machine.services.faults = Faults()
     machine("submit", signatures)
+    told = [entry.data for entry in read_transcript(machine.home / "transcript.jsonl") if entry.event == "outcome"]
+    assert [(each["state"], each.get("claim")) for each in told] == [("REJECTED", 1), ("FILLED", None)]
     with machine.journal() as journal, journal._engine.begin() as connection:
         connection.execute(text("UPDATE submissions SET state = 'REJECTED', claims = 1"))
     assert "sell: UNKNOWN" in machine("status").out
@@ -356,6 +358,7 @@ def test_what_was_exported_is_never_submitted_and_can_be_written_again(machine: 
 def test_a_file_that_is_there_is_not_overwritten_and_nothing_is_marked(machine: OnlineCommand, tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text("mine")
     signatures = machine.signatures(code=CODE)
-    assert machine("export", signatures, "-o", tmp_path / "package.json").code == 2
+    for name in ("package.json", "no folder/package.json"):
+        assert machine("export", signatures, "-o", tmp_path / name).code == 2
     assert machine("export", signatures, "--step", "nothing", "-o", tmp_path / "other.json").code == 2
     assert ((tmp_path / "package.json").read_text(), machine.states()) == ("mine", {})

@@ -44,7 +44,7 @@ class SendingMarks(Protocol):
     """The marks of sendings in the transcript."""
 
     def begun(self) -> Mapping[str, int]:
-        """Return how many sendings and exports of each digest the transcript knows, but for what surely was not sent."""
+        """Return the number of each digest's last sending or export in the transcript, but for what surely was not sent."""
 
     def begin(self, record: Record, claims: int) -> None:
         """Write down, durably, that the sending with this number begins."""
@@ -118,7 +118,7 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
     if not tracker.token:
         return _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
     try:
-        _mark(record, known.claims + 1, tracker, context)
+        _mark(record, tracker, context)
         return _send(delivery, parcel, tracker, context)
     finally:
         let_go(tracker.token)
@@ -132,12 +132,12 @@ def _send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Deliver
         raise _unwritten(tracker, error) from error
 
 
-def _mark(record: Record, number: int, tracker: Tracker, context: DeliveryContext) -> None:
+def _mark(record: Record, tracker: Tracker, context: DeliveryContext) -> None:
     """Write into the transcript that the sending begins; when that fails, nothing is sent and the claim is given back."""
     if context.transcript_marks is None:
         return
     try:
-        context.transcript_marks.begin(record, number)
+        context.transcript_marks.begin(record, context.journal.get(record.digest).claims)
     except AirlockError:
         tracker.settle(OrderState.PREPARED, "the transcript could not be written; nothing was sent")
         raise

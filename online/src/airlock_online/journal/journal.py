@@ -230,7 +230,7 @@ class Journal:
     def recall(self, begun: Mapping[str, int]) -> list[str]:
         """Make UNKNOWN what a transcript knows as sent and the journal as unsent; return the digests that it has not at all.
 
-        ``begun`` are its sendings and exports, read before the journal: a claim is here before its mark is there.
+        ``begun`` are the numbers of its last sendings, read before the journal: a claim is here before its mark is there.
         """
         rows = {known.record.digest: known for known in self.submissions()}
         for digest, known in rows.items():
