@@ -19,6 +19,9 @@ from sqlalchemy import text
 from airlock_online.cli import delivery_context
 from airlock_online.cli import resolve as resolve_command
 from airlock_online.clock import now_ms
+from airlock_online.delivery.outcome import OrderOutcome
+from airlock_online.home import OnlineHome
+from airlock_online.journal.order_states import OrderState
 from airlock_online.wallets.other_wallets import WalletAnswers
 from airlock_rehearsal.chain.interface import STORAGE
 from airlock_rehearsal.services.faults import Faults
@@ -256,8 +259,18 @@ def test_a_journal_that_was_written_back_in_place_calls_nothing_unsent(machine: 
     assert machine.states() == {"sell": "REJECTED"}
     machine.services.faults = Faults()
     machine("submit", signatures)
+    with delivery_context.open_desk(
+        OnlineHome(machine.home), 0, as_json=False
+    ) as desk:  # another terminal tells its refusal late
+        [known] = desk.journal.submissions()
+        late = OrderOutcome(known.record.digest, OrderState.REJECTED)
+        desk.run("sell", late.digest, lambda: late)
     told = [entry.data for entry in read_transcript(machine.home / "transcript.jsonl") if entry.event == "outcome"]
-    assert [(each["state"], each.get("claim")) for each in told] == [("REJECTED", 1), ("FILLED", None)]
+    assert [(each["state"], each.get("claim")) for each in told] == [
+        ("REJECTED", 1),
+        ("FILLED", None),
+        ("REJECTED", None),
+    ]
     with machine.journal() as journal, journal._engine.begin() as connection:
         connection.execute(text("UPDATE submissions SET state = 'REJECTED', claims = 1"))
     assert "sell: UNKNOWN" in machine("status").out
