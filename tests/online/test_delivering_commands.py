@@ -228,7 +228,9 @@ def test_resolve_says_what_is_known_asked_and_waited_for(machine: OnlineCommand)
 def test_nothing_open_is_nothing_to_resolve(machine: OnlineCommand) -> None:
     assert machine("resolve").code == 0
     for command in ("resolve", "follow"):
-        assert machine(command, "0x" + "ab" * 32).code == 2
+        for digest in ("0x" + "ab" * 32, "\udcff"):
+            ended = machine(command, digest)
+            assert (ended.code, "the journal knows nothing of" in ended.err) == (2, True)
     assert machine("submit", machine.signatures(code=CODE)).code == 0
     assert machine("resolve").out == ""
     assert "go on with" not in machine("status").out

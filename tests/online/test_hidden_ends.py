@@ -256,7 +256,7 @@ def test_another_orders_id_does_not_keep_the_right_one_from_its_end(desk: Delive
         assert "id-from-a-person" in outcome.anomalies
 
 
-@pytest.mark.parametrize("given", [" \n", "x" * 201, "a\x1bb"])
+@pytest.mark.parametrize("given", ["", " \n", "x" * 201, "a\x1bb"])
 def test_what_is_no_id_is_refused(desk: DeliveringMachine, given: str) -> None:
     with pytest.raises(UsageError, match="no tracking id"):
         followed(desk, given, ACCEPTED)

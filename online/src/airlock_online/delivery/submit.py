@@ -143,14 +143,14 @@ def _mark(record: Record, tracker: Tracker, context: DeliveryContext) -> None:
         raise
 
 
-def follow_submission(digest: str, context: DeliveryContext, given_id: str = "") -> OrderOutcome:
+def follow_submission(digest: str, context: DeliveryContext, given_id: str | None = None) -> OrderOutcome:
     """Find out, by reading alone, what became of a submission. What is final already is told from the journal.
 
     ``given_id`` is a tracking id that a person gave. Raises ``JournalError`` when the journal does not know the digest or
     cannot be used, ``UsageError`` where no such id is needed, or where nothing that its service tells could be compared.
     """
     known = context.journal.get(digest)
-    if given_id:
+    if given_id is not None:
         _require_id_wanted(known, given_id, context)
     if known.state is OrderState.SENDING:
         context.journal.presume(digest)
@@ -159,7 +159,7 @@ def follow_submission(digest: str, context: DeliveryContext, given_id: str = "")
     if known.state is OrderState.SENDING:  # whose claim lives knows most, and is left alone
         return _held(known, context)
     if known.state in OPEN:
-        tracker = Tracker(digest, context, known, given_id)
+        tracker = Tracker(digest, context, known, given_id or "")
         reason = _route_of(known).follow(known, tracker, context)
         if given_id and tracker.order.events:
             tracker.odd(Anomaly("id-from-a-person", OrderEvent(None, "id", {"given": given_id})))

@@ -357,14 +357,15 @@ class Journal:
     def find(self, digest: str) -> Submission | None:
         """Return the submission of a digest, or None."""
         with self._reading() as connection:
-            return _known(connection, digest)
+            return _known(connection, digest) if digest.isprintable() else None  # no database holds half a letter
 
     def get(self, digest: str) -> Submission:
         """Return the submission of a digest. Raises ``JournalError`` when there is none."""
         found = self.find(digest)
         if found is None:
             raise JournalError(
-                f"the journal knows nothing of {digest}", do="check the digest, and which journal this is"
+                f"the journal knows nothing of {safe(digest, limit=80)}",
+                do="check the digest, and which journal this is",
             )
         return found
 
