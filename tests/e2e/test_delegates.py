@@ -77,8 +77,9 @@ def registered(desk: BothMachines, ledger: Ledger) -> str:
 
 def test_a_key_is_proved_on_its_ledger_registered_and_read_back(desk: BothMachines, blind: Ledger) -> None:
     plan, proof = example(desk, "registration"), desk.path("proof.json")
-    words = ("--plan", plan, "--path", DELEGATE_PATH, "-o", proof, "--emulator", blind.port)
-    ended = desk.offline("delegate", "prove", *words, typed="Yes\n")
+    words = ("--plan", plan, "--path", DELEGATE_PATH, "--emulator", blind.port, "-o")
+    refused(desk.offline("delegate", "prove", *words, desk.path("no folder/proof")), 2, "could not be written")
+    ended = desk.offline("delegate", "prove", *words, proof, typed="Yes\n")
     assert ended.code == 0, ended.err
     assert ended.err.count("Airlock: I hold this delegate key.") >= 1
     assert [len(line) > 80 for line in ended.err.splitlines() if "SIMULATOR" not in line].count(True) == 0

@@ -87,6 +87,8 @@ def test_another_wallet_signs_steps_in_turn_which_are_written_together_and_submi
         another = Signature(wallet_signs(asked, OTHER_SEED), asked.request_id)
         pictures = shown(desk.path(f"another-{number}"), SIGNATURE_TYPE, another.to_cbor())
         refused(desk.online("scan", pictures, "--requests", requests, "-o", output), 3, "SIG-SIGNER")
+        nowhere = desk.path("no folder/signatures.json")
+        refused(desk.online("scan", pictures, "--requests", requests, "-o", nowhere), 2, "could not be written")
         answer = Signature(wallet_signs(asked), asked.request_id)
         pictures = shown(desk.path(f"answer-{number}"), SIGNATURE_TYPE, answer.to_cbor())
         ended = desk.online("scan", pictures, "--requests", requests, "-o", output, "--json")
@@ -120,6 +122,8 @@ def test_a_hot_wallets_request_is_signed_on_the_ledger_under_the_plan_and_answer
     asked = hot_wallet_asks(built)
     pictures = shown(desk.path("asked"), SIGN_REQUEST_TYPE, asked.to_cbor())
     requests, signatures = desk.path("wallet.requests.json"), desk.path("wallet.signatures.json")
+    nowhere = desk.path("no folder/requests.json")
+    refused(desk.offline("scan", pictures, "--plan", plan, "-o", nowhere), 2, "could not be written")
     ended = desk.offline("scan", pictures, "--plan", plan, "-o", requests, "--json")
     assert ended.code == 0, ended.err
     assert "MetaMask" in ended.err

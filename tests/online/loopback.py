@@ -93,7 +93,8 @@ class _Server(socketserver.ThreadingTCPServer):
             if callable(answers):
                 return answers(seen)
             if answers is None:
-                return reply(404, {"statusCode": 404, "message": "no such path"})
+                status = 501 if seen.target.partition("?")[0].endswith("/status") else 404  # a 404 denies the order
+                return reply(status, {"statusCode": status, "message": "no such path"})
             return answers.pop(0) if len(answers) > 1 else answers[0]
 
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import create_engine, event, text
@@ -60,7 +61,7 @@ def sent_once(home: OnlineHome, path: Path, answer: Answer, outcome: str | None)
         state = submit_delivery(unsent(wire.url), marked(desk, home).world).state
         assert wire.count("POST", "/market/execute-batched") == 1
     if outcome is not None:
-        home.transcript.record("outcome", {"digest": unsent().digest, "state": outcome, "code": ""}, NOW)
+        home.transcript.record("outcome", {"digest": unsent().digest, "state": outcome, "claim": 1}, NOW)
     return state
 
 
@@ -95,20 +96,40 @@ def test_what_was_sent_is_not_sent_by_a_journal_that_forgot(
     assert again(home, path) == (OrderState.UNKNOWN, 0)
 
 
-def test_a_refusal_that_a_terminal_tells_late_takes_no_mark_from_another_ones_later_sending(home: OnlineHome) -> None:
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ((("sending", 1), ("outcome", 1), ("sending", 2), ("outcome", 1), ("outcome", 0)), [1, 0, 2, 2, 2]),
+        ((("sending", 2), ("sending", 3), ("outcome", 2), ("outcome", 3)), [2, 3, 3, 0]),
+        ((("sending", 2), ("outcome", 2), ("sending", 1)), [2, 0, 3]),  # a new journal counts its claims anew
+        ((("exported", 0), ("outcome", 9)), [1 << 63, 1 << 63]),
+    ],
+)
+def test_only_a_refusal_of_the_newest_sending_takes_its_mark(
+    home: OnlineHome, entries: tuple[tuple[str, int], ...], told: list[int]
+) -> None:
+    """A terminal may tell its refusal late, or again, when another one's sending has begun."""
     home.folder.mkdir()
-    marks, told = home.transcript_marks("j"), []
-    facts = {"digest": DIGEST, "state": "REJECTED", "code": ""}
-    for kind in ("sending", "sending", "outcome", "outcome", "outcome", "sending"):
+    seen = []
+    for kind, claim in entries:
+        facts = {"digest": DIGEST, "digests": [DIGEST], "state": "REJECTED", "claim": claim}
         home.transcript.record(kind, facts, NOW)
-        told.append(marks.begun())
-    assert told == [{DIGEST: 1}, {DIGEST: 2}, {DIGEST: 2}, {}, {}, {DIGEST: 3}]
+        seen.append(home.transcript_marks("j").begun().get(DIGEST, 0))
+    assert seen == told
 
 
 @pytest.mark.parametrize("outcome", ["UNKNOWN", None])
-def test_a_journal_restored_in_place_sends_nothing_twice(home: OnlineHome, path: Path, outcome: str | None) -> None:
-    with delivering_machine(path):
-        pass
+@pytest.mark.parametrize("unmarked", [False, True])
+def test_a_journal_restored_in_place_sends_nothing_twice(
+    home: OnlineHome, path: Path, monkeypatch: pytest.MonkeyPatch, unmarked: bool, outcome: str | None
+) -> None:
+    """``unmarked``: it knows a claim whose mark could not be written, so that the transcript has fewer marks than claims."""
+    with delivering_machine(path) as desk:
+        if unmarked:
+            monkeypatch.setattr(home.transcript, "record", Mock(side_effect=UsageError("the disk is full")))
+            with pytest.raises(UsageError, match="full"):
+                submit_delivery(unsent(), marked(desk, home).world)
+            monkeypatch.undo()
     before = path.read_bytes()
     sent_once(home, path, Answer(b""), outcome)
     deleted(path.with_name(path.name + "-"))

@@ -20,6 +20,9 @@ from airlock_online.cli import delivery_context
 from airlock_online.cli import resolve as resolve_command
 from airlock_online.clock import now_ms
 from airlock_online.delivery import chain_evidence
+from airlock_online.delivery.outcome import OrderOutcome
+from airlock_online.home import OnlineHome
+from airlock_online.journal.order_states import OrderState
 from airlock_online.wallets.other_wallets import WalletAnswers
 from airlock_rehearsal.chain.interface import STORAGE
 from airlock_rehearsal.services.faults import Faults
@@ -28,7 +31,7 @@ from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.eip712 import decode_abi
-from airlock_shared.host.files import TranscriptFile
+from airlock_shared.host.files import TranscriptFile, read_transcript
 from airlock_shared.wire.strict_json import parse_json
 from online.delivering_machine import TRADER_KEY
 from online.loopback import Wire, reply
@@ -226,7 +229,9 @@ def test_resolve_says_what_is_known_asked_and_waited_for(machine: OnlineCommand)
 def test_nothing_open_is_nothing_to_resolve(machine: OnlineCommand) -> None:
     assert machine("resolve").code == 0
     for command in ("resolve", "follow"):
-        assert machine(command, "0x" + "ab" * 32).code == 2
+        for digest in ("0x" + "ab" * 32, "\udcff"):
+            ended = machine(command, digest)
+            assert (ended.code, "the journal knows nothing of" in ended.err) == (2, True)
     assert machine("submit", machine.signatures(code=CODE)).code == 0
     assert machine("resolve").out == ""
     assert "go on with" not in machine("status").out
@@ -257,6 +262,18 @@ def test_a_journal_that_was_written_back_in_place_calls_nothing_unsent(machine: 
     assert machine.states() == {"sell": "REJECTED"}
     machine.services.faults = Faults()
     machine("submit", signatures)
+    with delivery_context.open_desk(
+        OnlineHome(machine.home), 0, as_json=False
+    ) as desk:  # another terminal tells its refusal late
+        [known] = desk.journal.submissions()
+        late = OrderOutcome(known.record.digest, OrderState.REJECTED)
+        desk.run("sell", late.digest, lambda: late)
+    told = [entry.data for entry in read_transcript(machine.home / "transcript.jsonl") if entry.event == "outcome"]
+    assert [(each["state"], each.get("claim")) for each in told] == [
+        ("REJECTED", 1),
+        ("FILLED", None),
+        ("REJECTED", None),
+    ]
     with machine.journal() as journal, journal._engine.begin() as connection:
         connection.execute(text("UPDATE submissions SET state = 'REJECTED', claims = 1"))
     assert "sell: UNKNOWN" in machine("status").out
@@ -380,6 +397,7 @@ def test_what_was_exported_is_never_submitted_and_can_be_written_again(machine: 
 def test_a_file_that_is_there_is_not_overwritten_and_nothing_is_marked(machine: OnlineCommand, tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text("mine")
     signatures = machine.signatures(code=CODE)
-    assert machine("export", signatures, "-o", tmp_path / "package.json").code == 2
+    for name in ("package.json", "no folder/package.json"):
+        assert machine("export", signatures, "-o", tmp_path / name).code == 2
     assert machine("export", signatures, "--step", "nothing", "-o", tmp_path / "other.json").code == 2
     assert ((tmp_path / "package.json").read_text(), machine.states()) == ("mine", {})

@@ -341,6 +341,12 @@ def test_a_tracking_id_that_stays_unknown_is_not_asked_for_without_end(desk: Del
     assert "does not know" in outcome.reason
 
 
+def test_a_clock_that_is_set_back_makes_no_wait_longer_than_the_patience(desk: DeliveringMachine) -> None:
+    desk._nap = lambda _: setattr(desk, "now_ms", 0)
+    outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [replayed(), reply(503, {}, "retry-after: 86400")]})
+    assert (outcome.state, desk.naps) == (OrderState.ACCEPTED, [1.5])
+
+
 def test_patience_ends_and_following_goes_on_later_without_loss_or_repetition(desk: DeliveringMachine) -> None:
     with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
         outcome = submit_delivery(unsent(wire.url), desk.world)

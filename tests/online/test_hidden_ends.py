@@ -114,10 +114,21 @@ def test_an_end_that_the_history_does_not_have_is_not_told(desk: DeliveringMachi
         assert market.seen == []
 
 
-@pytest.mark.parametrize("answer", [reply(404, {}), reply(500, {}), Answer(b"", reset=True)])
+@pytest.mark.parametrize("answer", [reply(500, {}), reply(200, {}), Answer(b"", reset=True)])
 def test_where_the_history_cannot_be_asked_an_end_with_an_id_counts(desk: DeliveringMachine, answer: Answer) -> None:
     with Wire({SUBMIT: [stream(*streamed(ACCEPTED, INITIATED, EXECUTED))], STATUS: [answer]}) as wire:
         assert submit_delivery(unsent(wire.url), desk.world).state is OrderState.FILLED
+
+
+@pytest.mark.parametrize("denial", [reply(404, {}), reply(200, {"trackingId": "t-9", "events": []})])
+@pytest.mark.parametrize("failure", [[], [reply(500, {})]])
+def test_an_end_that_the_history_denies_does_not_count(
+    desk: DeliveringMachine, failure: list[Answer], denial: Answer
+) -> None:
+    frames = streamed(ACCEPTED, INITIATED, EXECUTED)
+    with Wire({SUBMIT: [stream(*frames)], STATUS: [denial, *failure * 2, denial]}) as wire:
+        outcome = submit_delivery(unsent(wire.url), desk.world)
+    assert (outcome.state, outcome.anomalies) == (OrderState.ACCEPTED, ("history-contradicts",))
 
 
 @pytest.mark.parametrize(
@@ -245,7 +256,7 @@ def test_another_orders_id_does_not_keep_the_right_one_from_its_end(desk: Delive
         assert "id-from-a-person" in outcome.anomalies
 
 
-@pytest.mark.parametrize("given", [" \n", "x" * 201, "a\x1bb"])
+@pytest.mark.parametrize("given", ["", " \n", "x" * 201, "a\x1bb"])
 def test_what_is_no_id_is_refused(desk: DeliveringMachine, given: str) -> None:
     with pytest.raises(UsageError, match="no tracking id"):
         followed(desk, given, ACCEPTED)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from airlock_online.clients.rpc import RpcClient
+from airlock_online.clients.rpc import ChainBlock, RpcClient
 from airlock_online.delivery import chain_search
 from airlock_online.delivery.chain_evidence import confirmed_block
 from airlock_online.delivery.chain_search import ORDER_ENDS, search, settle_by_transaction
@@ -17,7 +18,7 @@ from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import keccak256
 from online.crash.orders import order
-from online.delivering_machine import DeliveringMachine
+from online.delivering_machine import NOW, DeliveringMachine
 from online.fake_chain import FakeChain, Mined
 from online.loopback import Wire, reply
 from online.test_chain_evidence import lost
@@ -202,6 +203,18 @@ def test_a_search_finds_it_where_the_node_has_no_past_state(desk: DeliveringMach
         assert "executed it" in searched(delivery, context, 1_780_000_020_000)
     assert desk.world.journal.get(delivery.digest).state is OrderState.CONFIRMED
     assert any("searching block" in notice for notice in desk.notices)
+
+
+@pytest.mark.parametrize("time_ms", [0, NOW, 1 << 60])
+def test_a_search_ends_where_a_node_tells_of_more_blocks_than_there_can_be(
+    desk: DeliveringMachine, time_ms: int
+) -> None:
+    delivery = lost(desk, "relayer")
+    record = desk.world.journal.get(delivery.digest).record
+    with chain_with(delivery, carrier(delivery)).node() as node:
+        context = world(desk, delivery, node.url)._replace(on_notice=Mock(side_effect=AssertionError))
+        with pytest.raises(ServiceError, match="contradicts itself"):
+            search(record, NOW - 60_000, ChainBlock(1 << 60, time_ms), context)
 
 
 @pytest.mark.parametrize(("since_s", "found"), [(1_780_000_000, True), (1_780_000_110, True), (1_780_000_200, False)])

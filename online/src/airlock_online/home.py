@@ -29,7 +29,8 @@ API_KEY_VARIABLE = "AIRLOCK_API_KEY"
 OUTCOME = "outcome"
 """The event of the transcript."""
 _UNSENT = frozenset({"PREPARED", "REJECTED"})
-_BEGUN = (SENDING, "exported")
+_EXPORTED = "exported"
+_BEYOND = 1 << 63  # every number of a claim
 
 HEAD_SEEN = "signing-head-seen"
 """The transcript's event: ``machine``, ``head`` and ``signatures_ms``, from the header of signatures that came."""
@@ -51,20 +52,27 @@ class TranscriptMarks:
         self._services = {"services": services} if services else {}
 
     def begun(self) -> dict[str, int]:
-        """Return how many sendings and exports of each digest were begun, leaving out what was surely refused or unsent.
+        """Return the number of the last sending of each digest that was begun, leaving out what was surely unsent since.
 
-        One terminal may tell that its sending was refused while another one's has begun.
+        That is at least its claim's number, and higher than each before. What was exported is beyond every claim.
         """
-        count, perhaps = Counter[str](), Counter[str]()
+        number, perhaps = Counter[str](), dict[str, int]()
         for entry in self._transcript.entries():
-            if entry.event in _BEGUN:
-                digests = entry.data.get("digests", [entry.data.get("digest")])
-                count.update(digests)
-                perhaps.update(digests)
-            elif entry.event == OUTCOME and (state := entry.data.get("state")) is not None:
-                digest = entry.data["digest"]
-                perhaps[digest] = max(perhaps[digest] - 1, 0) if state in _UNSENT else max(perhaps[digest], 1)
-        return {digest: max(count[digest], 1) for digest, left in perhaps.items() if left}
+            data = entry.data
+            if entry.event == SENDING:
+                digest, claim = data["digest"], data["claim"]
+                number[digest] = max(number[digest] + 1, claim)
+                perhaps[digest] = max(perhaps.get(digest, 0), claim)
+            elif entry.event == _EXPORTED:
+                number.update(dict.fromkeys(data["digests"], _BEYOND))
+                perhaps.update(dict.fromkeys(data["digests"], _BEYOND))
+            elif entry.event == OUTCOME and (state := data.get("state")) is not None:
+                digest, ended = data["digest"], data.get("claim", 0)
+                if state not in _UNSENT:
+                    perhaps.setdefault(digest, 1)
+                elif perhaps.get(digest, 0) <= ended:  # one terminal may tell it late, when another one's has begun
+                    perhaps.pop(digest, None)
+        return {digest: max(number[digest], 1) for digest in perhaps}
 
     def begin(self, record: Record, claims: int) -> None:
         """Write down, durably, that the sending with this number begins. Raises ``UsageError``, ``DocumentError``."""

@@ -24,6 +24,7 @@ from airlock_shared.cli.possession import (
     step_option,
     tell_proved,
 )
+from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.terminal import (
     ask_yes,
     json_option,
@@ -40,7 +41,7 @@ from airlock_shared.cli.terminal import (
 from airlock_shared.documents.transcript import PROVED, proved
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.signatures import parse_address
-from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.delegate_proofs import Challenge, challenge_of
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe, safe_again
@@ -93,7 +94,7 @@ def prove_command(
     """
     if not DERIVATION_PATH.fullmatch(path):
         raise UsageError("not a derivation path", do="give one such as m/44'/60'/1'/0/0")
-    require_new(output)
+    require_output(output, qr=False)
     plan = parse_written_plan(read_input(plan_file))
     deployment = state.require_pinned(plan.deployment)
     challenge = challenge_of(plan, deployment, choose_step(plan, step_id))

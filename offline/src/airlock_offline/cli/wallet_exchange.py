@@ -17,11 +17,12 @@ from airlock_offline.wallets.hot_wallet import (
 from airlock_shared.checks.judge import Known, judge_item, require_none
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.times import clock_of
+from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
 from airlock_shared.cli.terminal import say, say_all, show_json
 from airlock_shared.documents.requests import Header, Request, parse_requests, parse_signatures, write_requests
 from airlock_shared.documents.transcript import GENESIS
-from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.documents import Transfer
 from airlock_shared.text.safe import fingerprint_lines, safe, spoken
@@ -42,7 +43,7 @@ def scan_request(
 
     Raises ``DocumentError``, ``Refusal`` (the first check that refuses it) or ``UsageError``; then nothing is written.
     """
-    require_new(output)
+    require_output(output, qr=False)
     plan = parse_written_plan(read_input(plan_file))
     planned = only_step(plan, step)
     entries = state.transcript.entries()

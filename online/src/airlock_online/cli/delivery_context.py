@@ -279,6 +279,9 @@ class Desk:
         finally:
             told: dict[str, object] = {"read_back": read} if read else {}
             told |= {"proved": True} if outcome is not None and is_proved(digest, self.journal) else {}
+            if outcome is not None and outcome.state in before(OrderState.SENDING):
+                known = self.journal.get(digest)  # another terminal may be sending it by now
+                told |= {"claim": known.claims} if known.state in before(OrderState.SENDING) else {}
             if outcome is None and error is not None:
                 told = {"error": error.what} | ({TOO_LATE: True} if isinstance(error, Expired) else {})
             self.home.transcript.record("outcome", facts | told, now_ms())

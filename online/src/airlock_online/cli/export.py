@@ -15,9 +15,10 @@ from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.export_package import EXPORT_FORMAT, package
 from airlock_online.home import OnlineHome
 from airlock_shared.ceremony.sections import PlanMark
+from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.terminal import INPUT, finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import UsageError
-from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.host.files import read_input, write_new
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.structs import AUTHORIZATION
 
@@ -49,7 +50,7 @@ def export(
       airlock-online export signatures.json --step desk-key -o package.json
     """
     whole = read_signatures(home, read_input(file), requests_file)
-    require_new(output)
+    require_output(output, qr=False)
     named = [pair for pair in whole.pairs if step in (None, pair[0].step)]
     chosen = [pair for pair in named if pair[0].action != AUTHORIZATION]
     if len(chosen) < len(named):

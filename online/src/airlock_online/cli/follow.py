@@ -58,14 +58,14 @@ def follow(home: OnlineHome, digest: str | None, tracking_id: str | None, patien
                 say(f"{left} with a note are not waited for: airlock-online resolve tells of them.")
                 noted.append(ExitCode.UNKNOWN)
         with working(f"Waiting for the outcome of {len(chosen)}"):
-            codes = noted + run_parallel([_job(record, desk, tracking_id or "") for record in chosen], in_turn=False)
+            codes = noted + run_parallel([_job(record, desk, tracking_id) for record in chosen], in_turn=False)
         desk.tally()
     if not chosen and not noted:
         say("Everything that was submitted has its outcome; nothing to follow.")
     finish(worst(codes))
 
 
-def _job(record: Record, desk: Desk, given_id: str) -> Job[ExitCode]:
+def _job(record: Record, desk: Desk, given_id: str | None) -> Job[ExitCode]:
     def job(_: Callable[[], None]) -> ExitCode:
         desk.announce(f"step {record.step} of {record.ceremony}, {record.digest}")
         context = desk.context(record.step, record.digest)

@@ -18,6 +18,7 @@ from airlock_online.wallets.other_wallets import (
     signatures_document,
     take_answer,
 )
+from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
 from airlock_shared.cli.terminal import json_option, rows, say, say_all, show, show_json
 from airlock_shared.documents.deployment import Deployment
@@ -63,7 +64,7 @@ def scan_answer(
 
     Raises ``DocumentError``, ``Refusal`` or ``UsageError``.
     """
-    require_new(output)
+    require_output(output, qr=False)
     data = read_input(file)
     header, items, requests = parse_requests(data)
     deployment = _deployment(home, header)

@@ -25,6 +25,7 @@ from airlock_shared.venue.structs import BATCHED_MARKET
 
 _TOLD_EVERY = 100  # blocks
 _LOGS_OF = 500  # blocks, of which a node that limits one question tells the logs
+_BLOCKS_A_SECOND = 100  # at most, of any chain
 _ENDS_WITHIN = 50_000  # blocks: what is not filled then is asked of the venue, and a node that lies has no end
 _TRADE = "(address,uint256,uint256,uint256,uint256,uint256,bool,uint256,uint256,uint256,uint256)"
 REGISTERED = {
@@ -140,6 +141,12 @@ def search(record: Record, since_ms: int, confirmed: ChainBlock, context: Delive
         return "a search needs a node of your own, and the request that was signed for"
     first = _first_block_since(node, since_ms, confirmed.number)
     last = confirmed.number
+    past_s = (min(confirmed.time_ms, context.clock_ms()) - since_ms) // 1000 + 120  # two clocks
+    if last - first > past_s * _BLOCKS_A_SECOND:
+        raise ServiceError(
+            f"{node.name} tells of blocks {first} to {last} in {past_s} s: it contradicts itself, or lacks that past",
+            do="search with another node",
+        )
     for number, block in _blocks(node, first, last, context):
         for tx_hash in _carriers(block, encoded):
             try:

@@ -60,7 +60,7 @@ class SendingMarks(Protocol):
     """The marks of sendings in the transcript."""
 
     def begun(self) -> Mapping[str, int]:
-        """Return how many sendings and exports of each digest the transcript knows, but for what surely was not sent."""
+        """Return the number of each digest's last sending or export in the transcript, but for what surely was not sent."""
 
     def begin(self, record: Record, claims: int) -> None:
         """Write down, durably, that the sending with this number begins."""
@@ -135,7 +135,7 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
     if not tracker.token:
         return _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
     try:
-        _mark(record, known.claims + 1, tracker, context)
+        _mark(record, tracker, context)
         return _send(delivery, parcel, tracker, context)
     finally:
         let_go(tracker.token)
@@ -149,25 +149,25 @@ def _send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Deliver
         raise _unwritten(tracker, error) from error
 
 
-def _mark(record: Record, number: int, tracker: Tracker, context: DeliveryContext) -> None:
+def _mark(record: Record, tracker: Tracker, context: DeliveryContext) -> None:
     """Write into the transcript that the sending begins; when that fails, nothing is sent and the claim is given back."""
     if context.transcript_marks is None:
         return
     try:
-        context.transcript_marks.begin(record, number)
+        context.transcript_marks.begin(record, context.journal.get(record.digest).claims)
     except AirlockError:
         tracker.settle(OrderState.PREPARED, "the transcript could not be written; nothing was sent")
         raise
 
 
-def follow_submission(digest: str, context: DeliveryContext, given_id: str = "") -> OrderOutcome:
+def follow_submission(digest: str, context: DeliveryContext, given_id: str | None = None) -> OrderOutcome:
     """Find out, by reading alone, what became of a submission. What is final already is told from the journal.
 
     ``given_id`` is a tracking id that a person gave. Raises ``JournalError`` when the journal does not know the digest or
     cannot be used, ``UsageError`` where no such id is needed, or where nothing that its service tells could be compared.
     """
     known = context.journal.get(digest)
-    if given_id:
+    if given_id is not None:
         _require_id_wanted(known, given_id, context)
     if known.state is OrderState.SENDING:
         context.journal.presume(digest)
@@ -176,7 +176,7 @@ def follow_submission(digest: str, context: DeliveryContext, given_id: str = "")
     if known.state is OrderState.SENDING:  # whose claim lives knows most, and is left alone
         return _held(known, context)
     if known.state in OPEN:
-        tracker = Tracker(digest, context, known, given_id, partial(used_at_the_node, known.record, context))
+        tracker = Tracker(digest, context, known, given_id or "", partial(used_at_the_node, known.record, context))
         reason = _route_of(known).follow(known, tracker, context)
         if given_id and tracker.order.events:
             tracker.odd(Anomaly("id-from-a-person", OrderEvent(None, "id", {"given": given_id})))

@@ -230,7 +230,7 @@ class Journal:
     def recall(self, begun: Mapping[str, int]) -> list[str]:
         """Make UNKNOWN what a transcript knows as sent and the journal as unsent; return the digests that it has not at all.
 
-        ``begun`` are its sendings and exports, read before the journal: a claim is here before its mark is there.
+        ``begun`` are the numbers of its last sendings, read before the journal: a claim is here before its mark is there.
         """
         rows = {known.record.digest: known for known in self.submissions()}
         for digest, known in rows.items():
@@ -357,14 +357,15 @@ class Journal:
     def find(self, digest: str) -> Submission | None:
         """Return the submission of a digest, or None."""
         with self._reading() as connection:
-            return _known(connection, digest)
+            return _known(connection, digest) if digest.isprintable() else None  # no database holds half a letter
 
     def get(self, digest: str) -> Submission:
         """Return the submission of a digest. Raises ``JournalError`` when there is none."""
         found = self.find(digest)
         if found is None:
             raise JournalError(
-                f"the journal knows nothing of {digest}", do="check the digest, and which journal this is"
+                f"the journal knows nothing of {safe(digest, limit=80)}",
+                do="check the digest, and which journal this is",
             )
         return found
 

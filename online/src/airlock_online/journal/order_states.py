@@ -134,7 +134,7 @@ ANOMALIES = {
     "end-beside-contradiction": "an end is told beside what contradicts the signed order; it does not count",
     "event-without-seq": "an event that should have a seq has none",
     "end-without-seq": "an event without a seq claims to end the order; the persisted history is asked, it alone counts",
-    "history-contradicts": "the stream told another end than the persisted history; the history counts",
+    "history-contradicts": "the stream told an end that the persisted history contradicts; the history counts",
     "failed-and-executed": "a failure without an initiation is told while the node has the nonce as used: it does not count",
     "end-not-named": "an end is told without an id to ask for the order by; it does not count",
     "seq-gap": "the persisted history leaves a seq out",

@@ -210,7 +210,7 @@ RESTORED = (
 
 
 def is_forgotten(known: Submission | None, begun: int) -> bool:
-    """Tell whether a journal knows less than the transcript, in which ``begun`` sendings or exports of it are on record."""
+    """Tell whether a journal knows less than the transcript, in which ``begun`` is the number of its last sending."""
     return begun > (known.claims if known else 0) and (known is None or known.state in before(OrderState.SENDING))
 
 

@@ -61,8 +61,10 @@ class OrderStatus:
     def check(self, ending: Sequence[OrderEvent]) -> str:
         """Compare the end that the stream told with the persisted history, and poll where that has no end yet.
 
-        ``ending`` is that event and what came behind it. Where the history cannot be asked, the stream's word is taken.
+        ``ending`` is that event and what came behind it. Where the history cannot be asked, the stream's word is taken; one
+        that does not know the order, or tells of another, contradicts it.
         """
+        denied = False
         for turn in range(CHECKS_AT_MOST):
             if turn:
                 self._context.sleep(POLL_S)
@@ -70,8 +72,12 @@ class OrderStatus:
                 answer = self._ask(whole=True)
             except ServiceError as error:
                 self._context.on_asked(self.question, error.what)
+                denied = denied or error.status == 404 or isinstance(error, _AnotherOrder)
                 continue
             self._context.on_asked(self.question, answer)
+            return self._compared(ending)
+        if denied:
+            self._tracker.odd(Anomaly("history-contradicts", ending[0]))
             return self._compared(ending)
         for event in ending:
             self._tracker.take(event)
@@ -250,6 +256,10 @@ def from_stream(event: sse.SseEvent) -> OrderEvent:
     return _event(seq, event.type, payload, None)
 
 
+class _AnotherOrder(ServiceError):
+    """A status reply is about another order than the one that was asked for."""
+
+
 class StatusReply(NamedTuple):
     """What a status reply tells.
 
@@ -272,7 +282,7 @@ def from_status(document: Any, tracking_id: str) -> StatusReply:
         raise _unreadable("the status reply has no list of events")
     whose = document.get("trackingId")
     if whose is not None and whose != tracking_id:
-        raise _unreadable(f"the status reply is about {safe(str(whose), limit=80)}, which was not asked for")
+        raise _AnotherOrder(f"the status reply is about {safe(str(whose), limit=80)}, which was not asked for")
     kept = entries[:MAX_EVENTS] + [entry for entry in entries[MAX_EVENTS:] if _ends(entry)][:MAX_EVENTS]
     events, unreadable = [], []
     for entry in kept:

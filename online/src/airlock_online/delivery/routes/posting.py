@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from math import ceil
+from itertools import count
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.addresses import join_address, segment
@@ -47,10 +47,12 @@ def until_final(question: str, ask: Callable[[], PollResult], context: DeliveryC
     A failure to read decides nothing: it is asked again, except when the service keeps saying that it knows of no such id.
     """
     until_ms = context.clock_ms() + int(context.patience_s * 1000)
+    left_s = context.patience_s  # by the waits alone: the clock may be set back meanwhile
     failure, missing, odd, wait_s = "", 0, "", POLL_S
-    for turn in range(1 + ceil(context.patience_s / POLL_S)):
+    for turn in count():
         if turn:
             context.sleep(wait_s)
+            left_s -= wait_s
             wait_s = POLL_S
         try:
             result = ask()
@@ -70,7 +72,7 @@ def until_final(question: str, ask: Callable[[], PollResult], context: DeliveryC
             wait_s = max(POLL_S, error.retry_after_s or 0)
         if missing > MISSING_AT_MOST:
             return "the service does not know its own id"
-        if context.clock_ms() + (wait_s - POLL_S) * 1000 >= until_ms:
+        if wait_s - POLL_S >= min(left_s, (until_ms - context.clock_ms()) / 1000):
             break
     waited = f"no final answer within {context.patience_s:g} s"
     last = failure or odd
