@@ -150,7 +150,7 @@ def test_what_is_written_under_a_hostile_name_is_told_on_one_line(desk: BothMach
     words = ("--home", home, "show", desk.path("deployment.json"), "--as", "page", "-o", output)
     seen = screen_of([str(OFFLINE), *map(str, words)], tmp_path)
     assert output.exists()
-    assert b"Wrote " in seen
+    assert b"Wrote" in seen
     assert _acts(seen) == []
 
 

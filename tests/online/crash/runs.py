@@ -137,7 +137,9 @@ def recover(stand: Stand, whole: list[list[Any]]) -> OrderState:
     if back.tracking_id or back.events:
         # That a transaction was taken is told by the answer alone; where it was lost, the chain tells the rest.
         unanswered = [whole[1:]] if stand.delivery.raw_transaction else []
-        assert back.events in [whole, *unanswered], f"an event was lost: {back.events}"
+        proof = [[2, "TransactionConfirmed"]] if stand.delivery.raw_transaction else []  # by the node
+        told = back.events[:-1] if back.events[-1:] == proof else back.events
+        assert told in [whole, *unanswered], f"an event was lost: {back.events}"
     if back.state in FINAL:
         return OrderState(back.state)
     assert back.state in (OrderState.UNKNOWN, OrderState.PRESUMED_UNKNOWN)

@@ -55,7 +55,7 @@ def outcome_error(outcome: OrderOutcome) -> AirlockError | None:
         case OrderState.EXPIRED_UNUSED:
             return Expired(
                 f"the deadline passed and the nonce was never used{told}",
-                do="prepare the plan again, under another name, and have that signed; this one is worthless now",
+                do="prepare the plan again, under another name, and have that signed; the intent is worthless now",
             )
         case OrderState.VOIDED:
             do = known.do if known else "if it is still wanted, agree on it anew; this signature is worthless now"
@@ -114,7 +114,8 @@ FINAL_EVIDENCE = (
     FinalEvidence(OrderState.MARKET_DECLINED, (BATCHED_MARKET,),
              f"{_FOUND}; and an event of the pinned contracts declines the trader's only order in it.",
              _NODE, _ANOTHER_NODE),
-    FinalEvidence(OrderState.FAILED, (BATCHED_MARKET,), f"`Error` {_HISTORY}; `ENQUEUE_FAILED` alone needs neither.",
+    FinalEvidence(OrderState.FAILED, (BATCHED_MARKET,),
+             f"`Error` {_HISTORY}; before an initiation never against your node. `ENQUEUE_FAILED` alone needs no history.",
              _MARKET,
              "The intent may still be executed until its deadline: wait for that where two fills harm."),
     FinalEvidence(OrderState.FAILED, (RELAYER,),

@@ -29,7 +29,7 @@ from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.journal.schema import WITH_EIP7702, Record, Submission
 from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.errors import ServiceError
-from airlock_shared.report.facts import OVER, proves
+from airlock_shared.report.facts import PROVED_STATES, proves
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
 from airlock_shared.venue.structs import CORE_API
@@ -59,7 +59,7 @@ def is_waiting(known: Submission, journal: Journal) -> bool:
 
 def is_by_word(known: Submission, journal: Journal) -> bool:
     """Tell whether a submission has an end that no node of ours has proved."""
-    return known.state in FINAL and known.state not in OVER and not is_proved(known.record.digest, journal)
+    return known.state in FINAL and known.state not in PROVED_STATES and not is_proved(known.record.digest, journal)
 
 
 def is_proved(digest: str, journal: Journal) -> bool:

@@ -160,10 +160,10 @@ def _has_head(entries: Iterable[Entry] | None, head: str) -> bool:
 MARGIN_MS = 120_000
 """For how long after a deadline the chain's clock may still be before ours."""
 
-PROOFS = frozenset({"FoundOnChain", "TransactionConfirmed", "TransactionReverted"})
+PROVING_EVENTS = frozenset({"FoundOnChain", "TransactionConfirmed", "TransactionReverted"})
 """The events that spend a nonce where they have a ``confirmedBlock``: the operator's own node alone gives that."""
 _STORED = "CONFIRMED"  # of what has no deadline: the venue has stored it, and executes it one day
-OVER = frozenset({"EXPIRED_UNUSED", "VOIDED"})
+PROVED_STATES = frozenset({"EXPIRED_UNUSED", "VOIDED"})
 """By the operator's own node it was not executed and can no longer be: its deadline is past, or its nonce is spent."""
 _BY_WORD = frozenset({"FILLED", "MARKET_DECLINED", "CONFIRMED", "FAILED"})
 NO_END = "this machine does not know its outcome"
@@ -179,7 +179,7 @@ class Liveness(NamedTuple):
 
 def proves(event: str, payload: Mapping[str, object]) -> bool:
     """Tell whether an event of a submission proves, by the operator's own node, that its nonce is spent."""
-    return event in PROOFS and "confirmedBlock" in payload
+    return event in PROVING_EVENTS and "confirmedBlock" in payload
 
 
 def standings(
@@ -206,7 +206,7 @@ def _is_stored(use: Use, state: str) -> bool:
 
 
 def _over(use: Use, state: str, spent: Collection[Use], surely_ms: int | None) -> str:
-    if use in spent or state in OVER:
+    if use in spent or state in PROVED_STATES:
         return f"it is {state}, and the operator's node shows that it can execute no more"
     for other in spent:
         if other.digest != use.digest and other.shares_nonce(use):

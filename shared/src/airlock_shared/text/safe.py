@@ -111,10 +111,11 @@ def labelled_rows(label: str, text: str, *, width: int = WIDTH) -> Iterator[str]
 def hanging(text: str) -> Iterator[str]:
     """Yield a text in rows of 80 columns, all but the first set in: no row begins with what stands in the text."""
     text = safe_again(text, limit=len(text))
-    set_in = " " * (len(text) - len(text.lstrip(" ")))
-    first, *rest = wrapped(text[len(set_in) :], WIDTH - (max(len(set_in), 2) if columns(text) > WIDTH else len(set_in)))
-    yield set_in + first
-    yield from (f"{set_in or '  '}{row}" for row in rest)
+    inner = text.lstrip(" ")
+    set_in = len(text) - len(inner)
+    first, *rest = wrapped("." * set_in + inner, WIDTH if columns(text) <= WIDTH else WIDTH - 2)
+    yield " " * set_in + first[set_in:]
+    yield from (f"  {row}" for row in rest)
 
 
 def _head(word: str, width: int) -> str:

@@ -31,7 +31,7 @@ from airlock_online.journal.order_states import (
 from airlock_online.journal.schema import Submission
 from airlock_online.speech.sections import MARKET, STATUS
 from airlock_shared.errors import DocumentError, ServiceError
-from airlock_shared.report.facts import PROOFS
+from airlock_shared.report.facts import PROVING_EVENTS
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.strict_json import parse_json
 
@@ -92,10 +92,10 @@ class OrderStatus:
                 self._tracker.take(event)
             return ""
         self._context.on_notice(
-            f"the stream told {safe(ending[0].type, limit=100)}; the persisted history has no end yet"
+            f"the stream told {safe(ending[0].type, limit=100)}; the persisted history has no end that counts"
         )
         reason = self.follow()
-        told = f"the stream told {ending[0].type}, and the persisted history does not say so"
+        told = f"the stream told {ending[0].type}, and the persisted history has no end that counts"
         return f"{told}; {reason}" if reason else ""
 
     def _poll(self) -> PollResult:
@@ -309,7 +309,7 @@ def _from_replay(entry: Any) -> OrderEvent:
 def _event(seq: int | None, name: str, payload: Any, at_ms: int | None) -> OrderEvent:
     if not 0 < len(name) <= _MAX_TYPE or not name.isprintable():
         raise _unreadable("the name of an event is empty, too long or not printable")
-    if name in PROOFS:
+    if name in PROVING_EVENTS:
         raise _unreadable(f"it has the name {name}, which only this machine gives")
     if type(payload) is not dict:
         if name in KNOWN_TYPES:

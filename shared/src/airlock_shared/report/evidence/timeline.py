@@ -85,7 +85,6 @@ def parse_timeline(data: bytes) -> Timeline:
 REFERRAL_READ = "referral-read"
 """The online transcript's event: ``ceremony``, ``plan``, ``step``, ``code`` (0x-hex), ``seen``, and two lists of texts."""
 
-_ENTRY = {"seq": int, "at_ms": int, "event": str, "data": dict, "hash": str}
 _FORMS: dict[str, dict[str, type]] = {
     "clock-stated": {"uncertainty_s": int, "stated_ms": int},
     "clock-contradicted": {"stated_ms": int},
@@ -103,7 +102,6 @@ def parse_transcript(data: bytes) -> list[Entry]:
     entries = read_entries(data.splitlines())
     for entry in entries:
         where = f"transcript entry {entry.seq}"
-        read_members(entry._asdict(), where, _ENTRY)
         read_some(entry.data, where, _FORMS.get(entry.event, {}))
         if entry.event == "outcome":
             value = entry.data.get("read_back", [])
