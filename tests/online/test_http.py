@@ -513,9 +513,7 @@ def test_what_comes_behind_a_reply_is_no_reply_to_the_next_question() -> None:
     with server(say_later) as port, Http(KEPT_SOON) as http:
         for number in (1, 2, 3):
             assert number_of(http, port) == number
-            time.sleep(0.15)
-    for timer in late:
-        timer.join()
+            late[-1].join()
 
 
 def test_a_connection_that_was_closed_meanwhile_is_asked_again_on_a_new_one() -> None:
