@@ -20,7 +20,6 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 from math import ceil
-from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import urljoin, urlsplit
 
@@ -137,9 +136,7 @@ class Http:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

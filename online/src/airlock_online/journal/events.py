@@ -49,12 +49,6 @@ def raise_last_seq(connection: Connection, digest: str, seq: int) -> None:
     connection.execute(update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest, lower).values(last_seq=seq))
 
 
-def count_rejections(connection: Connection, digest: str) -> int:
-    """Return how often a digest was refused before it was taken."""
-    rejected = select(func.count()).where(EVENTS.c.digest == digest, EVENTS.c.kind == REJECTED)
-    return connection.scalar(rejected) or 0
-
-
 def read_events(connection: Connection, digest: str, kind: str) -> list[OrderEvent]:
     """Return the rows of one kind, in the order in which they came."""
     of = EVENTS.c
@@ -64,13 +58,6 @@ def read_events(connection: Connection, digest: str, kind: str) -> list[OrderEve
     return [
         OrderEvent(seq, type_, json.loads(payload), at_ms) for seq, type_, payload, at_ms in connection.execute(rows)
     ]
-
-
-def received_ms(connection: Connection, digest: str, kind: str) -> list[int]:
-    """Return when each row of one kind came, in their order."""
-    of = EVENTS.c
-    rows = select(of.received_ms).where(of.digest == digest, of.kind == kind).order_by(of.ordinal)
-    return list(connection.scalars(rows))
 
 
 def storable(values: dict[str, Any]) -> dict[str, Any]:
@@ -108,21 +95,26 @@ def move_row(
     *,
     token: str = "",
     only: ColumnElement[bool] | None = None,
+    keep_note: bool = False,
 ) -> bool:
     """Move to a state when the row's own state allows it, and ``only`` under a condition; return whether it did.
 
     With its ``token``, the holder of the claim may do what others may not once they have presumed something; and nobody with
-    a token that is not the row's own un-sends it.
+    a token that is not the row's own un-sends it. With ``keep_note``, the note of ``values`` stays where it does not move.
     """
     allowed: ColumnElement[bool] = SUBMISSIONS.c.state.in_([state.value for state in before(to)])
     by_holder = [state.value for state, later in BY_ITS_HOLDER.items() if to in later]
     if token and by_holder:
         allowed = and_(or_(allowed, SUBMISSIONS.c.state.in_(by_holder)), SUBMISSIONS.c.claim_token == token)
+    told = storable({"updated_ms": now_ms, **values})
     done = connection.execute(
         update(SUBMISSIONS)
         .where(SUBMISSIONS.c.digest == digest, allowed, true() if only is None else only)
-        .values(state=to.value, updated_ms=now_ms, **storable(dict(values)))
+        .values(state=to.value, **told)
     )
+    if keep_note and not done.rowcount:
+        kept = {name: told[name] for name in ("updated_ms", "note")}
+        connection.execute(update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest).values(kept))
     return done.rowcount == 1
 
 

@@ -14,8 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from sqlalchemy import Connection, Engine, StaticPool, create_engine, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -37,12 +36,10 @@ from airlock_online.journal.events import (
     REJECTED,
     claim_is_over,
     claimed_with,
-    count_rejections,
     insert_event,
     move_row,
     raise_last_seq,
     read_events,
-    received_ms,
     storable,
 )
 from airlock_online.journal.order_states import ANOMALIES, CONTRADICTIONS, Anomaly, OrderEvent, OrderState
@@ -91,9 +88,7 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -141,7 +136,7 @@ class Journal:
             with self._writing() as connection:
                 self._require_alone(connection, digest, alone)
                 claim = claimed_with(connection, token)
-                held = self._move(connection, digest, OrderState.SENDING, claim | sent)
+                held = move_row(connection, digest, OrderState.SENDING, self._clock_ms(), claim | sent)
         except JournalError:
             held = self._is_claimed(digest, token)
             if not held:
@@ -190,9 +185,8 @@ class Journal:
             known = _known(connection, digest)
             if known is None or known.state is not OrderState.EXPORTED:
                 self._require_alone(connection, digest, alone)
-            if self._move(
-                connection, digest, OrderState.EXPORTED, given | {"method": "export", "note": "", "code": ""}
-            ):
+            told = given | {"method": "export", "note": "", "code": ""}
+            if move_row(connection, digest, OrderState.EXPORTED, self._clock_ms(), told):
                 return True
             known = _known(connection, digest)
             return known is not None and known.state is OrderState.EXPORTED
@@ -217,15 +211,18 @@ class Journal:
         code: str | None = None,
         token: str = "",
         claims: int | None = None,
+        keep_note: bool = False,
     ) -> bool:
         """Move to a state, and return whether the state that it was in, or the claim's token, allows that.
 
         With ``claims``, only while so many sendings were begun: what was looked at before the last one says nothing of it.
+        With ``keep_note``, the note stays where the move is not allowed.
         """
         told = {name: value for name, value in (("note", note), ("code", code)) if value is not None}
         only = None if claims is None else SUBMISSIONS.c.claims == claims
         with self._writing() as connection:
-            return move_row(connection, digest, to, self._clock_ms(), told, token=token, only=only)
+            now = self._clock_ms()
+            return move_row(connection, digest, to, now, told, token=token, only=only, keep_note=keep_note)
 
     def recall(self, begun: Mapping[str, int]) -> list[str]:
         """Make UNKNOWN what a transcript knows as sent and the journal as unsent; return the digests that it has not at all.
@@ -251,23 +248,6 @@ class Journal:
             text = storable({"unusable_ids": json.dumps([*ids, given][-_UNUSABLE_AT_MOST:])})
             connection.execute(update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest).values(**text))
 
-    def annotate(self, digest: str, note: str) -> None:
-        """Replace the note, whatever the state."""
-        with self._writing() as connection:
-            self._set(connection, digest, note=note)
-
-    def _move(
-        self, connection: Connection, digest: str, to: OrderState, values: Mapping[str, Any], token: str = ""
-    ) -> bool:
-        return move_row(connection, digest, to, self._clock_ms(), values, token=token)
-
-    def _set(self, connection: Connection, digest: str, **values: Any) -> None:
-        connection.execute(
-            update(SUBMISSIONS)
-            .where(SUBMISSIONS.c.digest == digest)
-            .values(updated_ms=self._clock_ms(), **storable(values))
-        )
-
     # ---- events ---------------------------------------------------------------------------------------------------
 
     def record(
@@ -275,6 +255,7 @@ class Journal:
         digest: str,
         event: OrderEvent,
         *,
+        kind: str = OF_ORDER,
         tracking_id: str = "",
         entity_id: str = "",
         path: Sequence[OrderState] = (),
@@ -284,55 +265,21 @@ class Journal:
     ) -> bool:
         """Write an event, the ids and the states that it leads through, at once; return whether the event is new.
 
+        ``kind`` is the row's, where it is no event of the order.
+
         A state that cannot be entered from where the submission is, is passed over: the first terminal state stays.
         ``readable_again``: the service tells this event again when asked, so nothing waits for the disk.
         """
-        ids = {"tracking_id": tracking_id, "entity_id": entity_id}
-        access = EVENT if readable_again else STATE
-        return self._append(digest, event, OF_ORDER, ids, path, {"code": code, "note": note}, access)
-
-    def record_anomaly(self, digest: str, anomaly: Anomaly, given_id: str = "") -> bool:
-        """Write an anomaly once, with the id that a person gave where it came by that; return whether it is new."""
-        seen = {"seq": anomaly.event.seq, "type": anomaly.event.type, "payload": anomaly.event.payload}
-        more = {"why": anomaly.why, "given": given_id}
-        seen |= {name: value for name, value in more.items() if value}
-        return self._append(digest, OrderEvent(None, anomaly.kind, seen), ANOMALY, {}, (), {}, EVENT)
-
-    def reject(self, digest: str, status: int, reason: str, code: str = "", *, token: str = "") -> bool:
-        """Move to REJECTED and write down why, at once; the reason stays when the digest is sent again.
-
-        Return whether the state allowed it; when it does not, the reason is kept all the same.
-        """
-        with self._writing() as connection:
-            attempt = 1 + count_rejections(connection, digest)
-            payload = {"attempt": attempt, "status": status, "code": code, "reason": reason}
-            insert_event(connection, digest, OrderEvent(None, REJECTED, payload), REJECTED, self._clock_ms())
-            moved = self._move(connection, digest, OrderState.REJECTED, {"note": reason, "code": code}, token)
-            if not moved:
-                self._set(connection, digest, note=reason)
-            return moved
-
-    def _append(
-        self,
-        digest: str,
-        event: OrderEvent,
-        kind: str,
-        ids: dict[str, str],
-        path: Sequence[OrderState],
-        members: dict[str, str],
-        access: str,
-    ) -> bool:
         for _ in range(_APPEND_ATTEMPTS):  # another process may take the same ordinal, where writers do not queue
             try:
-                with self._writing(access) as connection:
+                with self._writing(EVENT if readable_again else STATE) as connection:
                     fresh = insert_event(connection, digest, event, kind, self._clock_ms())
-                    for name, value in ids.items():
-                        if value:
-                            self._keep_id(connection, digest, name, value)
+                    self._keep_id(connection, digest, "tracking_id", tracking_id)
+                    self._keep_id(connection, digest, "entity_id", entity_id)
                     if fresh and event.seq is not None:
                         raise_last_seq(connection, digest, event.seq)
                     for state in path:
-                        self._move(connection, digest, state, members)
+                        move_row(connection, digest, state, self._clock_ms(), {"code": code, "note": note})
                     return fresh
             except JournalError as error:
                 if not isinstance(error.__cause__, IntegrityError):
@@ -340,17 +287,34 @@ class Journal:
                 clash = error
         raise clash
 
+    def record_anomaly(self, digest: str, anomaly: Anomaly, given_id: str = "") -> bool:
+        """Write an anomaly once, with the id that a person gave where it came by that; return whether it is new."""
+        seen = {"seq": anomaly.event.seq, "type": anomaly.event.type, "payload": anomaly.event.payload}
+        more = {"why": anomaly.why, "given": given_id}
+        seen |= {name: value for name, value in more.items() if value}
+        return self.record(digest, OrderEvent(None, anomaly.kind, seen), kind=ANOMALY, readable_again=True)
+
+    def reject(self, digest: str, status: int, reason: str, code: str = "", *, token: str = "") -> bool:
+        """Move to REJECTED and write down why, at once; the reason stays when the digest is sent again.
+
+        Return whether the state allowed it; when it does not, the reason is kept all the same.
+        """
+        with self._writing() as connection:
+            attempt = 1 + len(read_events(connection, digest, REJECTED))
+            payload = {"attempt": attempt, "status": status, "code": code, "reason": reason}
+            insert_event(connection, digest, OrderEvent(None, REJECTED, payload), REJECTED, self._clock_ms())
+            told, now = {"note": reason, "code": code}, self._clock_ms()
+            return move_row(connection, digest, OrderState.REJECTED, now, told, token=token, keep_note=True)
+
     def name(self, digest: str, tracking_id: str) -> None:
         """Keep the tracking id of an order that has none yet, where no event brings it."""
         with self._writing() as connection:
             self._keep_id(connection, digest, "tracking_id", tracking_id)
 
     def _keep_id(self, connection: Connection, digest: str, name: str, value: str) -> None:
-        connection.execute(
-            update(SUBMISSIONS)
-            .where(SUBMISSIONS.c.digest == digest, SUBMISSIONS.c[name] == "")
-            .values(storable({name: value}))
-        )
+        if value:
+            unnamed = update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest, SUBMISSIONS.c[name] == "")
+            connection.execute(unnamed.values(storable({name: value})))
 
     # ---- reading --------------------------------------------------------------------------------------------------
 
@@ -419,7 +383,7 @@ class Journal:
     def note(self, digest: str, text: str, by: str) -> None:
         """Write down what a person says of a submission: it changes no state."""
         said = OrderEvent(None, "Note", {"text": text, "by": by}, self._clock_ms())
-        self._append(digest, said, NOTE, {}, (), {}, STATE)
+        self.record(digest, said, kind=NOTE)
 
     def notes(self, digest: str) -> list[OrderEvent]:
         """Return what people said of a submission: ``text`` and ``by`` as payload."""
@@ -437,7 +401,9 @@ class Journal:
     def received_ms(self, digest: str, kind: str) -> list[int]:
         """Return when each event, or each refusal, came to this machine, in their order."""
         with self._reading() as connection:
-            return received_ms(connection, digest, kind)
+            of = EVENTS.c
+            rows = select(of.received_ms).where(of.digest == digest, of.kind == kind).order_by(of.ordinal)
+            return list(connection.scalars(rows))
 
     def _rows(self, digest: str, kind: str) -> list[OrderEvent]:
         with self._reading() as connection:

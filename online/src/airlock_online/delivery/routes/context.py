@@ -140,6 +140,7 @@ _MAX_GIVEN = 300
 class Tracker:
     """The submission of one digest, kept equal to the journal. ``token`` is the claim's, empty where it is only followed.
 
+    ``accepted`` is whether the service is known to have taken it.
     ``known`` is its row, where that has just been read. ``given_id`` is a tracking id that a person gave, where none is
     known: it is written down with the first event that agrees with what was signed. ``used`` tells whether the operator's
     node has its nonce as used: beside that, a failure of an order that the market never called initiated does not count.
@@ -162,7 +163,7 @@ class Tracker:
         self._is_named = bool(known.tracking_id)
         contradicted = any("given" not in told.payload for told in context.journal.contradictions(digest))
         self.order = KnownOrder(json.loads(known.record.signed), self.tracking_id, contradicted=contradicted)
-        self._accepted = known.state is OrderState.ACCEPTED
+        self.accepted = known.state is OrderState.ACCEPTED
         for event in context.journal.events(digest):
             self.order = merge(self.order, event).order
 
@@ -189,10 +190,10 @@ class Tracker:
             self.write(
                 event,
                 tracking_id=merged.order.tracking_id,
-                path=ended if self._accepted else (OrderState.ACCEPTED, *ended),
+                path=ended if self.accepted else (OrderState.ACCEPTED, *ended),
                 code=event.code if ended else "",
                 note=message if ended and type(message) is str else "",
-                readable_again=self._accepted and bool(self.tracking_id) and event.seq is not None,
+                readable_again=self.accepted and bool(self.tracking_id) and event.seq is not None,
             )
         for anomaly in merged.anomalies:
             self.odd(anomaly)
@@ -218,11 +219,6 @@ class Tracker:
         if self._is_named or not event.tracking_id:
             return ""
         return self._context.journal.namesake(self.digest, "tracking_id", event.tracking_id)
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the service is known to have taken it."""
-        return self._accepted
 
     def write(
         self,
@@ -255,7 +251,7 @@ class Tracker:
             readable_again=readable_again,
         )
         let_go(self.token)
-        self._accepted = self._accepted or OrderState.ACCEPTED in path
+        self.accepted = self.accepted or OrderState.ACCEPTED in path
         self._context.on_answered()
         if fresh:
             self._context.on_event(event)
@@ -274,8 +270,7 @@ class Tracker:
 
     def settle(self, state: OrderState, note: str) -> None:
         """Move to a state that no event brings. Where it is too late for that, the note alone is kept."""
-        if not self._context.journal.move(self.digest, state, note=note, token=self.token):
-            self._context.journal.annotate(self.digest, note)
+        self._context.journal.move(self.digest, state, note=note, token=self.token, keep_note=True)
         let_go(self.token)
         self._context.on_answered()
 
