@@ -65,11 +65,11 @@ def _on_status(read: StatusRead, record: Record, tracker: Tracker, context: Deli
     if status.meaning == "reverted":
         decoded = value_at(data, places["error"])
         why = safe(decoded if type(decoded) is str else json.dumps(decoded), limit=300) if decoded is not None else ""
-        rpc.reverted(tx_hash, why, None, tracker)
+        rpc.reverted(tx_hash, {"reason": why} if why else {}, tracker)
         return PollResult(status.text, final=True)
     if block is None:
         raise ServiceError(f"{_WHO} says confirmed, but gives no block")
-    rpc.confirmed(tx_hash, block, None, record.primary_type, tracker, as_said(status))
+    rpc.confirmed(tx_hash, block, record.primary_type, as_said(status), tracker)
     return PollResult(status.text, final=True)
 
 

@@ -7,7 +7,6 @@ configured then. Sources: the Ethereum execution API; EIP-1559 transactions are 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
@@ -36,12 +35,7 @@ from airlock_shared.venue.structs import RPC
 # transaction stores a pending order").
 
 
-TRANSACTION_SENT, TRANSACTION_CONFIRMED, TRANSACTION_REVERTED = (
-    "TransactionSent",
-    "TransactionConfirmed",
-    "TransactionReverted",
-)
-_NO_WORD: Mapping[str, str] = MappingProxyType({})
+_SENT = "TransactionSent"
 _REVERTED = "REVERTED"
 STORES_AN_ORDER = "the transaction is confirmed; it stores an order that is filled later: this is not a fill"
 
@@ -55,47 +49,35 @@ def chain_hash(delivery: Delivery) -> str:
 
 def sent(tx_hash: str, named: str) -> PostTaken:
     """Return that a service has taken it. ``named`` is the hash that the service gave: another one is an anomaly."""
-    taken = PostTaken(OrderEvent(0, TRANSACTION_SENT, {"transactionHash": tx_hash}), tx_hash)
+    taken = PostTaken(OrderEvent(0, _SENT, {"transactionHash": tx_hash}), tx_hash)
     if named.lower() != tx_hash:
-        told = OrderEvent(None, TRANSACTION_SENT, {"transactionHash": safe(named, limit=80)})
+        told = OrderEvent(None, _SENT, {"transactionHash": safe(named, limit=80)})
         return taken._replace(odd=Anomaly("other-transaction-hash", told))
     return taken
 
 
 def confirmed(
-    tx_hash: str,
-    block: int,
-    confirmed_block: int | None,
-    call: str,
-    tracker: Tracker,
-    said: Mapping[str, str] = _NO_WORD,
-    seq: int = 1,
+    tx_hash: str, block: int, call: str, beside: Mapping[str, object], tracker: Tracker, seq: int = 1
 ) -> None:
-    """Write down that the chain has it; ``confirmed_block`` is None where a service says so, and no node of ours.
+    """Write down that the chain has it. ``beside`` is what the event has by whoever says so.
 
-    ``said`` is the service's own word, where the services file explained it.
+    Of our node that is the ``confirmedBlock``, of a service its own word, where the services file explained it.
     """
-    payload: dict[str, object] = {"transactionHash": tx_hash, "blockNumber": block, **said}
-    payload |= {} if confirmed_block is None else {"confirmedBlock": confirmed_block}
-    pending = call in CALLS and CALLS[call].pending
-    note = STORES_AN_ORDER if pending else ""
-    tracker.write(
-        OrderEvent(seq, TRANSACTION_CONFIRMED, payload), tracking_id=tx_hash, path=_to(OrderState.CONFIRMED), note=note
-    )
+    event = OrderEvent(seq, "TransactionConfirmed", {"transactionHash": tx_hash, "blockNumber": block, **beside})
+    note = STORES_AN_ORDER if call in CALLS and CALLS[call].pending else ""
+    path = (OrderState.ACCEPTED, OrderState.CONFIRMED)
+    tracker.write(event, tracking_id=tx_hash, path=path, note=note)
 
 
-def reverted(tx_hash: str, reason: str, confirmed_block: int | None, tracker: Tracker, seq: int = 1) -> None:
-    """Write down that the chain has it and that it changed nothing; ``reason`` is the contract's reason, if any."""
-    payload: dict[str, object] = {"transactionHash": tx_hash, "code": _REVERTED}
-    payload |= {"reason": reason} if reason else {}
-    payload |= {} if confirmed_block is None else {"confirmedBlock": confirmed_block}
-    note = f"transaction {tx_hash} was reverted" + (f": {reason}" if reason else "")
-    event = OrderEvent(seq, TRANSACTION_REVERTED, payload)
-    tracker.write(event, tracking_id=tx_hash, path=_to(OrderState.FAILED), code=_REVERTED, note=note)
+def reverted(tx_hash: str, beside: Mapping[str, object], tracker: Tracker, seq: int = 1) -> None:
+    """Write down that the chain has it and that it changed nothing.
 
-
-def _to(state: OrderState) -> tuple[OrderState, OrderState]:
-    return OrderState.ACCEPTED, state
+    ``beside`` is, of our node, the ``confirmedBlock``; of a service the contract's ``reason``, if it gives one.
+    """
+    event = OrderEvent(seq, "TransactionReverted", {"transactionHash": tx_hash, "code": _REVERTED, **beside})
+    note = f"transaction {tx_hash} was reverted" + (f": {beside['reason']}" if "reason" in beside else "")
+    path = (OrderState.ACCEPTED, OrderState.FAILED)
+    tracker.write(event, tracking_id=tx_hash, path=path, code=_REVERTED, note=note)
 
 
 def transaction_hash(raw: bytes) -> bytes:
@@ -188,7 +170,8 @@ def by_receipt(record: Record, tracker: Tracker, context: DeliveryContext, node:
 
 def take_receipt(receipt: ChainReceipt, confirmed_block: int, call: str, tracker: Tracker, seq: int = 1) -> None:
     """Write down what a receipt says that is in a confirmed block or before it."""
+    beside = {"confirmedBlock": confirmed_block}
     if receipt.ok:
-        confirmed(receipt.transaction_hash, receipt.block_number, confirmed_block, call, tracker, seq=seq)
+        confirmed(receipt.transaction_hash, receipt.block_number, call, beside, tracker, seq)
     else:
-        reverted(receipt.transaction_hash, "", confirmed_block, tracker, seq)
+        reverted(receipt.transaction_hash, beside, tracker, seq)
