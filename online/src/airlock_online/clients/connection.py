@@ -183,12 +183,9 @@ def tls_context(ca_file: str) -> ssl.SSLContext:
 
 def pool(host: str, proxy: str, tls: ssl.SSLContext | None, exchange: Exchange) -> httpcore.ConnectionPool:
     """Return what makes the one connection to a host: through the proxy, unless the host is this machine."""
-    if proxy and not is_loopback(host):
-        return httpcore.HTTPProxy(
-            proxy, ssl_context=tls, max_connections=1, max_keepalive_connections=0, network_backend=exchange
-        )
+    between = httpcore.Proxy(proxy) if proxy and not is_loopback(host) else None
     return httpcore.ConnectionPool(
-        ssl_context=tls, max_connections=1, max_keepalive_connections=0, retries=0, network_backend=exchange
+        ssl_context=tls, proxy=between, max_connections=1, max_keepalive_connections=0, network_backend=exchange
     )
 
 

@@ -172,7 +172,12 @@ class Http:
         request.extensions["trace"] = exchange.trace
         with ExitStack() as waited, self._connection(call, request, exchange) as connection:
             waited.enter_context(self._waiting(request.url.host.decode("ascii")))
-            response = self._send(call, request, connection, exchange)
+            try:
+                response = connection.handle_request(request)
+            except _FOREIGN as error:
+                if exchange.written:
+                    raise _broken(call.url, error) from error
+                raise _unconnected(call.url, error) from error
             if stream:
                 waited.close()
             exchange.head_bytes = None
@@ -237,16 +242,6 @@ class Http:
             with suppress(*_FOREIGN):
                 connection.close()
             exchange.release()
-
-    def _send(
-        self, call: HttpCall, request: httpcore.Request, connection: httpcore.ConnectionPool, exchange: Exchange
-    ) -> httpcore.Response:
-        try:
-            return connection.handle_request(request)
-        except _FOREIGN as error:
-            if exchange.written:
-                raise _broken(call.url, error) from error
-            raise _unconnected(call.url, error) from error
 
     def _chunks(self, response: httpcore.Response, url: str, max_bytes: int) -> Iterator[bytes]:
         encoding = _header(response.headers, "content-encoding")

@@ -30,6 +30,7 @@ BASE_FEE_BLOCKS = 2
 
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
 _BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
+_NO_ADDRESS = "0x" + "00" * 20
 
 
 class RpcError(ServiceError):
@@ -181,6 +182,18 @@ class RpcClient:
             raise self._odd("eth_call", "no bytes in hex")
         return bytes.fromhex(result[2:])
 
+    def view(self, contract: str, signature: str, *arguments: bytes, block: str | int = "latest") -> bytes | None:
+        """Return the word that a view of a contract tells at a block; arguments are filled up to words.
+
+        None where the contract has no such view, or the node not that block.
+        """
+        data = keccak256(signature.encode())[:4] + b"".join(argument.rjust(32, b"\0") for argument in arguments)
+        try:
+            word = self.call(RpcCall(_NO_ADDRESS, contract, "0x" + data.hex()), block=block)
+        except RpcError:
+            return None
+        return word if len(word) == 32 else None
+
     def send_raw_transaction(self, raw: str) -> str:
         """Send a signed transaction, once, and return the hash that the node gives it.
 
@@ -320,9 +333,6 @@ def _revert_data(data: object) -> str:
     return text.lower() if len(text) > 2 and _BYTES.fullmatch(text) else ""
 
 
-_NO_ADDRESS = "0x" + "00" * 20
-
-
 class ContractViews:
     """The views of a pinned contract at one node; ``troubles`` says what is not told.
 
@@ -336,13 +346,8 @@ class ContractViews:
         self.troubles: list[str] = []
 
     def word(self, signature: str, *arguments: bytes) -> bytes | None:
-        """Return the word of a view, None where the contract has no such view; arguments are filled up to words."""
-        data = keccak256(signature.encode())[:4] + b"".join(argument.rjust(32, b"\0") for argument in arguments)
-        try:
-            word = self._node.call(RpcCall(_NO_ADDRESS, self._contract, "0x" + data.hex()))
-        except RpcError:
-            word = b""
-        if len(word) != 32:
+        """Return the word of a view, None where the contract has no such view."""
+        word = self._node.view(self._contract, signature, *arguments)
+        if word is None:
             self.troubles.append(f"the contract has no view {signature}")
-            return None
         return word

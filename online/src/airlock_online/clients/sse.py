@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from airlock_shared.errors import ServiceError
 
-_BOM = b"\xef\xbb\xbf"
-
 
 class Caps(NamedTuple):
     """The most bytes that a line, one event's data, and a whole stream may have."""
@@ -46,7 +44,7 @@ class SseDecoder:
         self._caps = caps
         self._rest = bytearray()
         self._after_cr = False
-        self._first_line = True
+        self._encoding = "utf-8-sig"  # before the first line, and there alone, a byte order mark may stand
         self._total = 0
         self._type = ""
         self._data: list[str] = []
@@ -64,29 +62,16 @@ class SseDecoder:
         if not chunk:
             return []
         self._after_cr = chunk.endswith(b"\r")
-        end = 1 + max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
-        lines = self._complete(chunk[:end]) if end else []
-        self._rest += chunk[end:]
-        if len(self._rest) > self._caps.line:
-            raise _too_large("line", self._caps.line)
         items: list[Item] = []
-        for line in lines:
-            self._take(line, items)
+        for number, piece in enumerate(chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")):
+            if number:  # a line end, which is never part of a character, stands before this piece
+                self._take(self._rest.decode(self._encoding, "replace"), items)
+                self._encoding = "utf-8"
+                self._rest.clear()
+            self._rest += piece
+            if len(self._rest) > self._caps.line:
+                raise _too_large("line", self._caps.line)
         return items
-
-    def _complete(self, ended: bytes) -> list[str]:
-        """Return the lines that bytes complete which end with a line end; a line end is never part of a character."""
-        self._rest += ended
-        block = bytes(self._rest)
-        self._rest.clear()
-        if b"\r" in block:
-            block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        if len(block) > self._caps.line and max(map(len, block.split(b"\n"))) > self._caps.line:
-            raise _too_large("line", self._caps.line)
-        if self._first_line:
-            self._first_line = False
-            block = block.removeprefix(_BOM)
-        return block[:-1].decode("utf-8", "replace").split("\n")
 
     def _take(self, line: str, items: list[Item]) -> None:
         if not line:

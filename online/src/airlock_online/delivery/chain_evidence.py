@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from airlock_online.clients.rpc import ChainBlock, ChainTransaction, RpcCall, RpcClient, RpcError
+from airlock_online.clients.rpc import ChainBlock, ChainTransaction, RpcClient, RpcError
 from airlock_online.config import CONFIRMED_BY
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.journal.schema import Record
@@ -25,16 +25,13 @@ from airlock_shared.venue.structs import RPC
 
 FINALIZED, _ = CONFIRMED_BY
 
-NONCE_BITMAP = "4fe02b44"  # nonceBitmap(address,uint256)
+NONCE_BITMAP = "nonceBitmap(address,uint256)"
 USED = "used"
 """The answer of the chain that an intent's nonce is used."""
 _IN_WORDS = {True: USED, False: "unused", None: "cannot be told"}
 
 _UNKNOWN_WORD = (-32601, -32602)
 """The codes of a node that does not know the word ``finalized``: no such method, wrong parameters (JSON-RPC 2.0)."""
-
-_NOBODY = "0x" + "00" * 20
-_WORD_BYTES = 32
 
 
 class NonceAt(NamedTuple):
@@ -156,12 +153,9 @@ def may_be_known(record: Record, context: DeliveryContext) -> str:
 
 def _bit(node: RpcClient, record: Record, account: str, block: int | str) -> bool | None:
     nonce = int(record.nonce)
-    data = f"0x{NONCE_BITMAP}{parse_address(account).rjust(_WORD_BYTES, bytes(1)).hex()}{nonce >> 8:064x}"
-    try:
-        word = node.call(RpcCall(_NOBODY, record.contract, data), block=block)
-    except RpcError:
-        return None  # no such view, or a node of the pool that does not have the block
-    return bool(int.from_bytes(word, "big") >> (nonce & 255) & 1) if len(word) == _WORD_BYTES else None
+    place = (nonce >> 8).to_bytes(32, "big")
+    word = node.view(record.contract, NONCE_BITMAP, parse_address(account), place, block=block)
+    return None if word is None else bool(int.from_bytes(word, "big") >> (nonce & 255) & 1)
 
 
 def who_took(node: RpcClient, account: str, nonce: int, block: int) -> tuple[ChainTransaction, int] | None:

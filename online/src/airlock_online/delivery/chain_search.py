@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_online.clients.connection import is_hash
 from airlock_online.clients.rpc import ChainBlock, ChainReceipt, RpcClient, RpcError
@@ -39,13 +39,6 @@ ORDER_ENDS = {
 }
 """The contracts' events of an order, the id first among their topics: those of the specification's "Events", whose types are
 those of comparable venues. A venue with other ones has its orders found and their ends not."""
-
-
-class Execution(NamedTuple):
-    """A transaction that executed an intent, and its receipt."""
-
-    transaction_hash: str
-    receipt: ChainReceipt
 
 
 def settle_spent(record: Record, confirmed: ChainBlock, context: DeliveryContext) -> str:
@@ -78,26 +71,24 @@ def settle_by_transaction(record: Record, tx_hash: str, confirmed: ChainBlock, c
     if node is None or not encoded:
         lacking = "no node is configured" if node is None else "the intent's request is not on this machine"
         raise ServiceError(f"transaction {tx_hash} cannot be verified: {lacking}", do="verify it where both are there")
-    execution = _verified(node, record, tx_hash, encoded, confirmed, context)
-    number = execution.receipt.block_number
+    receipt = _verified(node, record, tx_hash, encoded, confirmed, context)
+    number = receipt.block_number
     found = f"transaction {tx_hash} in block {number} executed it; block {confirmed.number} is confirmed"
     payload = {"transactionHash": tx_hash, "blockNumber": number, "confirmedBlock": confirmed.number}
     order = record.route == BATCHED_MARKET
-    if not _is_found(record.digest, tx_hash, context):
+    before = [
+        event.payload["transactionHash"] for event in context.journal.events(record.digest) if event.type == FOUND
+    ]
+    if tx_hash not in before:
         path = (OrderState.ACCEPTED,) if order else (OrderState.ACCEPTED, OrderState.CONFIRMED)
         Tracker(record.digest, context).write(OrderEvent(None, FOUND, payload), path=path, note=found)
-    return _settle_order(record, execution, confirmed, found, context) if order else found
-
-
-def _is_found(digest: str, tx_hash: str, context: DeliveryContext) -> bool:
-    found = [event.payload for event in context.journal.events(digest) if event.type == FOUND]
-    return any(payload["transactionHash"] == tx_hash for payload in found)
+    return _settle_order(record, receipt, confirmed, found, context) if order else found
 
 
 def _verified(
     node: RpcClient, record: Record, tx_hash: str, encoded: str, confirmed: ChainBlock, context: DeliveryContext
-) -> Execution:
-    """Return a transaction's execution of the intent. Raises ``ServiceError`` with what is missing."""
+) -> ChainReceipt:
+    """Return the receipt of a transaction that executed the intent. Raises ``ServiceError`` with what is missing."""
 
     def refuse(why: str) -> ServiceError:
         return ServiceError(f"transaction {tx_hash} does not prove it: {why}", do="nothing was changed; look again")
@@ -120,7 +111,7 @@ def _verified(
     before, after = (nonce_used_in(node, record, receipt.block_number - back) for back in (1, 0))
     if before is True or after is False:
         raise refuse("the nonce was marked in another block than its own")
-    return Execution(tx_hash, receipt)
+    return receipt
 
 
 def _carriers(block: ChainBlock | None, encoded: str) -> list[str]:
@@ -139,8 +130,13 @@ def search(record: Record, since_ms: int, confirmed: ChainBlock, context: Delive
     node, encoded = context.node, context.encoded(record)
     if node is None or not encoded:
         return "a search needs a node of your own, and the request that was signed for"
-    first = _first_block_since(node, since_ms, confirmed.number)
+
+    def is_since(number: int) -> bool:
+        block = node.block(number)
+        return block is None or block.time_ms >= since_ms - 60_000  # two clocks
+
     last = confirmed.number
+    first = first_block(last, is_since) or 0
     past_s = (min(confirmed.time_ms, context.clock_ms()) - since_ms) // 1000 + 120  # two clocks
     if last - first > past_s * _BLOCKS_A_SECOND:
         raise ServiceError(
@@ -173,32 +169,20 @@ def _blocks(
             context.on_notice(f"block {number} cannot be read: {error.what}")
 
 
-def _first_block_since(node: RpcClient, since_ms: int, newest: int) -> int:
-    low, high = 0, newest
-    while low < high:
-        middle = (low + high) // 2
-        block = node.block(middle)
-        if block is None or block.time_ms >= since_ms - 60_000:  # two clocks
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
 # ---- a market order's end ---------------------------------------------------------------------------------------------
 
 
 def _settle_order(
-    record: Record, execution: Execution, confirmed: ChainBlock, found: str, context: DeliveryContext
+    record: Record, receipt: ChainReceipt, confirmed: ChainBlock, found: str, context: DeliveryContext
 ) -> str:
     """Find how an order ended that a transaction registered, by the contracts' own events."""
     ours = context.contracts_of(record)
-    order_ids = {_topics(log)[1] for log in execution.receipt.logs if _registers(log, record.trader, ours)}
+    order_ids = {_topics(log)[1] for log in receipt.logs if _registers(log, record.trader, ours)}
     if len(order_ids) != 1 or context.node is None:
         return f"{found}, which registered it; how it ended is not found: give the venue's `--tracking-id`"
     (order_id,) = order_ids
     number = int(order_id, 16)
-    first = execution.receipt.block_number
+    first = receipt.block_number
     last = min(confirmed.number, first + _ENDS_WITHIN)
     try:
         ended = next(_ends_of(order_id, first, last, ours, context.node), None)

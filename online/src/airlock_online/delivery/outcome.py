@@ -37,7 +37,7 @@ def outcome_error(outcome: OrderOutcome) -> AirlockError | None:
     What to do is the error catalogue's word where it knows the outcome's code.
     """
     told = f": {outcome.reason}" if outcome.reason else ""
-    known = known_code(outcome.code) if outcome.code else None
+    known = known_code(outcome.code)
     match outcome.state:
         case OrderState.FILLED | OrderState.CONFIRMED:
             return None

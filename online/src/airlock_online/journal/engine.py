@@ -72,7 +72,6 @@ _MAKING = 0x6169726C6F636B  # PostgreSQL's advisory lock while tables are made
 
 ACCESS = "airlock"
 STATE, EVENT, READING = "state", "event", "read"
-_SQLITE_SYNC = {STATE: "FULL", EVENT: "NORMAL", READING: "NORMAL"}
 
 
 class JournalError(UsageError):
@@ -311,7 +310,8 @@ def _begin(connection: Connection) -> None:
     access = connection.get_execution_options().get(ACCESS, STATE)
     cursor = connection.connection.cursor()  # the driver's own: an event waits for this
     try:
-        cursor.execute(f"PRAGMA synchronous = {_SQLITE_SYNC[access]}")  # FULL: on the disk before a byte is sent
+        sync = "FULL" if access == STATE else "NORMAL"  # FULL: on the disk before a byte is sent
+        cursor.execute(f"PRAGMA synchronous = {sync}")
         # Writers queue at the door, and never deadlock inside; readers need not wait.
         cursor.execute("BEGIN" if access == READING else "BEGIN IMMEDIATE")
     finally:

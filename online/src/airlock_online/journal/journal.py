@@ -164,9 +164,7 @@ class Journal:
 
     def presume(self, digest: str) -> bool:
         """Move from SENDING to PRESUMED_UNKNOWN when the holder of the claim is gone or its lease is over."""
-        known = self.find(digest)
-        if known is None or known.state is not OrderState.SENDING:
-            return False
+        known = self.get(digest)
         gone = is_gone(known.claim_holder, known.claim_token)
         note = f"{shown_holder(known.claim_holder)} stopped while it was sending, or its claim ran out"
         with self._writing() as connection:

@@ -169,11 +169,8 @@ class KnownOrder(NamedTuple):
     @property
     def whole(self) -> bool:
         """Whether no seq below the last one is missing: then what is new can only be behind it."""
-        return {event.seq for event in self.events} >= set(range((self.last_seq or 0) + 1)) if self._few else False
-
-    @property
-    def _few(self) -> bool:
-        return (self.last_seq or 0) <= 2 * MAX_EVENTS
+        last = self.last_seq or 0
+        return last <= 2 * MAX_EVENTS and {event.seq for event in self.events} >= set(range(last + 1))
 
     @property
     def state(self) -> OrderState | None:
@@ -185,7 +182,7 @@ class Merged(NamedTuple):
     """The order after an event, whether the event is new and of this order, and what was wrong with it."""
 
     order: KnownOrder
-    fresh: bool
+    fresh: bool = False
     anomalies: tuple[Anomaly, ...] = ()
 
 
@@ -222,23 +219,22 @@ def merge(order: KnownOrder, event: OrderEvent) -> Merged:
     Of more than ``MAX_EVENTS`` only the terminal one is kept. A terminal event without a seq is not believed, but for one.
     """
     if is_end_of_view(event):
-        return Merged(order, fresh=False)
-    if not is_of(event, order):
-        return Merged(order._replace(contradicted=True), fresh=False, anomalies=(Anomaly("other-tracking-id", event),))
+        return Merged(order)
     if contradiction := _contradiction(order, event):
-        return Merged(order._replace(contradicted=True), fresh=False, anomalies=(contradiction,))
+        return Merged(order._replace(contradicted=True), anomalies=(contradiction,))
     if order.contradicted and terminal_state(event):
-        return Merged(order, fresh=False, anomalies=(Anomaly("end-beside-contradiction", event),))
+        return Merged(order, anomalies=(Anomaly("end-beside-contradiction", event),))
     named = order._replace(tracking_id=order.tracking_id or event.tracking_id)
     if event.seq is None and needs_history(event, order.events):
-        return Merged(named, fresh=False, anomalies=(Anomaly("end-without-seq", event),))
-    seen = named._replace(last_seq=_later(order.last_seq, event.seq))
+        return Merged(named, anomalies=(Anomaly("end-without-seq", event),))
+    known_seqs = (seq for seq in (order.last_seq, event.seq) if seq is not None)
+    seen = named._replace(last_seq=max(known_seqs, default=None))
     if len(order.events) >= MAX_EVENTS and (order.terminal or not terminal_state(event)):
         more = Anomaly("too-many-events", OrderEvent(None, "more", {"than": MAX_EVENTS}))
-        return Merged(seen, fresh=False, anomalies=(more,))
+        return Merged(seen, anomalies=(more,))
     if (twin := _twin(order, event)) is not None:
         differs = (twin.type, twin.payload) != (event.type, event.payload)
-        return Merged(seen, fresh=False, anomalies=(Anomaly("different-duplicate", event),) if differs else ())
+        return Merged(seen, anomalies=(Anomaly("different-duplicate", event),) if differs else ())
     merged = seen._replace(
         events=(*order.events, event),
         told={**order.told, **dict(order_members(event))},
@@ -308,7 +304,9 @@ def _plain(value: object) -> object:
 
 
 def _contradiction(order: KnownOrder, event: OrderEvent) -> Anomaly | None:
-    """Compare what an event tells with the signed message, with itself and with the events before it."""
+    """Compare what an event tells with the order's id, the signed message, itself and the events before it."""
+    if not is_of(event, order):
+        return Anomaly("other-tracking-id", event)
     before = dict(order.told)
     for name, told in order_members(event):
         for kind, expected in (("not-what-was-signed", order.signed), ("not-as-before", before)):
@@ -316,7 +314,3 @@ def _contradiction(order: KnownOrder, event: OrderEvent) -> Anomaly | None:
                 return Anomaly(kind, event, f"{name} is {told}, not {expected[name]}")
         before[name] = told
     return None
-
-
-def _later(one: int | None, other: int | None) -> int | None:
-    return max((seq for seq in (one, other) if seq is not None), default=None)

@@ -105,22 +105,18 @@ class OrderStatus:
 
     def _ask(self, *, whole: bool) -> str:
         """Ask once, take what is new, and return it for a person. Raises ``ServiceError``."""
-        reply = self._read(whole=whole)
+        last_seq = self._tracker.order.last_seq
+        query = {} if whole or last_seq is None else {"afterSeq": last_seq}
+        reply = read_history(self._base_url, self._tracker.tracking_id, query, self._context)
+        for why in reply.unreadable:
+            self._tracker.odd(Anomaly("unreadable-entry", OrderEvent(None, "entry", {"why": why})))
+        if reply.left_out:
+            self._tracker.odd(Anomaly("too-many-events", OrderEvent(None, "more", {"left_out": reply.left_out})))
         self._tracker.take_all(reply.events)
         if whole and self._tracker.order.events and not self._tracker.order.whole:
             last = OrderEvent(None, "gap", {"below": self._tracker.order.last_seq})
             self._tracker.odd(Anomaly("seq-gap", last))
         return _in_words(reply)
-
-    def _read(self, *, whole: bool) -> StatusReply:
-        tracking_id, last_seq = self._tracker.tracking_id, self._tracker.order.last_seq
-        query = {} if whole or last_seq is None else {"afterSeq": last_seq}
-        found = read_history(self._base_url, tracking_id, query, self._context)
-        for why in found.unreadable:
-            self._tracker.odd(Anomaly("unreadable-entry", OrderEvent(None, "entry", {"why": why})))
-        if found.left_out:
-            self._tracker.odd(Anomaly("too-many-events", OrderEvent(None, "more", {"left_out": found.left_out})))
-        return found
 
 
 def read_history(base_url: str, tracking_id: str, query: Mapping[str, int], context: DeliveryContext) -> StatusReply:
