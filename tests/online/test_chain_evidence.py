@@ -10,7 +10,7 @@ from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.event_lines import FOUND
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import is_proved
-from airlock_online.delivery.routes.context import Delivery, Tracker
+from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.delivery.submit import follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderEvent, OrderState
@@ -178,8 +178,8 @@ def test_another_s_spent_nonce_voids_what_was_not_executed(
     chain = FakeChain(2**33, finalized=0)
     chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
     if found:
-        Tracker(delivery.digest, desk.world).write(
-            OrderEvent(None, FOUND, {"transactionHash": THEIRS, "confirmedBlock": 0})
+        desk.world.journal.record(
+            delivery.digest, OrderEvent(None, FOUND, {"transactionHash": THEIRS, "confirmedBlock": 0})
         )
     outcome = followed(desk, delivery, chain)
     assert (outcome.state, other.digest in outcome.reason) == (state, not found)

@@ -125,7 +125,7 @@ def bounded(engine: Engine, access: str) -> Iterator[Connection]:
 
     Before what has to be durable, PostgreSQL is told not to answer a commit that is not on its disk.
     """
-    with engine.connect() as connection:
+    with engine.connect().execution_options(**{ACCESS: access}) as connection:
         if connection.dialect.name != "postgresql":
             with connection.begin():
                 yield connection

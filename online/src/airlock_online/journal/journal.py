@@ -20,7 +20,6 @@ from sqlalchemy import Connection, Engine, StaticPool, create_engine, func, inse
 from sqlalchemy.exc import IntegrityError
 
 from airlock_online.journal.engine import (
-    ACCESS,
     EVENT,
     READING,
     STATE,
@@ -80,7 +79,6 @@ class Journal:
     def __init__(self, engine: Engine, clock_ms: Callable[[], int], identity: Identity = Identity("", "")) -> None:  # noqa: B008
         self._engine = engine
         self.journal_id, self._copied = identity
-        self._for = {access: engine.execution_options(**{ACCESS: access}) for access in (STATE, EVENT, READING)}
         # Threads wait here in turn; in SQLite itself they would ask again and again.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
         self._clock_ms = clock_ms
@@ -97,12 +95,12 @@ class Journal:
 
     @contextmanager
     def _writing(self, access: str = STATE) -> Iterator[Connection]:
-        with journal_errors("written"), self._turn, bounded(self._for[access], access) as connection:
+        with journal_errors("written"), self._turn, bounded(self._engine, access) as connection:
             yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with journal_errors("read"), bounded(self._for[READING], READING) as connection:
+        with journal_errors("read"), bounded(self._engine, READING) as connection:
             yield connection
 
     # ---- states ---------------------------------------------------------------------------------------------------

@@ -137,6 +137,21 @@ class DeliveryContext(NamedTuple):
 _MAX_GIVEN = 300
 
 
+class Told(NamedTuple):
+    """What is told of a submission that was accepted: an event, the ids with it, the end if it is one, and what is odd.
+
+    ``code`` and ``note`` are the end's.
+    """
+
+    event: OrderEvent
+    tracking_id: str = ""
+    entity_id: str = ""
+    end: OrderState | None = None
+    code: str = ""
+    note: str = ""
+    odd: Anomaly | None = None
+
+
 class Tracker:
     """The submission of one digest, kept equal to the journal. ``token`` is the claim's, empty where it is only followed.
 
@@ -185,14 +200,11 @@ class Tracker:
         if not merged.fresh and is_of(event, self.order):
             self.adopt(event)
         if merged.fresh:
-            ended = (merged.order.state,) if merged.order.state and merged.order.terminal is event else ()
+            end = merged.order.state if merged.order.terminal is event else None
             message = event.payload.get("message")
+            note = message if end and type(message) is str else ""
             self.write(
-                event,
-                tracking_id=merged.order.tracking_id,
-                path=ended if self.accepted else (OrderState.ACCEPTED, *ended),
-                code=event.code if ended else "",
-                note=message if ended and type(message) is str else "",
+                Told(event, merged.order.tracking_id, end=end, code=event.code if end else "", note=note),
                 readable_again=self.accepted and bool(self.tracking_id) and event.seq is not None,
             )
         for anomaly in merged.anomalies:
@@ -220,41 +232,34 @@ class Tracker:
             return ""
         return self._context.journal.namesake(self.digest, "tracking_id", event.tracking_id)
 
-    def write(
-        self,
-        event: OrderEvent,
-        *,
-        tracking_id: str = "",
-        entity_id: str = "",
-        path: Sequence[OrderState] = (),
-        code: str = "",
-        note: str = "",
-        readable_again: bool = False,
-    ) -> None:
-        """Make an event, the ids and the states that it leads through durable, then show the event if it is new.
+    def write(self, told: Told, *, readable_again: bool = False) -> None:
+        """Make what is told durable: the event, the ids, that it was accepted, the end; then show the event if it is new.
 
         ``readable_again`` is for an event that can be read again by the tracking id: it survives the death of the process,
         and after a power cut it comes once more.
         """
-        new_id = "" if self._is_named else tracking_id
-        self.tracking_id = self.tracking_id or tracking_id
+        new_id = "" if self._is_named else told.tracking_id
+        self.tracking_id = self.tracking_id or told.tracking_id
         self._is_named = self._is_named or bool(new_id)
-        journal = self._context.journal
-        fresh = journal.record(
+        path = [] if self.accepted else [OrderState.ACCEPTED]
+        path += [told.end] if told.end else []
+        fresh = self._context.journal.record(
             self.digest,
-            event,
+            told.event,
             tracking_id=new_id,
-            entity_id=entity_id,
+            entity_id=told.entity_id,
             path=path,
-            code=code,
-            note=note,
+            code=told.code,
+            note=told.note,
             readable_again=readable_again,
         )
         let_go(self.token)
-        self.accepted = self.accepted or OrderState.ACCEPTED in path
+        self.accepted = True
         self._context.on_answered()
         if fresh:
-            self._context.on_event(event)
+            self._context.on_event(told.event)
+        if told.odd is not None:
+            self.odd(told.odd)
 
     def odd(self, anomaly: Anomaly) -> None:
         """Write an anomaly down, and name it when it is new."""
@@ -279,22 +284,6 @@ class Tracker:
         self._context.journal.reject(self.digest, status, reason, code, token=self.token)
         let_go(self.token)
         self._context.on_answered()
-
-
-class PostTaken(NamedTuple):
-    """What an answer to the POST says: its event, the ids with it, the states that it leads through, and what is odd."""
-
-    event: OrderEvent
-    tracking_id: str = ""
-    entity_id: str = ""
-    path: tuple[OrderState, ...] = (OrderState.ACCEPTED,)
-    odd: Anomaly | None = None
-
-    def write(self, tracker: Tracker) -> None:
-        """Make it durable, then show it."""
-        tracker.write(self.event, tracking_id=self.tracking_id, entity_id=self.entity_id, path=self.path)
-        if self.odd is not None:
-            tracker.odd(self.odd)
 
 
 def given_id(name: str, value: object) -> str:

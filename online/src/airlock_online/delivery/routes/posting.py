@@ -13,7 +13,7 @@ from airlock_online.clients.connection import code_of, json_or_none
 from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
 from airlock_online.clients.reply_values import StatusWord, id_text, value_at
 from airlock_online.delivery.chain_evidence import may_be_known
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker, given_id
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Told, Tracker, given_id
 from airlock_online.delivery.routes.struct import request_of
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderState
 from airlock_online.journal.schema import Record, Submission
@@ -240,7 +240,7 @@ class Posted(NamedTuple):
 
     route: str
     who: str
-    taken: Callable[[Delivery, Reply, str, DeliveryContext], PostTaken]
+    taken: Callable[[Delivery, Reply, str, DeliveryContext], Told]
     about: Callable[[Record, Tracker, DeliveryContext], str] = lambda *_: ""
     question: str = ""
     notice: str = ""
@@ -257,7 +257,7 @@ class Posted(NamedTuple):
         """POST once, then poll. Return why it stopped, empty when the submission is final."""
         busy = context.speech.replies[self.route].get("busy", "")
 
-        def read(reply: Reply) -> PostTaken:
+        def read(reply: Reply) -> Told:
             taken = self.taken(delivery, reply, parcel.url, context)
             for name in ("tracking_id", "entity_id"):
                 given = getattr(taken, name)
@@ -268,7 +268,7 @@ class Posted(NamedTuple):
         taken = post_once(parcel, read, tracker, context, busy=busy)
         if taken is None:
             return ""
-        taken.write(tracker)
+        tracker.write(taken)
         return self._poll(context.journal.get(delivery.digest).record, tracker, context)
 
     def follow(self, known: Submission, tracker: Tracker, context: DeliveryContext) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Told, Tracker
 from airlock_online.delivery.routes.posting import (
     MAY_BE_TAKEN,
     UNDECIDED,
@@ -47,9 +47,9 @@ def chain_hash(delivery: Delivery) -> str:
     return "0x" + transaction_hash(bytes.fromhex(delivery.raw_transaction[2:])).hex()
 
 
-def sent(tx_hash: str, named: str) -> PostTaken:
+def sent(tx_hash: str, named: str) -> Told:
     """Return that a service has taken it. ``named`` is the hash that the service gave: another one is an anomaly."""
-    taken = PostTaken(OrderEvent(0, _SENT, {"transactionHash": tx_hash}), tx_hash)
+    taken = Told(OrderEvent(0, _SENT, {"transactionHash": tx_hash}), tx_hash)
     if named.lower() != tx_hash:
         told = OrderEvent(None, _SENT, {"transactionHash": safe(named, limit=80)})
         return taken._replace(odd=Anomaly("other-transaction-hash", told))
@@ -65,8 +65,7 @@ def confirmed(
     """
     event = OrderEvent(seq, "TransactionConfirmed", {"transactionHash": tx_hash, "blockNumber": block, **beside})
     note = STORES_AN_ORDER if call in CALLS and CALLS[call].pending else ""
-    path = (OrderState.ACCEPTED, OrderState.CONFIRMED)
-    tracker.write(event, tracking_id=tx_hash, path=path, note=note)
+    tracker.write(Told(event, tx_hash, end=OrderState.CONFIRMED, note=note))
 
 
 def reverted(tx_hash: str, beside: Mapping[str, object], tracker: Tracker, seq: int = 1) -> None:
@@ -76,8 +75,7 @@ def reverted(tx_hash: str, beside: Mapping[str, object], tracker: Tracker, seq: 
     """
     event = OrderEvent(seq, "TransactionReverted", {"transactionHash": tx_hash, "code": _REVERTED, **beside})
     note = f"transaction {tx_hash} was reverted" + (f": {beside['reason']}" if "reason" in beside else "")
-    path = (OrderState.ACCEPTED, OrderState.FAILED)
-    tracker.write(event, tracking_id=tx_hash, path=path, code=_REVERTED, note=note)
+    tracker.write(Told(event, tx_hash, end=OrderState.FAILED, code=_REVERTED, note=note))
 
 
 def transaction_hash(raw: bytes) -> bytes:
@@ -112,7 +110,7 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
     named = settle_post(post, tracker)
     if named is None:
         return ""
-    sent(chain_hash(delivery), named).write(tracker)
+    tracker.write(sent(chain_hash(delivery), named))
     return _poll(context.journal.get(delivery.digest).record, tracker, context, node)
 
 
