@@ -21,7 +21,6 @@ from typing import Any, NamedTuple, TypeGuard
 import certifi
 import httpcore
 
-from airlock_online.addresses import is_loopback
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.strict_json import parse_json
@@ -179,14 +178,6 @@ def tls_context(ca_file: str) -> ssl.SSLContext:
             do="name a file of certificates in PEM",
         ) from error
     return context
-
-
-def pool(host: str, proxy: str, tls: ssl.SSLContext | None, exchange: Exchange) -> httpcore.ConnectionPool:
-    """Return what makes the one connection to a host: through the proxy, unless the host is this machine."""
-    between = httpcore.Proxy(proxy) if proxy and not is_loopback(host) else None
-    return httpcore.ConnectionPool(
-        ssl_context=tls, proxy=between, max_connections=1, max_keepalive_connections=0, network_backend=exchange
-    )
 
 
 # ---- http messages --------------------------------------------------------------------------------------------------

@@ -38,7 +38,6 @@ from airlock_online.clients.connection import (
     OutOfTime,
     Reply,
     json_of,
-    pool,
     read_reason,
     tls_context,
     unexpected,
@@ -230,8 +229,14 @@ class Http:
     def _connection(
         self, call: HttpCall, request: httpcore.Request, exchange: Exchange
     ) -> Iterator[httpcore.ConnectionPool]:
-        tls = self._tls if request.url.scheme == b"https" else None
-        connection = pool(request.url.host.decode("ascii"), self._proxy, tls, exchange)
+        beyond = not is_loopback(request.url.host.decode("ascii"))  # this machine is asked without the proxy
+        connection = httpcore.ConnectionPool(
+            ssl_context=self._tls if request.url.scheme == b"https" else None,
+            proxy=httpcore.Proxy(self._proxy) if self._proxy and beyond else None,
+            max_connections=1,
+            max_keepalive_connections=0,
+            network_backend=exchange,
+        )
         with self._changing:
             self._require_open(call)
             self._open.add(exchange)

@@ -315,12 +315,10 @@ def _name_of(block: str | int) -> str:
 def _transaction_in(entry: object) -> ChainTransaction | None:
     """Return a transaction of a whole block, or None when it cannot be read."""
     members: dict[str, Any] = entry if type(entry) is dict else {}
-    tx_hash, sender, nonce, data = (members.get(name) for name in ("hash", "from", "nonce", "input"))
-    if not all(type(text) is str for text in (tx_hash, sender, nonce, data)):
+    tx_hash, sender, nonce, data = (str(members.get(name)).lower() for name in ("hash", "from", "nonce", "input"))
+    if not (is_hash(tx_hash) and sender.startswith("0x") and _QUANTITY.fullmatch(nonce) and _BYTES.fullmatch(data)):
         return None
-    if not (is_hash(tx_hash) and _QUANTITY.fullmatch(nonce) and _BYTES.fullmatch(data)):  # type: ignore[arg-type]
-        return None
-    return ChainTransaction(str(tx_hash).lower(), str(sender).lower(), int(str(nonce), 16), str(data)[2:].lower())
+    return ChainTransaction(tx_hash, sender, int(nonce, 16), data[2:])
 
 
 def _revert_data(data: object) -> str:

@@ -185,7 +185,7 @@ def _settle_order(
     first = receipt.block_number
     last = min(confirmed.number, first + _ENDS_WITHIN)
     try:
-        ended = next(_ends_of(order_id, first, last, ours, context.node), None)
+        ended = _end_of(order_id, first, last, ours, context.node)
     except RpcError as error:
         return f"{found}, which registered order {number}; its end cannot be read: {error.what}"
     if ended is None:
@@ -196,16 +196,17 @@ def _settle_order(
     return told
 
 
-def _ends_of(
+def _end_of(
     order_id: str, first: int, last: int, ours: frozenset[str], node: RpcClient
-) -> Iterator[tuple[OrderState, object]]:
-    """Yield each end of an order in these blocks, and its transaction. Raises ``ServiceError``."""
+) -> tuple[OrderState, object] | None:
+    """Return the first end of an order in these blocks, and its transaction. Raises ``ServiceError``."""
     ends = {_topic(name): state for name, state in ORDER_ENDS.items()}
     for at in range(first, last + 1, _LOGS_OF):
         for log in node.logs(at, min(at + _LOGS_OF - 1, last), [*ends], order_id):
             topics = _topics(log)
             if len(topics) > 1 and topics[0] in ends and topics[1] == order_id and _is_of(log, ours):
-                yield ends[topics[0]], log.get("transactionHash")
+                return ends[topics[0]], log.get("transactionHash")
+    return None
 
 
 def _is_of(log: dict[str, Any], contracts: frozenset[str]) -> bool:

@@ -245,13 +245,11 @@ def _require_own_file(path: Path, *, make: bool) -> None:
         status = path.lstat()
         if not stat.S_ISREG(status.st_mode):
             raise JournalError(f"{safe(str(path))} is no regular file", do="name the journal's file itself")
-        if (
-            status.st_dev,
-            status.st_ino,
-        ) not in _OWN:  # read once: closing it would drop SQLite's locks in this process
+        file = status.st_dev, status.st_ino
+        if file not in _OWN:  # read once: closing it would drop SQLite's locks in this process
             if not is_journal(path):
                 raise JournalError(f"{safe(str(path))} is no journal of Airlock; it stays as it is", do=PLACE_DO)
-            _OWN.add((status.st_dev, status.st_ino))
+            _OWN.add(file)
         if stat.S_IMODE(status.st_mode) & 0o077:
             path.chmod(0o600)
     except JournalError:
@@ -280,7 +278,7 @@ def _make_file(path: Path) -> None:
     """Make an empty database with our id, mode 0600, whole or not at all; one that somebody made meanwhile stays."""
     with TemporaryDirectory(prefix=".journal-", dir=path.parent) as folder:
         new = Path(folder) / "new"
-        os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        new.touch(0o600, exist_ok=False)
         with journal_errors("made"), closing(sqlite3.connect(new)) as database:
             database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         with suppress(FileExistsError):
@@ -308,14 +306,11 @@ def _set_wal(connection: sqlite3.Connection) -> None:
 
 def _begin(connection: Connection) -> None:
     access = connection.get_execution_options().get(ACCESS, STATE)
-    cursor = connection.connection.cursor()  # the driver's own: an event waits for this
-    try:
+    with closing(connection.connection.cursor()) as cursor:  # the driver's own: an event waits for this
         sync = "FULL" if access == STATE else "NORMAL"  # FULL: on the disk before a byte is sent
         cursor.execute(f"PRAGMA synchronous = {sync}")
         # Writers queue at the door, and never deadlock inside; readers need not wait.
         cursor.execute("BEGIN" if access == READING else "BEGIN IMMEDIATE")
-    finally:
-        cursor.close()
 
 
 def _require_tables(connection: Connection, *, make: bool) -> None:

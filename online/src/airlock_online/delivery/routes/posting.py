@@ -96,25 +96,6 @@ class UnusableId(ServiceError):
         self.given = given_id(name, value)
 
 
-def post_once(
-    parcel: Parcel, read: Callable[[Reply], _Read], tracker: Tracker, context: DeliveryContext, *, busy: str = ""
-) -> _Read | None:
-    """Send a request that is answered by one JSON document, and return what ``read`` makes of it.
-
-    None when there was no such answer: the journal has the state that this leaves. ``read`` raises ``ServiceError``.
-    ``busy`` is the service's word, in its 503, for that it has taken nothing.
-    """
-
-    def post() -> _Read | None:
-        with context.http.open(HttpCall(parcel.method, parcel.url, body=parcel.body)) as opened:
-            if refused(opened, tracker, context, busy=busy):
-                return None
-            reply = opened.with_body(b"".join(opened.chunks))
-        return read(reply)
-
-    return settle_post(post, tracker)
-
-
 def settle_post(post: Callable[[], _Read | None], tracker: Tracker) -> _Read | None:
     """Return what ``post``, which sends once, makes of its answer; None without one: the journal has the state of that."""
     try:
@@ -145,8 +126,8 @@ ALREADY = "that says that it was there before, so it may have been taken"
 def refused(opened: OpenReply, tracker: Tracker, context: DeliveryContext, *, busy: str = "") -> bool:
     """Tell whether a reply is a 4xx, and write down why: a refusal before anything was taken, unless it is undecided.
 
-    A 503 is a refusal too of a service whose word for it, ``busy``, the services file has, and is undecided without that
-    word.
+    A 503 is a refusal too of a service whose word for having taken nothing, ``busy``, the services file has, and is
+    undecided without that word.
     """
     if not 400 <= opened.status < 500 and not (busy and opened.status == 503):
         return False
@@ -257,7 +238,11 @@ class Posted(NamedTuple):
         """POST once, then poll. Return why it stopped, empty when the submission is final."""
         busy = context.speech.replies[self.route].get("busy", "")
 
-        def read(reply: Reply) -> Told:
+        def post() -> Told | None:
+            with context.http.open(HttpCall(parcel.method, parcel.url, body=parcel.body)) as opened:
+                if refused(opened, tracker, context, busy=busy):
+                    return None
+                reply = opened.with_body(b"".join(opened.chunks))
             taken = self.taken(delivery, reply, parcel.url, context)
             for name in ("tracking_id", "entity_id"):
                 given = getattr(taken, name)
@@ -265,7 +250,7 @@ class Posted(NamedTuple):
                     raise UnusableId(f"{self.who} gave the id of {other}", name, given)
             return taken
 
-        taken = post_once(parcel, read, tracker, context, busy=busy)
+        taken = settle_post(post, tracker)
         if taken is None:
             return ""
         tracker.write(taken)
