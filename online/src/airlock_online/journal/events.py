@@ -102,11 +102,11 @@ def move_row(
     With its ``token``, the holder of the claim may do what others may not once they have presumed something; and nobody with
     a token that is not the row's own un-sends it. With ``keep_note``, the note of ``values`` stays where it does not move.
     """
+    told = storable({"updated_ms": now_ms, **values})
     allowed: ColumnElement[bool] = SUBMISSIONS.c.state.in_([state.value for state in before(to)])
     by_holder = [state.value for state, later in BY_ITS_HOLDER.items() if to in later]
     if token and by_holder:
         allowed = and_(or_(allowed, SUBMISSIONS.c.state.in_(by_holder)), SUBMISSIONS.c.claim_token == token)
-    told = storable({"updated_ms": now_ms, **values})
     done = connection.execute(
         update(SUBMISSIONS)
         .where(SUBMISSIONS.c.digest == digest, allowed, true() if only is None else only)
