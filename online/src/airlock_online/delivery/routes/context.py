@@ -137,7 +137,7 @@ class DeliveryContext(NamedTuple):
 _MAX_GIVEN = 300
 
 
-class Told(NamedTuple):
+class SubmissionProgress(NamedTuple):
     """What is told of a submission that was accepted: an event, the ids with it, the end if it is one, and what is odd.
 
     ``code`` and ``note`` are the end's.
@@ -204,7 +204,7 @@ class Tracker:
             message = event.payload.get("message")
             note = message if end and type(message) is str else ""
             self.write(
-                Told(event, merged.order.tracking_id, end=end, code=event.code if end else "", note=note),
+                SubmissionProgress(event, merged.order.tracking_id, end=end, code=event.code if end else "", note=note),
                 readable_again=self.accepted and bool(self.tracking_id) and event.seq is not None,
             )
         for anomaly in merged.anomalies:
@@ -232,7 +232,7 @@ class Tracker:
             return ""
         return self._context.journal.namesake(self.digest, "tracking_id", event.tracking_id)
 
-    def write(self, told: Told, *, readable_again: bool = False) -> None:
+    def write(self, told: SubmissionProgress, *, readable_again: bool = False) -> None:
         """Make what is told durable: the event, the ids, that it was accepted, the end; then show the event if it is new.
 
         ``readable_again`` is for an event that can be read again by the tracking id: it survives the death of the process,

@@ -13,7 +13,14 @@ from airlock_online.clients.connection import code_of, json_or_none
 from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
 from airlock_online.clients.reply_values import StatusWord, id_text, value_at
 from airlock_online.delivery.chain_evidence import may_be_known
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Told, Tracker, given_id
+from airlock_online.delivery.routes.context import (
+    Delivery,
+    DeliveryContext,
+    Parcel,
+    SubmissionProgress,
+    Tracker,
+    given_id,
+)
 from airlock_online.delivery.routes.struct import request_of
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderState
 from airlock_online.journal.schema import Record, Submission
@@ -221,7 +228,7 @@ class Posted(NamedTuple):
 
     route: str
     who: str
-    taken: Callable[[Delivery, Reply, str, DeliveryContext], Told]
+    taken: Callable[[Delivery, Reply, str, DeliveryContext], SubmissionProgress]
     about: Callable[[Record, Tracker, DeliveryContext], str] = lambda *_: ""
     question: str = ""
     notice: str = ""
@@ -238,7 +245,7 @@ class Posted(NamedTuple):
         """POST once, then poll. Return why it stopped, empty when the submission is final."""
         busy = context.speech.replies[self.route].get("busy", "")
 
-        def post() -> Told | None:
+        def post() -> SubmissionProgress | None:
             with context.http.open(HttpCall(parcel.method, parcel.url, body=parcel.body)) as opened:
                 if refused(opened, tracker, context, busy=busy):
                     return None

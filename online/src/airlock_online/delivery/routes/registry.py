@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from airlock_online.clients.http import Reply
 from airlock_online.clients.reply_values import id_text, value_at
 from airlock_online.delivery.routes import batched, relay, relayer, rpc, twap
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Told, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, SubmissionProgress, Tracker
 from airlock_online.delivery.routes.posting import Posted, UnusableId, reply_members, signs_of_failure, usable_id
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
@@ -26,12 +26,12 @@ _STORED = "TriggerStored"
 _WHO = "the core API"
 
 
-def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> Told:
+def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> SubmissionProgress:
     """Return the outcome: the answer is it, and the new id is durable before anybody sees it."""
     stored = context.speech.reply(CORE_API, delivery.primary_type)
     data, _ = reply_members(_WHO, url, reply, (200, 201))
     payload = _stored(data, delivery.replaces, stored, context.speech.replies[REPLACE])
-    return Told(OrderEvent(0, _STORED, payload), entity_id=payload["entityId"], end=OrderState.CONFIRMED)
+    return SubmissionProgress(OrderEvent(0, _STORED, payload), entity_id=payload["entityId"], end=OrderState.CONFIRMED)
 
 
 def _stored(

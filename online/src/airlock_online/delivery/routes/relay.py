@@ -12,7 +12,7 @@ import json
 from airlock_online.clients.http import Reply
 from airlock_online.clients.reply_values import block_number, hashes_named, require_named, status_word, value_at
 from airlock_online.delivery.routes import rpc
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Told, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, SubmissionProgress, Tracker
 from airlock_online.delivery.routes.posting import (
     PollResult,
     Posted,
@@ -33,7 +33,7 @@ from airlock_shared.venue.structs import RELAY
 _WHO = "the relay"
 
 
-def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> Told:
+def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> SubmissionProgress:
     told = hashes_named(reply_members(_WHO, url, reply)[0], context.speech.replies[RELAY]["transaction"])
     if not told:
         raise ServiceError(f"{_WHO} gave no transaction hash")

@@ -15,7 +15,7 @@ from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
 from airlock_online.delivery.chain_search import settle_by_transaction
 from airlock_online.delivery.routes.batched import read_history
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Told, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, SubmissionProgress, Tracker
 from airlock_online.delivery.routes.posting import (
     PollResult,
     Posted,
@@ -48,9 +48,9 @@ WHO = "the relayer"
 _ENDS = ("confirmed", "reverted")
 
 
-def _taken(_: Delivery, reply: Reply, url: str, context: DeliveryContext) -> Told:
+def _taken(_: Delivery, reply: Reply, url: str, context: DeliveryContext) -> SubmissionProgress:
     relay_id = usable_id(WHO, reply_members(WHO, url, reply)[0], context.speech.replies[RELAYER]["id"])
-    return Told(OrderEvent(0, RELAY_ACCEPTED, {"id": relay_id}), relay_id)
+    return SubmissionProgress(OrderEvent(0, RELAY_ACCEPTED, {"id": relay_id}), relay_id)
 
 
 def _on_status(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryContext) -> PollResult:
@@ -77,11 +77,11 @@ def _on_status(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryC
         return PollResult(why, odd=True)
     payload = {"id": tracker.tracking_id, "transactionHash": tx_hash, **as_said(status)}
     if status.meaning == "confirmed":
-        tracker.write(Told(OrderEvent(1, RELAY_CONFIRMED, payload), end=OrderState.CONFIRMED))
+        tracker.write(SubmissionProgress(OrderEvent(1, RELAY_CONFIRMED, payload), end=OrderState.CONFIRMED))
     else:
         note = f"transaction {tx_hash} was reverted"
         event = OrderEvent(1, _REVERTED, payload)
-        tracker.write(Told(event, end=OrderState.FAILED, code="REVERTED", note=note))
+        tracker.write(SubmissionProgress(event, end=OrderState.FAILED, code="REVERTED", note=note))
     return PollResult(status.text, final=True)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Told, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, SubmissionProgress, Tracker
 from airlock_online.delivery.routes.posting import (
     MAY_BE_TAKEN,
     UNDECIDED,
@@ -47,35 +47,33 @@ def chain_hash(delivery: Delivery) -> str:
     return "0x" + transaction_hash(bytes.fromhex(delivery.raw_transaction[2:])).hex()
 
 
-def sent(tx_hash: str, named: str) -> Told:
+def sent(tx_hash: str, named: str) -> SubmissionProgress:
     """Return that a service has taken it. ``named`` is the hash that the service gave: another one is an anomaly."""
-    taken = Told(OrderEvent(0, _SENT, {"transactionHash": tx_hash}), tx_hash)
+    taken = SubmissionProgress(OrderEvent(0, _SENT, {"transactionHash": tx_hash}), tx_hash)
     if named.lower() != tx_hash:
         told = OrderEvent(None, _SENT, {"transactionHash": safe(named, limit=80)})
         return taken._replace(odd=Anomaly("other-transaction-hash", told))
     return taken
 
 
-def confirmed(
-    tx_hash: str, block: int, call: str, beside: Mapping[str, object], tracker: Tracker, seq: int = 1
-) -> None:
-    """Write down that the chain has it. ``beside`` is what the event has by whoever says so.
+def confirmed(tx_hash: str, block: int, call: str, more: Mapping[str, object], tracker: Tracker, seq: int = 1) -> None:
+    """Write down that the chain has it. ``more`` is what the event has by whoever says so.
 
     Of our node that is the ``confirmedBlock``, of a service its own word, where the services file explained it.
     """
-    event = OrderEvent(seq, "TransactionConfirmed", {"transactionHash": tx_hash, "blockNumber": block, **beside})
+    event = OrderEvent(seq, "TransactionConfirmed", {"transactionHash": tx_hash, "blockNumber": block, **more})
     note = STORES_AN_ORDER if call in CALLS and CALLS[call].pending else ""
-    tracker.write(Told(event, tx_hash, end=OrderState.CONFIRMED, note=note))
+    tracker.write(SubmissionProgress(event, tx_hash, end=OrderState.CONFIRMED, note=note))
 
 
-def reverted(tx_hash: str, beside: Mapping[str, object], tracker: Tracker, seq: int = 1) -> None:
+def reverted(tx_hash: str, more: Mapping[str, object], tracker: Tracker, seq: int = 1) -> None:
     """Write down that the chain has it and that it changed nothing.
 
-    ``beside`` is, of our node, the ``confirmedBlock``; of a service the contract's ``reason``, if it gives one.
+    ``more`` is, of our node, the ``confirmedBlock``; of a service the contract's ``reason``, if it gives one.
     """
-    event = OrderEvent(seq, "TransactionReverted", {"transactionHash": tx_hash, "code": _REVERTED, **beside})
-    note = f"transaction {tx_hash} was reverted" + (f": {beside['reason']}" if "reason" in beside else "")
-    tracker.write(Told(event, tx_hash, end=OrderState.FAILED, code=_REVERTED, note=note))
+    event = OrderEvent(seq, "TransactionReverted", {"transactionHash": tx_hash, "code": _REVERTED, **more})
+    note = f"transaction {tx_hash} was reverted" + (f": {more['reason']}" if "reason" in more else "")
+    tracker.write(SubmissionProgress(event, tx_hash, end=OrderState.FAILED, code=_REVERTED, note=note))
 
 
 def transaction_hash(raw: bytes) -> bytes:
@@ -168,8 +166,8 @@ def by_receipt(record: Record, tracker: Tracker, context: DeliveryContext, node:
 
 def take_receipt(receipt: ChainReceipt, confirmed_block: int, call: str, tracker: Tracker, seq: int = 1) -> None:
     """Write down what a receipt says that is in a confirmed block or before it."""
-    beside = {"confirmedBlock": confirmed_block}
+    more = {"confirmedBlock": confirmed_block}
     if receipt.ok:
-        confirmed(receipt.transaction_hash, receipt.block_number, call, beside, tracker, seq)
+        confirmed(receipt.transaction_hash, receipt.block_number, call, more, tracker, seq)
     else:
-        reverted(receipt.transaction_hash, beside, tracker, seq)
+        reverted(receipt.transaction_hash, more, tracker, seq)

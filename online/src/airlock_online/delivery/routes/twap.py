@@ -11,7 +11,7 @@ from airlock_online.clients.connection import is_hash
 from airlock_online.clients.http import Reply
 from airlock_online.clients.reply_values import StatusWord, block_number, hash_named, value_at
 from airlock_online.delivery.chain_evidence import nonce_now
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Told, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, SubmissionProgress, Tracker
 from airlock_online.delivery.routes.posting import (
     PollResult,
     Posted,
@@ -34,13 +34,13 @@ CANCELLED, QUEUED, _EXECUTED = "TwapCancelled", "TwapCancelQueued", "TwapExecute
 _WHO = "the TWAP service"
 
 
-def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> Told:
+def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> SubmissionProgress:
     signed, places = leaves_by_shipped_path(delivery).get("twapId"), context.speech.reply(TWAP, delivery.primary_type)
     told = reply_members(_WHO, url, reply, (200, 201, *([202] if places["taken"] else [])))[0]
     named = value_at(told, places["id"])
     twap_id = usable_id(_WHO, told, places["id"]) if signed is None else signed
     if places["taken"] and value_at(told, places["taken"]) is True and named in (None, twap_id, str(twap_id)):
-        return Told(OrderEvent(0, QUEUED, {"twapId": twap_id}))
+        return SubmissionProgress(OrderEvent(0, QUEUED, {"twapId": twap_id}))
     tx_hash = hash_named(told, places["transaction"])
     block = block_number(value_at(told, places["block"]))
     if str(named) != str(twap_id):
@@ -53,10 +53,10 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     return _done(0, twap_id, tx_hash, block, own=signed is None)
 
 
-def _done(seq: int, twap_id: object, tx_hash: str, block: int, *, own: bool) -> Told:
+def _done(seq: int, twap_id: object, tx_hash: str, block: int, *, own: bool) -> SubmissionProgress:
     payload = {"twapId": twap_id, "transactionHash": tx_hash.lower(), "blockNumber": block}
     event = OrderEvent(seq, _EXECUTED if own else CANCELLED, payload)
-    return Told(event, end=OrderState.CONFIRMED)
+    return SubmissionProgress(event, end=OrderState.CONFIRMED)
 
 
 def _said(tx_hash: str, block: int) -> StatusWord:
