@@ -192,7 +192,7 @@ def _settle_order(
         return f"{found}, which registered order {number}; it has not ended by block {last}"
     state, tx_hash = ended
     told = f"{found}, as order {number}, which ended in transaction {tx_hash}: {state.value}"
-    context.journal.move(record.digest, state, note=told)
+    context.journal.move(record.digest, state, note=told, code="", proved=True)
     return told
 
 

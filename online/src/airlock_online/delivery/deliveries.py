@@ -134,7 +134,7 @@ def _intent_of(request: Request, signed: Answer, deployment: Deployment) -> Deli
 
 _OPENS, _CLOSES, _INCREASES = (0, 6, 12, 13), (1, 7, 15, 16), (9, 14)
 _OF_PNL_PAIRS = (6, 7, 13, 16)
-_LEAVES = {"trader": "trader", "pairIndex": PAIR, "index": "tradeIndex", "isBuy": "side"}
+_LEAVES = {"trader": "trader", "pairIndex": PAIR, "index": "tradeIndex", "isBuy": "side", "buy": "side"}
 _OF_TRIGGERS = {"pairIndex": PAIR, "index": "tradeIndex", "timestamp": OPENED}
 
 

@@ -203,7 +203,7 @@ def _by_node(known: Submission, node: RpcClient, context: DeliveryContext) -> st
             "one cannot be read at this node"
         )
     found = f"{named_transaction(*taker)} of {safe(record.signer)} has taken its nonce {record.nonce}"
-    context.journal.move(record.digest, OrderState.VOIDED, note=found, code=REPLACED)
+    context.journal.move(record.digest, OrderState.VOIDED, note=found, code=REPLACED, proved=True)
     return found
 
 

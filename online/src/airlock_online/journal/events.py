@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, or_, select, true, update
 
-from airlock_online.journal.order_states import MAX_EVENTS, OrderEvent, OrderState
+from airlock_online.journal.order_states import FINAL, MAX_EVENTS, OrderEvent, OrderState
 from airlock_online.journal.schema import BY_ITS_HOLDER, EVENTS, LEASE_MS, SUBMISSIONS, before, database_now_ms, holder
 from airlock_online.secrets import redact, redact_document
 from airlock_shared.errors import DocumentError
@@ -16,7 +16,7 @@ from airlock_shared.wire.strict_json import MAX_DEPTH, parse_json
 
 OF_ORDER, ANOMALY, REJECTED, NOTE = "event", "anomaly", "rejected", "note"
 """The kinds of row."""
-_PAYLOAD_BYTES = 64 << 10  # real ones have a thousand
+_TEXT_AT_MOST = 16 << 10  # of an event's payload in bytes, of a note in letters: real ones have a thousand
 _ANOMALIES_AT_MOST = 2 * MAX_EVENTS  # beside the events of an order: a hostile service has no end of them
 
 
@@ -72,14 +72,14 @@ def _storable_payload(payload: Mapping[str, Any]) -> str:
     """Return a payload as JSON that a report can read, without what is secret in it; of any other, its text, cut."""
     text = json.dumps(redact_document(payload), separators=(",", ":"), sort_keys=True)
     try:
-        parse_json(text.encode(), max_bytes=_PAYLOAD_BYTES, max_depth=MAX_DEPTH - 1)  # it stands in a row
+        parse_json(text.encode(), max_bytes=_TEXT_AT_MOST, max_depth=MAX_DEPTH - 1)  # it stands in a row
     except DocumentError:
-        text = json.dumps({"value": text[:_PAYLOAD_BYTES]})
+        text = json.dumps({"value": text[:_TEXT_AT_MOST]})
     return text
 
 
 def _storable_text(text: str) -> str:
-    return redact(text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0"))
+    return redact(text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0"))[:_TEXT_AT_MOST]
 
 
 # ---- moves ----------------------------------------------------------------------------------------------------------
@@ -96,14 +96,17 @@ def move_row(
     token: str = "",
     only: ColumnElement[bool] | None = None,
     keep_note: bool = False,
+    proved: bool = False,
 ) -> bool:
     """Move to a state when the row's own state allows it, and ``only`` under a condition; return whether it did.
 
     With its ``token``, the holder of the claim may do what others may not once they have presumed something; and nobody with
     a token that is not the row's own un-sends it. With ``keep_note``, the note of ``values`` stays where it does not move.
+    An end that the operator's node has ``proved`` takes the place of another end.
     """
     told = storable({"updated_ms": now_ms, **values})
-    allowed: ColumnElement[bool] = SUBMISSIONS.c.state.in_([state.value for state in before(to)])
+    earlier = [*before(to), *(FINAL - {to} if proved and to in FINAL else ())]
+    allowed: ColumnElement[bool] = SUBMISSIONS.c.state.in_([state.value for state in earlier])
     by_holder = [state.value for state, later in BY_ITS_HOLDER.items() if to in later]
     if token and by_holder:
         allowed = and_(or_(allowed, SUBMISSIONS.c.state.in_(by_holder)), SUBMISSIONS.c.claim_token == token)

@@ -58,6 +58,7 @@ from airlock_online.journal.schema import (
     shown_holder,
     submission_of,
 )
+from airlock_shared.report.facts import proves
 from airlock_shared.text.safe import safe
 
 __all__ = ["Journal", "JournalError", "Record", "Submission", "open_journal"]
@@ -208,17 +209,20 @@ class Journal:
         token: str = "",
         claims: int | None = None,
         keep_note: bool = False,
+        proved: bool = False,
     ) -> bool:
-        """Move to a state, and return whether the state that it was in, or the claim's token, allows that.
+        """Move to a state, and return whether the state that it was in, the claim's token, or a proof allows that.
 
         With ``claims``, only while so many sendings were begun: what was looked at before the last one says nothing of it.
-        With ``keep_note``, the note stays where the move is not allowed.
+        With ``keep_note``, the note stays where the move is not allowed. ``proved``: by the operator's node.
         """
         told = {name: value for name, value in (("note", note), ("code", code)) if value is not None}
         only = None if claims is None else SUBMISSIONS.c.claims == claims
         with self._writing() as connection:
             now = self._clock_ms()
-            return move_row(connection, digest, to, now, told, token=token, only=only, keep_note=keep_note)
+            return move_row(
+                connection, digest, to, now, told, token=token, only=only, keep_note=keep_note, proved=proved
+            )
 
     def recall(self, begun: Mapping[str, int]) -> list[str]:
         """Make UNKNOWN what a transcript knows as sent and the journal as unsent; return the digests that it has not at all.
@@ -263,7 +267,8 @@ class Journal:
 
         ``kind`` is the row's, where it is no event of the order.
 
-        A state that cannot be entered from where the submission is, is passed over: the first terminal state stays.
+        A state that cannot be entered from where the submission is, is passed over: the first terminal state stays, but
+        for what the operator's node proves.
         ``readable_again``: the service tells this event again when asked, so nothing waits for the disk.
         """
         for _ in range(_APPEND_ATTEMPTS):  # another process may take the same ordinal, where writers do not queue
@@ -275,7 +280,8 @@ class Journal:
                     if fresh and event.seq is not None:
                         raise_last_seq(connection, digest, event.seq)
                     for state in path:
-                        move_row(connection, digest, state, self._clock_ms(), {"code": code, "note": note})
+                        told = {"code": code, "note": note}
+                        move_row(connection, digest, state, self._clock_ms(), told, proved=proves(event.type, event.payload))
                     return fresh
             except JournalError as error:
                 if not isinstance(error.__cause__, IntegrityError):

@@ -86,7 +86,9 @@ ENDS_OF_ROUTES = frozenset(
 """The events that end what goes another way than the batched market: each route writes its own."""
 INITIATIONS = ("MarketOrderInitiated", "IncreasePositionRequested")
 _QUEUED = ("AttemptFailed", *INITIATIONS)
-KNOWN_TYPES = frozenset({ACCEPTED_EVENT, "AttemptFailed", *INITIATIONS}) | _TERMINAL.keys()
+_TELLING = frozenset(INITIATIONS) | _TERMINAL.keys()
+"""The events that have members of the order beside its tracking id."""
+KNOWN_TYPES = _TELLING | {ACCEPTED_EVENT, "AttemptFailed"}
 
 
 class OrderEvent(NamedTuple):
@@ -105,8 +107,10 @@ class OrderEvent(NamedTuple):
 
     @property
     def tracking_id(self) -> str:
-        """The payload's ``trackingId``; empty when there is none that can be asked for."""
+        """The payload's ``trackingId``, a text or a whole number; empty when there is none that can be asked for."""
         tracking_id = self.payload.get("trackingId")
+        if type(tracking_id) is int and tracking_id >= 0:
+            tracking_id = str(tracking_id)
         if type(tracking_id) is str and len(tracking_id) <= MAX_TRACKING_ID and tracking_id.isprintable():
             return tracking_id
         return ""
@@ -267,7 +271,7 @@ def _oddities(order: KnownOrder, event: OrderEvent) -> list[str]:
 
 
 _TELL = ("orderId", "trader", "pairIndex", "index", "open", "isBuy", "isPnl")
-_TUPLE_TELLS = {"trader": "trader", "pairIndex": "pairIndex", "index": "index", "buy": "isBuy"}
+_TUPLE_TELLS = {"trader": "trader", "pairIndex": "pairIndex", "index": "index", "buy": "buy"}
 _INITIATION = {
     "MarketOrderInitiated": "MarketOrderInitiated",
     "MarketOrderExecuted": "MarketOrderInitiated",
@@ -282,7 +286,7 @@ def order_members(event: OrderEvent) -> list[tuple[str, object]]:
     A number is an int however it came, an address is lower-case, what cannot be read is its text. ``type`` is the
     initiation event of the kind of order. A transaction is that of one type of event. Source: the specification, "Events".
     """
-    if event.type not in KNOWN_TYPES:
+    if event.type not in _TELLING:
         return []
     kind = _INITIATION.get(event.type)
     told: list[tuple[str, object]] = [("type", kind)] if kind else []

@@ -32,7 +32,7 @@ from airlock_online.readback.expectations import (
 )
 from airlock_shared.errors import Refusal
 from airlock_shared.text.safe import safe
-from airlock_shared.units import PRICE, USDC, to_raw
+from airlock_shared.units import PRICE, USDC, Unit, to_raw
 from airlock_shared.venue.structs import OPENED, PAIR
 
 _EXECUTED, INCREASED, _STORED = "MarketOrderExecuted", "PositionSizeIncreased", "TriggerStored"
@@ -81,7 +81,7 @@ def _opened(scene: Scene) -> list[Expectation]:
             return "; it is older than the order, so it may be another one", None
         return "", False if mine is None else None if mine.buy is None else mine.buy == buy
 
-    return _judged(scene, _Slot(trader, pair, told.slot, told.opened), promised, judge)
+    return _judged(scene, _Slot(trader, pair, told.slot, told.opened), promised, judge, scene.nonce_used)
 
 
 def closed(scene: Scene) -> list[Expectation]:
@@ -92,6 +92,8 @@ def closed(scene: Scene) -> list[Expectation]:
     told = _result(scene, _EXECUTED, place)
 
     def judge(mine: Trade | None) -> _Judged:
+        if mine is None and told and (in_usdc is None or told == _raw(in_usdc, USDC)):
+            return f"{_event_text(told)}, which may be what it was before", None
         if mine is None or told == 0:
             return _event_text(told), None if told is None else mine is None and told == 0
         return _by_event(mine, told)
@@ -128,7 +130,7 @@ def _judged(
 ) -> list[Expectation]:
     """Return the expectation of a position, judged by how it is now: not where another order may have changed it since.
 
-    A position that is there, as it was promised, is as it was before where ``nonce_used`` says no.
+    A position as it was promised is another order's doing where ``nonce_used`` says no.
     """
     read = _positions(scene, place.trader)
     trades = trades_in(read.data)
@@ -138,7 +140,7 @@ def _judged(
     note, kept = judge(mine)
     if kept is False and _changed_since(scene, place):
         note, kept = f"{note}; another order of the journal may have changed it since", None
-    elif kept and mine:
+    elif kept:
         kept = nonce_used()
         note += _BY_NONCE[kept]
     return read.judged([Expectation(place.name, promised, trade_text(mine) + note, kept)])
@@ -225,14 +227,14 @@ def limit_updated(scene: Scene) -> list[Expectation]:
         elif found is None:
             expectations.append(failed_read(what, promised, read.data))
         else:
-            same = _raw_price(asked[name]) == found
+            same = _raw(asked[name], PRICE) == found
             expectations += read.judged([Expectation(what, promised, amount_text(found, PRICE), same)])
     return expectations
 
 
-def _raw_price(text: str) -> int | None:
+def _raw(text: str, unit: Unit) -> int | None:
     try:
-        return to_raw(text, PRICE)
+        return to_raw(text, unit)
     except Refusal:
         return None
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from airlock_online.addresses import join_address, segment
 from airlock_online.clients import sse
 from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenReply, json_of, unexpected
+from airlock_online.clients.reply_values import id_text
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
 from airlock_online.delivery.routes.posting import POLL_S, PollResult, refused, until_final
 from airlock_online.delivery.routes.struct import parcel_of, request_of
@@ -276,7 +277,7 @@ def from_status(document: Any, tracking_id: str) -> StatusReply:
     entries = document.get("events") if type(document) is dict else None
     if type(entries) is not list:
         raise _unreadable("the status reply has no list of events")
-    whose = document.get("trackingId")
+    whose = id_text(document.get("trackingId"))
     if whose is not None and whose != tracking_id:
         raise _AnotherOrder(f"the status reply is about {safe(str(whose), limit=80)}, which was not asked for")
     kept = entries[:MAX_EVENTS] + [entry for entry in entries[MAX_EVENTS:] if _ends(entry)][:MAX_EVENTS]
