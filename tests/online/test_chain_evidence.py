@@ -68,6 +68,15 @@ def test_a_deadline_is_over_by_a_confirmed_block(
     assert f"block {finalized}" in outcome.reason
 
 
+def test_what_went_along_with_a_refused_sending_is_not_over_with_the_next_one(desk: DeliveringMachine) -> None:
+    with Wire({"POST /market/execute-batched": [reply(400, {"message": "stale"}), reply(500, {})]}) as wire:
+        delivery = order("batched-market", wire.url)
+        for eip7702 in (PRESIGNED, ""):
+            submit_delivery(delivery._replace(eip7702=eip7702), desk.world._replace(patience_s=0))
+    expired = followed(desk, delivery, FakeChain(deadline_s(delivery) + 1, finalized=0))
+    assert (expired.state, "may still be relayed" in expired.reason) == (OrderState.EXPIRED_UNUSED, True)
+
+
 @pytest.mark.parametrize("eip7702", ["", PRESIGNED])
 def test_what_went_along_with_an_order_is_not_over_with_it(desk: DeliveringMachine, eip7702: str) -> None:
     chain = FakeChain(deadline_s(order("batched-market", "https://a.example")) + 1, finalized=0)
@@ -271,7 +280,9 @@ def test_what_the_relay_says_is_no_proof_until_the_node_has_the_receipt(
     assert not is_proved(delivery.digest, desk.world.journal)
     if block is not None:
         chain.mine(block, Mined(chain_hash(OURS), SENDER, NUMBER, ok=ok))
-    assert followed(desk, delivery, chain).state is state  # the first end stays
+    proved = (OrderState.CONFIRMED if ok else OrderState.FAILED) if block == 3 else state
+    outcome = followed(desk, delivery, chain)
+    assert (outcome.state, outcome.code) == (proved, "" if proved is OrderState.CONFIRMED else "REVERTED")
     assert is_proved(delivery.digest, desk.world.journal) is (block == 3)
 
 
@@ -296,6 +307,7 @@ def test_without_the_past_nobody_says_who_took_the_nonce(desk: DeliveringMachine
 @pytest.mark.parametrize("block", range(5))
 def test_whoever_took_the_nonce_is_found_in_any_block(desk: DeliveringMachine, block: int) -> None:
     delivery = lost(desk, "relay")
+    desk.world.journal.move(delivery.digest, OrderState.CONFIRMED)  # by the relay's word
     chain = FakeChain(*range(5), finalized=4)
     chain.mine(block, Mined("0x" + "77" * 32, "0x" + "77" * 20, NUMBER), Mined(THEIRS, SENDER, NUMBER))
     outcome = followed(desk, delivery, chain)

@@ -45,7 +45,7 @@ GIVEN = [
     ("relayer", reply(200, {"ok": True, "data": {"id": 4711.5}}), "id: 4711.5"),
     ("relay", reply(200, {"ok": True, "data": {"hash": 9}}), "hash: 9"),
     ("twap", reply(201, {"twapId": 41, "transactionHash": "0xabc", "blockNumber": 1}), "0xabc"),
-    ("batched-market", stream(frame("MarketOrderAccepted", {"trackingId": 5}, 0)), "trackingId: 5"),
+    ("batched-market", stream(frame("MarketOrderAccepted", {"trackingId": 5.5}, 0)), "trackingId: 5.5"),
     ("batched-market", stream(frame("MarketOrderAccepted", {"trackingId": "\x1b[2J"}, 0)), "trackingId: "),
 ]
 

@@ -111,7 +111,8 @@ def test_what_a_correct_service_does_not_do_is_named(events: list[OrderEvent], k
 
 
 OPENED: dict[str, object] = {
-    "type": "MarketOrderInitiated", "trader": "0x" + "ab" * 20, "pairIndex": 1, "open": True, "isBuy": True, "isPnl": False,
+    "type": "MarketOrderInitiated", "trader": "0x" + "ab" * 20, "pairIndex": 1, "open": True, "isBuy": True, "buy": True,
+    "isPnl": False,
 }  # fmt: skip
 """What an open's message decides: its slot is the venue's."""
 ADDED: dict[str, object] = {
@@ -140,6 +141,14 @@ def test_what_agrees_with_the_signed_message_ends_the_order_and_nothing_behind_i
     assert (order.state, anomalies) == (OrderState.FILLED, [])
     order, anomalies = run(ACCEPTED, of_open(), filled(), of_open(pairIndex=9)._replace(seq=4), **OPENED)
     assert (order.state, anomalies) == (OrderState.FILLED, ["not-what-was-signed"])
+    attempts = [
+        OrderEvent(seq, "AttemptFailed", {"orderId": seq, "transactionHash": f"0x{seq:064x}"}) for seq in (1, 2)
+    ]
+    order, anomalies = run(ACCEPTED, *attempts, of_open()._replace(seq=3), filled()._replace(seq=4), **OPENED)
+    assert (order.state, anomalies) == (OrderState.FILLED, [])  # each attempt has a transaction of its own
+    closing = of_open(open=False, isBuy=False), filled(open=False)
+    order, anomalies = run(ACCEPTED, *closing, open=False)  # closing a long is a sale
+    assert (order.state, anomalies) == (OrderState.FILLED, [])
     odd = OrderEvent(3, "PriceSelected", {"pairIndex": 9, "trader": "somebody"})
     order, anomalies = run(ACCEPTED, odd, of_open(), filled()._replace(seq=4), **OPENED)
     assert (order.state, anomalies) == (OrderState.FILLED, ["seq-went-back"])
@@ -184,7 +193,7 @@ def test_an_increase_is_that_of_its_slot_and_no_open(end: OrderEvent) -> None:
 
 @pytest.mark.parametrize(
     "second",
-    [filled(orderId=6), filled(t=TRADE | {"buy": False}), filled(t=TRADE | {"trader": "0x" + "cd" * 20}), filled(isPnl=True),
+    [filled(orderId=6), filled(t=TRADE | {"trader": "0x" + "cd" * 20}), filled(isPnl=True),
      of_open(transactionHash="0x" + "03" * 32)._replace(seq=3), INCREASED],
 )  # fmt: skip
 def test_an_event_that_contradicts_an_earlier_one_or_itself_decides_nothing(second: OrderEvent) -> None:
@@ -212,9 +221,10 @@ def test_an_endless_life_is_summarised_and_its_end_is_kept() -> None:
     assert (again.fresh, again.order.state) == (False, OrderState.FILLED)
 
 
-@pytest.mark.parametrize("odd", [7, None, "", "x" * 201, "a\nb", "a\ud800", {"id": "x"}])
+@pytest.mark.parametrize("odd", [-7, True, 7.0, None, "", "x" * 201, "a\nb", "a\ud800", {"id": "x"}])
 def test_a_tracking_id_that_cannot_be_asked_for_is_none(odd: object) -> None:
     assert OrderEvent(0, "MarketOrderAccepted", {"trackingId": odd}).tracking_id == ""
+    assert OrderEvent(0, "MarketOrderAccepted", {"trackingId": 4711}).tracking_id == "4711"
 
 
 def test_a_time_that_is_none_is_left_out() -> None:

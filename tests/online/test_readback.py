@@ -227,12 +227,28 @@ def test_what_was_promised_is_judged_by_what_is_found(
 
 
 @pytest.mark.parametrize("used", [False, None])
-@pytest.mark.parametrize(("action", "kind"), [("close", EXECUTED), ("increase", INCREASED)])
+@pytest.mark.parametrize(("action", "kind"), [("open", EXECUTED), ("close", EXECUTED), ("increase", INCREASED)])
 def test_a_market_that_tells_the_position_as_it_was_has_kept_nothing(action: str, kind: str, used: bool | None) -> None:
     fields, message = EVERY[action]
     later = partial(ended, kind)
     found = judged(action, fields, message, ended(kind), positions=holding(trade()), nonce_used=used, of_others=later)
     assert (kept(found), "nonce is u" in found[0].found) == ([used], True)
+
+
+@pytest.mark.parametrize("used", [False, None])
+def test_a_position_that_is_gone_was_closed_by_something_else_where_the_nonce_is_unused(used: bool | None) -> None:
+    fields, message = EVERY["close"]
+    events = ended(EXECUTED, initialPosToken="0")
+    assert kept(judged("close", fields, message, events, positions=holding(), nonce_used=used)) == [used]
+    assert kept(judged("close", fields, message, events, positions=holding())) == [True]
+
+
+@pytest.mark.parametrize(("rest", "verdict"), [("70000000", None), ("60000000", False)])
+def test_a_whole_close_may_tell_the_trade_as_it_was_stored(rest: str, verdict: bool | None) -> None:
+    fields, message = EVERY["close"]
+    events = ended(EXECUTED, initialPosToken=rest)
+    asked = fields | {"collateralToCloseUsdc": "70"}
+    assert kept(judged("close", asked, message, events, positions=holding())) == [verdict]
 
 
 def test_a_close_by_exposure_is_judged_alike() -> None:

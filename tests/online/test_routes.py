@@ -15,6 +15,8 @@ from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.delivery.submit import follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderState
+from airlock_online.speech.forms import resolve_services
+from airlock_online.speech.sections import SERVICES_FORMAT as SERVICES
 from airlock_shared.errors import Refusal, UsageError
 from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine
@@ -373,6 +375,16 @@ def test_an_id_that_another_one_has_is_none(desk: DeliveringMachine, way: str, t
         assert submit_delivery(first, desk.world).state is not OrderState.UNKNOWN
         outcome = submit_delivery(second, desk.world)
     assert (outcome.state, f"gave the id of {first.digest}" in outcome.reason) == (OrderState.UNKNOWN, True)
+
+
+def test_an_id_that_the_request_itself_names_comes_each_time(desk: DeliveringMachine) -> None:
+    said = {"format": SERVICES, "paths": {"core-api-TpSlReq": "PUT /triggers/of-{trader}"}}
+    context = desk.world._replace(speech=resolve_services(said))
+    entity = f"of-{order('core-api-post', 'https://venue.example').trader}"
+    with Wire({f"PUT /triggers/{entity}": [reply(200, {"entityId": entity})] * 2}) as wire:
+        for nonce in ("6", "7"):
+            again = order("core-api-post", wire.url)._replace(digest=f"0x{int(nonce):064x}", step=nonce, nonce=nonce)
+            assert submit_delivery(again, context).state is OrderState.CONFIRMED
 
 
 @pytest.mark.parametrize("way", ["twap", "core-api-post"])

@@ -233,13 +233,19 @@ def topic(state: OrderState) -> str:
 
 
 @pytest.mark.parametrize("state", [OrderState.FILLED, OrderState.MARKET_DECLINED])
-def test_a_market_order_is_found_with_its_id_and_its_end(desk: DeliveringMachine, state: OrderState) -> None:
+@pytest.mark.parametrize("told", [None, OrderState.FILLED, OrderState.MARKET_DECLINED, OrderState.FAILED])
+def test_a_market_order_is_found_with_its_id_and_its_end_whatever_the_market_told(
+    desk: DeliveringMachine, state: OrderState, told: OrderState | None
+) -> None:
     delivery = lost(desk, "batched-market")
+    if told:
+        desk.world.journal.move(delivery.digest, told, code="X")
     chain = chain_with(delivery, carrier(delivery, logs=(log(REGISTERED),)))
     chain.mine(7, Mined(OTHER, KEEPER, 2, logs=(log(topic(state)),)))
     with chain.node() as node:
         outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
     assert (outcome.state, "as order 7" in outcome.reason, OTHER in outcome.reason) == (state, True, True)
+    assert outcome.code == ("X" if told is state else "")
 
 
 @pytest.mark.parametrize(

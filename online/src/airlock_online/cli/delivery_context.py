@@ -385,13 +385,13 @@ class Desk:
         return []
 
     def expectations(self, digest: str) -> list[Expectation]:
-        """Return what a submission promised and what is found; none when its request is not on this machine."""
+        """Return what a submission promised and what is found; not known when its request is not on this machine."""
         known = self.journal.get(digest)
         record = known.record
         prepared_ms, request = self._request_of(known)
         deployment = self.home.deployment_of(record.deployment)
         if request is None or deployment is None:
-            return []
+            return [not_known("what was promised", "done", "its requests are not on this machine")]
         builder = builder_of(deployment, self.http, self.config)
         chain = partial(from_chain, self.node, deployment, self.config.referral) if self.node else None
         delegate = partial(delegation_on_chain, self.node, deployment) if self.node else None

@@ -255,7 +255,7 @@ def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
             if nonce_used:
                 return _SPENT
             return _timeless(known) if record.deadline_ms is None else _open_intent(known, record.deadline_ms)
-    return OpenOutcome("nothing: it has ended", None, "Nothing.")
+    return OpenOutcome("nothing: it has ended", None, "Nothing." if known.told == known.state else _FOLLOW)
 
 
 def _until(record: Record) -> str:

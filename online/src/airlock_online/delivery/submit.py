@@ -124,7 +124,7 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
     if not forgotten:
         check_time(delivery, context.clock_ms())
     parcel = ROUTE_MODULES[delivery.route].parcel(delivery, context)
-    record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
+    record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest(), known)
     _check_rivals(record, context)
     known = context.journal.prepare(record)
     if why := _hold_back(known, forgotten, context):
@@ -208,7 +208,7 @@ def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
     known, forgotten = _recalled(delivery, context)
     if not forgotten and (known is None or known.state in (*before(OrderState.EXPORTED), OrderState.EXPORTED)):
         check_time(delivery, context.clock_ms())
-    record = _record(delivery, "export", "")
+    record = _record(delivery, "export", "", known)
     if known is None or known.state is not OrderState.EXPORTED:
         _check_rivals(record, context)
     why = _hold_back(context.journal.prepare(record), forgotten, context)
@@ -260,14 +260,17 @@ def _route_of(known: Submission) -> RouteModule:
     return route
 
 
-def _record(delivery: Delivery, method: str, body_sha256: str) -> Record:
+def _record(delivery: Delivery, method: str, body_sha256: str, known: Submission | None = None) -> Record:
+    """Return the row; an EIP-7702 transaction that went along with a refused sending was seen, and may still be relayed."""
+    refused = known is not None and known.state is OrderState.REJECTED
+    along = delivery.eip7702 or (refused and known.record.method.endswith(WITH_EIP7702))
     own: dict[str, Any] = {name: getattr(delivery, name) for name in Record._fields if name in Delivery._fields}
     own["trader"] = delivery.trader or delivery.signer
     return Record(
         **own,
         url=delivery.base_url,
         body_sha256=body_sha256,
-        method=method + (WITH_EIP7702 if delivery.eip7702 else ""),
+        method=method + (WITH_EIP7702 if along else ""),
         transaction_hash=chain_hash(delivery),
         old_entity_id=delivery.replaces,
     )

@@ -281,7 +281,9 @@ class Journal:
                         raise_last_seq(connection, digest, event.seq)
                     for state in path:
                         told = {"code": code, "note": note}
-                        move_row(connection, digest, state, self._clock_ms(), told, proved=proves(event.type, event.payload))
+                        move_row(
+                            connection, digest, state, self._clock_ms(), told, proved=proves(event.type, event.payload)
+                        )
                     return fresh
             except JournalError as error:
                 if not isinstance(error.__cause__, IntegrityError):

@@ -194,7 +194,7 @@ def standings(
     found = [(use, states.get(use.digest, "")) for use in uses]
     spent = [use for use in uses if use.digest in proved]
     surely_ms = None if now_ms is None else now_ms - max(uncertainty_ms, MARGIN_MS)
-    return [Liveness(use, _over(use, state, spent, surely_ms), _known(use, state)) for use, state in found]
+    return [Liveness(use, _over(use, state, spent, surely_ms), _known(use, state, proved)) for use, state in found]
 
 
 def _kind(use: Use) -> str:
@@ -216,10 +216,10 @@ def _over(use: Use, state: str, spent: Collection[Use], surely_ms: int | None) -
     return ""
 
 
-def _known(use: Use, state: str) -> str:
+def _known(use: Use, state: str, proved: Container[str]) -> str:
     if _is_stored(use, state):
         return "the venue has stored it"
-    by_word = ", which the operator's node has not proved" if state in _BY_WORD else ""
+    by_word = ", which the operator's node has not proved" if state in _BY_WORD and use.digest not in proved else ""
     return f"the online machine has it as {state}{by_word}" if state else NO_END
 
 

@@ -370,6 +370,11 @@ def _notes(plan: Plan, report: Row) -> Iterator[str]:
         outcome = step["outcome"]
         if outcome and outcome["sent_at"] and 0 < sealed_ms < outcome["sent_at"]["ms"]:
             yield f"step {step['id']}: sent after the transcript was sealed, by the clocks of the two machines"
+        odd = [event["type"] for event in outcome["events"] if event["kind"] == "anomaly"] if outcome else []
+        if odd:
+            yield f"step {step['id']}: what was told of it was not in order: {', '.join(dict.fromkeys(odd))}"
+        if outcome and outcome["done"] and not outcome["read_back"]:
+            yield f"step {step['id']}: {outcome['state']}, but what was promised was not read back"
         if outcome and outcome["final"] and not outcome["done"]:
             yield f"step {step['id']} ended as {outcome['state']}: {outcome['meaning']}"
         for promise in outcome["read_back"] if outcome else ():
