@@ -22,7 +22,8 @@ from airlock_online.clock import now_ms
 from airlock_online.delivery import chain_evidence
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.home import OnlineHome
-from airlock_online.journal.order_states import OrderState
+from airlock_online.journal.journal import open_journal
+from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.wallets.other_wallets import WalletAnswers
 from airlock_rehearsal.chain.interface import STORAGE
 from airlock_rehearsal.services.faults import Faults
@@ -180,6 +181,31 @@ def test_several_lost_orders_are_followed_at_once_to_their_ends(machine: OnlineC
     assert machine.states() == {"sell": "FILLED", "buy": "FILLED", "allow": "CONFIRMED"}
     assert once(machine)
     assert "nothing to follow" in machine("follow").err
+
+
+def test_an_end_that_another_desk_saw_first_is_not_called_read_back(
+    machine: OnlineCommand, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRLOCK_JOURNAL", str(tmp_path / "shared.sqlite3"))
+    signatures = machine.signatures(sell=CLOSE)
+    (machine.home / "config.toml").write_text("")
+    machine.services.faults = Faults.of("drop-after-accepted", "empty-events")
+    assert machine("submit", signatures, "--patience", 0).code == 9
+    machine.services.faults = Faults()
+    (tmp_path / "other").mkdir()
+    other = OnlineCommand(tmp_path / "other", machine.services, capsys)
+    (other.home / "config.toml").write_text("")
+    digest = json.loads(machine("status", "--json").out)[0]["digest"]
+    assert machine("resolve", digest).out.endswith("Run `airlock-online follow`.\n")
+    told = other("follow")
+    assert (told.code, "its requests are not on this machine" in " ".join(told.out.split())) == (0, True)
+    with open_journal(str(tmp_path / "shared.sqlite3"), now_ms) as journal:
+        journal.record_anomaly(digest, Anomaly("seq-gap", OrderEvent(None, "gap", {})))
+    plan = machine.folder / "signatures.json.plan.toml"
+    made = machine("report", "make", "--plan", plan, "--signatures", signatures, "-o", tmp_path / "evidence")
+    notes = json.loads((tmp_path / "evidence/report.json").read_text())["notes"]
+    assert "step sell: FILLED, but what was promised was not read back" in notes, made.err
+    assert "step sell: what was told of it was not in order: seq-gap" in notes
 
 
 def test_two_closes_that_are_followed_after_both_were_filled_are_not_called_broken(machine: OnlineCommand) -> None:
