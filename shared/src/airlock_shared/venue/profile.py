@@ -49,7 +49,7 @@ from airlock_shared.venue.structs import (
     path_of,
     types_of_text,
 )
-from airlock_shared.wire.strict_json import format_of, raise_first, read_members
+from airlock_shared.wire.strict_json import error_at, format_of, raise_first, read_members
 
 VENUE_FORMAT = "airlock/venue-signed@1"
 MAX_OF_EACH, _MAX_CHARACTERS, _MAX_LEAVES = 64, 3000, 200
@@ -438,6 +438,6 @@ def wrong_profile(
     Where names are known, ``got`` is none of them, or what it tells of are the ``unknown``.
     """
     do = "correct the profile, or compare it with the venue's contract; docs/reference/venue-profile.md has its rules"
-    error = DocumentError("DOC-VENUE", what, got=got[:_SHOWN], expected=expected, do=do, where=where)
+    error = error_at("DOC-VENUE", do, where, what, got[:_SHOWN], expected)
     error.known, error.unknown = known, unknown or [error.got]
     return error

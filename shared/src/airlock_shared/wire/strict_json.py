@@ -13,6 +13,7 @@ import struct
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from json import JSONDecodeError
 from math import isfinite
 from typing import Any, NamedTuple
@@ -124,9 +125,12 @@ def read_list(value: Any, where: str, at_most: int) -> list[Any]:
     return value
 
 
-def _wrong(where: str, what: str, got: str, expected: str) -> DocumentError:
-    do = "ask for the document again, from its source"
-    return DocumentError("DOC-FIELD", what, got=got, expected=expected, do=do, where=where)
+def error_at(check: str, do: str, where: str, what: str, got: str, expected: str) -> DocumentError:
+    """Return the error of what stands at a place of a document; the reader of each kind of document says what to do."""
+    return DocumentError(check, what, got=got, expected=expected, do=do, where=where)
+
+
+_wrong = partial(error_at, "DOC-FIELD", "ask for the document again, from its source")
 
 
 # ---- saved as -------------------------------------------------------------------------------------------------------
