@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from airlock_offline.cli.device_waits import WaitNotices
+from airlock_offline.cli.device_waits import wait_notice
 from airlock_offline.device_connection import opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.ethereum_app import Need, require_ready
@@ -102,7 +102,7 @@ def prove_command(
     isolation = Isolation(state.pins(), emulator_port, state.confinement)
     isolation.begin()
     need = Need(path, parse_address(challenge.delegate))
-    with opened(emulator_port, ledger_path, WaitNotices, named_model=model or "") as device:
+    with opened(emulator_port, ledger_path, wait_notice, named_model=model or "") as device:
         app = isolation.guarded(device.app)
         device.probe(app, need)
         say("The delegate key signs this text:")

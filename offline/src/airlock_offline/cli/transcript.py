@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from airlock_offline.cli.accounts import choose_signer, signer_option
-from airlock_offline.cli.device_waits import WaitNotices
+from airlock_offline.cli.device_waits import wait_notice
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.ethereum_app import EthereumApp, Need, require_ready
@@ -89,7 +89,7 @@ def seal_transcript(
     isolation.begin()
     signer = choose_signer(plan, signer_name)
     said_no = no_on_record(state.transcript, plan, "seal", "signer", now_ms)
-    with said_no, opened(emulator_port, ledger_path, WaitNotices, named_model=model or "") as device:
+    with said_no, opened(emulator_port, ledger_path, wait_notice, named_model=model or "") as device:
         app = isolation.guarded(device.app)
         while (entry := _seal_once(state, plan, signer, device, app, piped=not isolation.is_production())) is None:
             pass

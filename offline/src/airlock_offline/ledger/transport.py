@@ -13,6 +13,8 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -189,6 +191,26 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """Let go of the device."""
+
+
+Meanwhile = Callable[[bool], AbstractContextManager[object]]
+"""What is shown while a Ledger is waited for; it is told whether for a person."""
+
+
+class WatchedTransport:
+    """A ``Transport`` that shows something while it is waited for, and changes nothing else."""
+
+    def __init__(self, transport: Transport, meanwhile: Meanwhile) -> None:
+        self._transport, self._meanwhile = transport, meanwhile
+
+    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+        """Exchange one APDU (see ``Transport``)."""
+        with self._meanwhile(person):
+            return self._transport.exchange(apdu, person=person)
+
+    def close(self) -> None:
+        """Let go of the device."""
+        self._transport.close()
 
 
 def silent(waited_s: int) -> DeviceSilent:
