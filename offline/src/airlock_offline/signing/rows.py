@@ -138,7 +138,7 @@ def delegate_lines(case: Case) -> Iterator[str]:
 
 def _powers(situation: Situation) -> Iterator[tuple[str, str]]:
     intents = situation.deployment.structs.values()
-    calls = situation.deployment.calls.by_name.values()
+    calls = situation.deployment.calls.values()
     yield "can sign", _list(i.title for i in intents if i.signer_rule == "trader-or-delegate")
     yield "can send", _list(call.title for call in calls if call.delegable)
     yield "can never", _NEVER

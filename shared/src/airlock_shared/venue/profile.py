@@ -25,7 +25,6 @@ from airlock_shared.venue.calls import (
     argument_leaves,
     arguments_of,
     canonical,
-    indexed,
     selector_of,
 )
 from airlock_shared.venue.structs import (
@@ -115,7 +114,7 @@ def venue_of(signed: str) -> Venue:
                 wrong_profile(f"calls.{name}", "one selector twice", call.signature, f"another than that of {other}")
             ]
     raise_first(wrong)
-    return Venue(structs, indexed(calls))
+    return Venue(structs, calls)
 
 
 def read_each(
@@ -142,7 +141,7 @@ def venue_at(signed: str, contracts: Mapping[str, bytes]) -> Venue:
     A contract is told by its address: the token under another name is the token. Raises as :func:`venue_of`.
     """
     venue = venue_of(signed)
-    for name, call in venue.calls.by_name.items():
+    for name, call in venue.calls.items():
         if call.is_own:
             require_contract(name, call.contract, contracts)
     return venue
