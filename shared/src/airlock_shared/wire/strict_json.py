@@ -104,9 +104,8 @@ def read_some(value: Any, where: str, required: Kinds) -> Any:
 
     Raises ``DocumentError("DOC-FIELD")``.
     """
-    if type(value) is not dict:
-        raise _wrong(where, "not an object", type(value).__name__, "an object")
-    read_members({name: value[name] for name in required if name in value}, where, required)
+    known = {name: value[name] for name in required if name in value} if type(value) is dict else value
+    read_members(known, where, required)
     return value
 
 
@@ -413,6 +412,11 @@ def read_batch(data: bytes, *, format_name: str, list_name: str) -> tuple[dict[s
         if size > MAX_ITEM_BYTES:
             raise damaged("DOC-SIZE", f"{place} is too large", expected=f"<= {MAX_ITEM_BYTES} bytes")
     return header, items, fingerprint(document)
+
+
+def write_batch(format_name: str, header: Mapping[str, Any], list_name: str, items: list[Any]) -> bytes:
+    """Return a batch document's file form, UTF-8. Raises as :func:`to_json`."""
+    return to_json({"format": format_name, "header": {"count": len(items), **header}, list_name: items})
 
 
 def _parsed(data: bytes) -> Any:
