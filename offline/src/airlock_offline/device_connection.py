@@ -141,7 +141,7 @@ class Device:
             self._transport = self._open()
             if self._log is not None:
                 self._logged = self._logged or LoggedTransport(self._transport, self._log)
-                self._logged.goes_on_with(self._transport)
+                self._logged.transport = self._transport
                 self._transport = self._logged
             watched = WatchedTransport(self._transport, self._meanwhile)
             app = open_app(watched, any_build=self._emulator_port is not None)

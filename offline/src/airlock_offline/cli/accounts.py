@@ -218,7 +218,7 @@ def address(
     path = path or (signer.path if signer else FIRST_ACCOUNT_PATH)
     if signer:
         path_too = "" if led() else f", {signer.path}"
-        say(f"expected  {checksum_address(signer.address)}  ({signer.name}{path_too})")
+        say(f"expected  {signer.account}  ({signer.name}{path_too})")
     if confirm and led():
         say("Compare it with the Ledger, then confirm or reject it there.")
     elif confirm:

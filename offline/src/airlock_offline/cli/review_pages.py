@@ -313,7 +313,7 @@ _WHOM = ("delegate", "spender", "newOwner", "trader", "referee", "referrer", "co
 def deciding_rows(case: Case) -> dict[str, str]:
     """Return the five, each by its label. What the plan decides beside them stands with the first."""
     signer = case.step.signer
-    as_whom = f"{checksum_address(signer.address)} ({safe(signer.name, limit=40)})"
+    as_whom = f"{signer.account} ({safe(signer.name, limit=40)})"
     if of := case.step.delegate_of:
         as_whom += f", as delegate of {checksum_address(of)}"
     five = {"how much": _how_much(case), "for whom": _for_whom(case), "until when": _until(case), "as whom": as_whom}
@@ -378,7 +378,7 @@ def _for_whom(case: Case) -> str:
                 return _value(decision)
     if isinstance(case, CallCase) and case.call.delegated_for is not None:
         return f"{checksum_address(case.call.delegated_for)} (trader)"
-    return f"{checksum_address(case.step.signer.address)} (from)"
+    return f"{case.step.signer.account} (from)"
 
 
 def _until(case: Case) -> str:

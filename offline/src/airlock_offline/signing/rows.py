@@ -49,7 +49,7 @@ def marked(mark: str, rows: Iterable[str]) -> Iterator[str]:
 def signer_rows(case: Case, label: str) -> Iterator[str]:
     """Yield who signs, as the plan says."""
     signer = case.step.signer
-    yield from row(label, checksum_address(signer.address))
+    yield from row(label, signer.account)
     yield from row("", f"{signer.name} in the plan, {signer.path}")
     if of := case.step.delegate_of:
         yield from row("", f"as delegate of {checksum_address(of)}")
