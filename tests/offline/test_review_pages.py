@@ -57,6 +57,7 @@ import json, os, signal, sys, termios, time
 from functools import partial
 from pathlib import Path
 from airlock_offline.cli import review_pages
+from airlock_offline.ledger.transport import WatchedTransport
 from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.errors import Declined
 
@@ -95,7 +96,7 @@ def main():
         pages.ask("Sign?")
         return sorted(pages.opened)
     pages.show([], [], arguments["lines"])
-    answer = pages.with_list(Slow()).exchange(b"", person=arguments.get("person", True))
+    answer = WatchedTransport(Slow(), pages.turning).exchange(b"", person=arguments.get("person", True))
     return repr(answer)
 
 

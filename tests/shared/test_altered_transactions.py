@@ -16,7 +16,7 @@ from airlock_shared.checks.model import Case
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.model import Bounds
-from airlock_shared.venue.calls import CALLS, decode_call, indexed
+from airlock_shared.venue.calls import CALLS, decode_call
 from draws import draws, repeatable
 from shared import world
 from shared.make_transactions import SELECTORS, calldata
@@ -40,7 +40,7 @@ def test_a_changed_byte_of_calldata_is_refused_unless_the_plan_leaves_it_open(st
     pick = random.Random(f"{SEED} {step}")
     request = _request(step)
     good_bytes = bytes.fromhex(request.payload["data"][2:])
-    good_message = decode_call(good_bytes, indexed(CALLS)).message
+    good_message = decode_call(good_bytes, CALLS).message
     for place in range(len(good_bytes)):
         for change in {1, 0x80, pick.randrange(1, 256)}:
             changed = good_bytes[:place] + bytes([good_bytes[place] ^ change]) + good_bytes[place + 1 :]

@@ -17,7 +17,7 @@ from airlock_shared.plan.model import AsSigned, Limits, Plan, Signer, Step
 from airlock_shared.plan.reader import read_custom_fields
 from airlock_shared.plan.values import value_faults
 from airlock_shared.venue import calls
-from airlock_shared.venue.calls import CALLS, Call, decode_call, encode_call, indexed, selector_of
+from airlock_shared.venue.calls import CALLS, Call, decode_call, encode_call, selector_of
 from airlock_shared.venue.profile import VENUE_FORMAT
 from airlock_shared.venue.profile_words import profile_words, resolve_profile, shipped, text_of
 from airlock_shared.venue.structs import CATALOGUE, field
@@ -110,7 +110,7 @@ def test_the_token_under_another_name_is_the_token_and_an_unknown_name_is_no_con
     with pytest.raises(DocumentError, match="no contract of this deployment"):
         _deployed(signed)
     pinned = _deployed(signed, vault=DOCUMENT["contracts"]["tradingStorage"])
-    assert pinned.calls.by_name["sweep"].contract == "vault"
+    assert pinned.calls["sweep"].contract == "vault"
 
 
 def test_arguments_of_one_type_that_change_places_are_told_though_the_selector_is_the_same() -> None:
@@ -143,7 +143,7 @@ def test_calldata_of_which_a_part_is_not_shown_is_refused_even_where_a_profile_w
         ["address", "address"], ["0x" + "11" * 20, "0x" + "22" * 20]
     )
     with pytest.raises(Refusal, match="ENC-CANONICAL"):
-        decode_call(data, indexed({"dep": call}))
+        decode_call(data, {"dep": call})
     assert calls.encode_call is encode_call
 
 
@@ -174,7 +174,7 @@ def test_a_leaf_that_is_called_like_a_field_of_ours_is_decided_by_its_raw_value_
 @pytest.mark.parametrize("kind", ["deadlineMs", "nonce", "signed-at", "slippagePercent", "openTimestamp"])
 def test_no_argument_of_a_venue_s_own_call_is_the_builder_s(kind: str) -> None:
     pinned = _deployed(_resolved(_call("dep(uint256 a)", {"a": kind}, contract="tradingStorage")))
-    (leaf,) = pinned.calls.by_name["dep"].fields
+    (leaf,) = pinned.calls["dep"].fields
     assert (leaf.rule.decider, leaf.rule.parameter) == ("plan", "a")
 
 

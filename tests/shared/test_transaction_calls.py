@@ -22,7 +22,6 @@ from airlock_shared.venue.calls import (
     canonical,
     decode_call,
     encode_call,
-    indexed,
 )
 from draws import repeatable
 from shared.make_transactions import NOT_SIGNED, SELECTORS, SIGNATURES, calldata, parts_of
@@ -35,13 +34,13 @@ TRADER = bytes.fromhex("f39fd6e51aad88f6f4ce6ab8827279cfffb92266")
 
 def _check_of(data: bytes) -> str:
     with pytest.raises(Refusal) as caught:
-        decode_call(data, indexed(CALLS))
+        decode_call(data, CALLS)
     return caught.value.check
 
 
 def _decoded_or_refused(data: bytes) -> Decoded | None:
     try:
-        return decode_call(data, indexed(CALLS))
+        return decode_call(data, CALLS)
     except Refusal:
         assert _check_of(data) in {check.id for check in CALL_CHECKS}
         return None
@@ -95,7 +94,7 @@ def test_any_call_is_encoded_as_eth_abi_does_and_read_back(made: tuple[str, dict
     assert data[:4].hex() == SELECTORS[SIGNATURES[name]]
     assert data[4:] == eth_encode(_types(name), _as_eth_abi(message))
     assert list(eth_decode(_types(name), data[4:])) == _as_eth_abi_back(message)
-    decoded = decode_call(data, indexed(CALLS))
+    decoded = decode_call(data, CALLS)
     assert (decoded.call.name, decoded.message, decoded.delegated_for) == (name, message, None)
 
 
@@ -114,7 +113,7 @@ def test_any_delegable_call_is_read_from_its_wrapping_and_no_other_is(
     if not CALLS[name].delegable:
         assert _check_of(data) == "TX-DELEGABLE"
         return
-    decoded = decode_call(data, indexed(CALLS))
+    decoded = decode_call(data, CALLS)
     assert (decoded.call.name, decoded.message, decoded.delegated_for) == (name, message, trader)
     nested = calldata("delegatedAction(address,bytes)", ["0x" + trader.hex(), "0x" + data.hex()])
     assert _check_of(nested) == "TX-NESTED"
@@ -138,7 +137,7 @@ def test_other_bytes_are_another_call_or_a_refusal(
         "inserted": good[:place] + data.draw(st.binary(min_size=1, max_size=40)) + good[place:],
     }[data.draw(st.sampled_from(["bit", "bit", "cut", "more", "inserted"]))]
     other = _decoded_or_refused(changed)
-    assert changed == good or other is None or other != decode_call(good, indexed(CALLS))
+    assert changed == good or other is None or other != decode_call(good, CALLS)
 
 
 @repeatable

@@ -352,7 +352,7 @@ def _decides_every_leaf(pinned: Deployment) -> None:
         assert all(field.rule == LEAF_KINDS[field.kind].rule for field in intent.fields)
         assert {intent.trader, intent.nonce} <= {field.path for field in intent.fields}
         assert bool(intent.deadline) >= bool(CATALOGUE[intent.name].deadline)
-    for call in pinned.calls.by_name.values():
+    for call in pinned.calls.values():
         assert all(field.rule == LEAF_KINDS[field.kind].rule for field in call.fields)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +14,14 @@ from airlock_offline.confinement.command import APDU_LOG
 from airlock_offline.ledger.device_errors import LIST_AGAIN, AppClosed, OtherVersion, no_pages, wrong_model
 from airlock_offline.ledger.ethereum_app import EthereumApp, Need, open_app, require_ready
 from airlock_offline.ledger.models import model_of_product, shown_models, words_of
-from airlock_offline.ledger.transport import REVIEW_S, LoggedTransport, LoopbackTransport, Transport
+from airlock_offline.ledger.transport import (
+    REVIEW_S,
+    LoggedTransport,
+    LoopbackTransport,
+    Meanwhile,
+    Transport,
+    WatchedTransport,
+)
 from airlock_offline.ledger.usb import HidTransport, PluggedLedger, come_back, opens_app
 from airlock_shared.cli.terminal import say
 from airlock_shared.documents.deployment import Deployment
@@ -25,7 +32,6 @@ REVIEW = "airlock.review-seconds"
 """Where a command's context keeps, in its ``meta``, how long people may read on the device, as the settings say."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-Around = Callable[[Transport], Transport]
 
 
 def _log_to(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
@@ -98,7 +104,7 @@ class Device:
         emulator_port: int | None,
         ledger_path: str | None,
         log: Path | None = None,
-        around: Around = lambda it: it,
+        meanwhile: Meanwhile = nullcontext,
         *,
         named_model: str = "",
         review_s: int = REVIEW_S,
@@ -114,7 +120,7 @@ class Device:
         self._ledger_path = ledger_path
         self._log = log
         self._logged: LoggedTransport | None = None
-        self._around = around
+        self._meanwhile = meanwhile
         self._app: EthereumApp | None = None
         self._transport: Transport | None = None
         self._said = False
@@ -135,9 +141,10 @@ class Device:
             self._transport = self._open()
             if self._log is not None:
                 self._logged = self._logged or LoggedTransport(self._transport, self._log)
-                self._logged.goes_on_with(self._transport)
+                self._logged.transport = self._transport
                 self._transport = self._logged
-            app = open_app(self._around(self._transport), any_build=self._emulator_port is not None)
+            watched = WatchedTransport(self._transport, self._meanwhile)
+            app = open_app(watched, any_build=self._emulator_port is not None)
             if self._emulator_port is not None:
                 self._require_model(model_of_product(app.simulated_product()))
             if self.version not in ("", app.version):
@@ -218,16 +225,18 @@ class Device:
 
 @contextmanager
 def opened(
-    emulator_port: int | None, ledger_path: str | None, around: Around = lambda it: it, *, named_model: str = ""
+    emulator_port: int | None, ledger_path: str | None, meanwhile: Meanwhile = nullcontext, *, named_model: str = ""
 ) -> Iterator[Device]:
-    """Give a device for a command; ``around`` wraps its transport; ``--apdu-log`` has its exchanges logged.
+    """Give a device for a command; ``meanwhile`` is shown while it is waited for; ``--apdu-log`` logs its exchanges.
 
     ``named_model`` is the model that a person named.
     """
     context = click.get_current_context(silent=True)
     told = context.meta if context else {}
     review_s = told.get(REVIEW, REVIEW_S)
-    device = Device(emulator_port, ledger_path, told.get(APDU_LOG), around, named_model=named_model, review_s=review_s)
+    device = Device(
+        emulator_port, ledger_path, told.get(APDU_LOG), meanwhile, named_model=named_model, review_s=review_s
+    )
     try:
         yield device
     finally:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from airlock_offline.cli.device_waits import WaitNotices
+from airlock_offline.cli.device_waits import wait_notice
 from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.device_errors import wrong_answer
@@ -153,7 +153,7 @@ def show_account(
       airlock-offline accounts show
       airlock-offline accounts show --as page
     """
-    with opened(emulator_port, ledger_path, WaitNotices) as device:
+    with opened(emulator_port, ledger_path, wait_notice) as device:
         account = account_of(device.app(), path, fingerprint)
     say(f"{path}, first address {account.first_address}: the watch-only wallet must show the same")
     transfer = Transfer(HDKEY_TYPE, account.key.to_cbor(), HDKEY_TYPE, "", "")
@@ -218,13 +218,13 @@ def address(
     path = path or (signer.path if signer else FIRST_ACCOUNT_PATH)
     if signer:
         path_too = "" if led() else f", {signer.path}"
-        say(f"expected  {checksum_address(signer.address)}  ({signer.name}{path_too})")
+        say(f"expected  {signer.account}  ({signer.name}{path_too})")
     if confirm and led():
         say("Compare it with the Ledger, then confirm or reject it there.")
     elif confirm:
         say("Compare the address on the Ledger with the one in the plan, then confirm or reject it there.")
     said_no = no_on_record(state.transcript, plan, "address", "signer", now_ms) if plan else nullcontext()
-    with said_no, opened(emulator_port, ledger_path, WaitNotices) as device:
+    with said_no, opened(emulator_port, ledger_path, wait_notice) as device:
         if signer:
             found = require_account(device.app(), path, signer.address, confirm=confirm)
         else:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import click
 
-from airlock_offline.cli.device_waits import WaitNotices
+from airlock_offline.cli.device_waits import wait_notice
 from airlock_offline.device_connection import opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.ethereum_app import Need, require_ready
-from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
-from airlock_offline.ledger.screens import review_pages
+from airlock_offline.ledger.message_screens import message_pages
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import QUARANTINED, recovered_by
@@ -102,12 +101,12 @@ def prove_command(
     isolation = Isolation(state.pins(), emulator_port, state.confinement)
     isolation.begin()
     need = Need(path, parse_address(challenge.delegate))
-    with opened(emulator_port, ledger_path, WaitNotices, named_model=model or "") as device:
+    with opened(emulator_port, ledger_path, wait_notice, named_model=model or "") as device:
         app = isolation.guarded(device.app)
         device.probe(app, need)
         say("The delegate key signs this text:")
         say_all(f"  {safe_again(line)}" for line in challenge.text().decode().splitlines())
-        pages = review_pages(MESSAGE_REVIEW, message_fields(challenge.text(), device.listed_model), device.listed_model)
+        pages = message_pages(challenge.text(), device.listed_model)
         say_all(("", *screen_lines(pages, device.listed_model, device.version)))
         ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=not isolation.is_production())
         state.record_unenforced(now_ms())

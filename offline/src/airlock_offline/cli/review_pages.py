@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from functools import partial
 from time import monotonic, sleep
 
-from airlock_offline.ledger.transport import Transport
 from airlock_offline.signing.review import QUESTION_ROWS, Group, rows_of_page, section_lines
 from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT
 from airlock_shared.checks.model import CallCase, Case, IntentCase
@@ -211,14 +210,10 @@ class ReviewPages:
         self.opened.add(_called(section))
         self._show_page(question, again=True)
 
-    def with_list(self, transport: Transport) -> Transport:
-        """Return a transport that shows the list to compare while a person is waited for, and changes nothing else."""
-        return _PagingTransport(transport, self)
-
     @contextmanager
-    def turning(self) -> Iterator[None]:
-        """Show the Ledger's list while the work inside lasts, a screen at a time, turned by keys."""
-        if not self._ledger:
+    def turning(self, person: bool) -> Iterator[None]:
+        """Show the Ledger's list while a person is waited for, a screen at a time, turned by keys."""
+        if not (person and self._ledger):
             yield
             return
         ended, end = os.pipe()
@@ -257,24 +252,6 @@ class ReviewPages:
                 count = len(screens)
                 last, more = "confirm or reject on the Ledger", at + 1 < count
                 key = next_key(keys, f"{at + 1} of {count}", at > 0, last, on=more, until=ended)
-
-
-class _PagingTransport:
-    """A ``Transport`` beside which a list is shown while a person is waited for."""
-
-    def __init__(self, transport: Transport, pages: ReviewPages) -> None:
-        self._transport, self._review = transport, pages
-
-    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
-        """Exchange one APDU (see ``Transport``)."""
-        if not person:
-            return self._transport.exchange(apdu, person=False)
-        with self._review.turning():
-            return self._transport.exchange(apdu, person=True)
-
-    def close(self) -> None:
-        """Let go of the device."""
-        self._transport.close()
 
 
 def _decides(section: list[str]) -> bool:
@@ -336,7 +313,7 @@ _WHOM = ("delegate", "spender", "newOwner", "trader", "referee", "referrer", "co
 def deciding_rows(case: Case) -> dict[str, str]:
     """Return the five, each by its label. What the plan decides beside them stands with the first."""
     signer = case.step.signer
-    as_whom = f"{checksum_address(signer.address)} ({safe(signer.name, limit=40)})"
+    as_whom = f"{signer.account} ({safe(signer.name, limit=40)})"
     if of := case.step.delegate_of:
         as_whom += f", as delegate of {checksum_address(of)}"
     five = {"how much": _how_much(case), "for whom": _for_whom(case), "until when": _until(case), "as whom": as_whom}
@@ -401,7 +378,7 @@ def _for_whom(case: Case) -> str:
                 return _value(decision)
     if isinstance(case, CallCase) and case.call.delegated_for is not None:
         return f"{checksum_address(case.call.delegated_for)} (trader)"
-    return f"{checksum_address(case.step.signer.address)} (from)"
+    return f"{case.step.signer.account} (from)"
 
 
 def _until(case: Case) -> str:

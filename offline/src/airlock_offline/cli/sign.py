@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -145,8 +145,8 @@ def sign(
     pages = (
         ReviewPages(ask, turns=not (emulator_port and LEDGER_HERE in os.environ)) if screen_rows() else None
     )  # where nobody reads and answers at a terminal, all in one piece
-    around = pages.with_list if pages else lambda it: it
-    with opened(emulator_port, ledger_path, around, named_model=model or "") as device:
+    meanwhile = pages.turning if pages else nullcontext
+    with opened(emulator_port, ledger_path, meanwhile, named_model=model or "") as device:
         app = isolation.guarded(device.app)
         desk = _desk(state, entries, device, app, ask, pages)
         examined = [judged(item, situation, desk) for item in items]

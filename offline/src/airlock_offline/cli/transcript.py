@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from airlock_offline.cli.accounts import choose_signer, signer_option
-from airlock_offline.cli.device_waits import WaitNotices
+from airlock_offline.cli.device_waits import wait_notice
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.ethereum_app import EthereumApp, Need, require_ready
-from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
-from airlock_offline.ledger.screens import review_pages
+from airlock_offline.ledger.message_screens import message_pages
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import QUARANTINED, recovered_by
@@ -89,7 +88,7 @@ def seal_transcript(
     isolation.begin()
     signer = choose_signer(plan, signer_name)
     said_no = no_on_record(state.transcript, plan, "seal", "signer", now_ms)
-    with said_no, opened(emulator_port, ledger_path, WaitNotices, named_model=model or "") as device:
+    with said_no, opened(emulator_port, ledger_path, wait_notice, named_model=model or "") as device:
         app = isolation.guarded(device.app)
         while (entry := _seal_once(state, plan, signer, device, app, piped=not isolation.is_production())) is None:
             pass
@@ -119,7 +118,7 @@ def _seal_once(
     say_all(
         () if led() else (*labelled_hash_lines("head", seal.head), "")
     )  # where it is led, its digits are in the list alone
-    pages = review_pages(MESSAGE_REVIEW, message_fields(seal.text(), device.listed_model), device.listed_model)
+    pages = message_pages(seal.text(), device.listed_model)
     say_all(screen_lines(pages, device.listed_model, device.version))
     ask_yes("Was the outcome read? Then seal the transcript with this head.", piped=piped)
     address = require_ready(app(), need)

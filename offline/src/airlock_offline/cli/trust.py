@@ -19,7 +19,6 @@ from airlock_shared.cli.terminal import INPUT, PATH_TYPE, ask_yes, json_option, 
 from airlock_shared.documents.deployment import (
     DEPLOYMENT_FORMAT,
     REHEARSAL_CHAINS,
-    Deployment,
     all_worth_nothing,
     parse_deployment,
     valid_elsewhere,
@@ -73,7 +72,11 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
     if pinned and pinned.fingerprint == deployment.fingerprint == state.pin_on_record(deployment.name):
         say(f"{deployment.name} is pinned already, with this fingerprint; nothing to do.")
     else:
-        if pinned or not _was_compared(state, plan_file, deployment):
+        plan = None if plan_file is None else parse_written_plan(read_input(plan_file))
+        compared = plan is not None and proved_by_words(  # from paper, in the open ceremony of this plan
+            state.transcript.entries(), plan, "deployment", deployment.fingerprint, BY_PAPER
+        )
+        if pinned or not compared:
             new = list(deployment_lines(deployment))
             if pinned is None:
                 say("No deployment of this name is pinned yet. The new one:")
@@ -81,7 +84,6 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
                 say("Lines that change (- pinned now, + the new one); the others do not change:")
                 new = [f"{mark} {line}" for mark, line in changed_lines(list(deployment_lines(pinned)), new)]
             show_above_question([*new, *notes])
-            plan = None if plan_file is None else parse_written_plan(read_input(plan_file))
             with no_on_record(state.transcript, plan, "deployment", "signer", now_ms) if plan else nullcontext():
                 ask_yes(f"Pin {deployment.name} on this machine?", piped=all_worth_nothing([*state.pins(), deployment]))
         else:
@@ -92,11 +94,3 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
         show_json(
             {"ok": True, "name": deployment.name, "fingerprint": deployment.fingerprint, "refused_by_ledger": refused}
         )
-
-
-def _was_compared(state: OfflineHome, plan_file: Path | None, deployment: Deployment) -> bool:
-    """Tell whether signer and witness typed the words of this deployment from paper in the open ceremony of a plan."""
-    if plan_file is None:
-        return False
-    plan = parse_written_plan(read_input(plan_file))
-    return proved_by_words(state.transcript.entries(), plan, "deployment", deployment.fingerprint, BY_PAPER)

@@ -9,7 +9,6 @@ import signal
 import stat
 import struct
 from collections.abc import Iterable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,29 +17,24 @@ from typing import NamedTuple
 
 
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38  # linux/prctl.h
+_LIBRARY = ctypes.CDLL(None, use_errno=True)
+_LIBRARY.syscall.restype = ctypes.c_long
 
 
 def no_new_privileges() -> None:
     """Let no program that is started gain rights, as by setuid: the condition of both filters. Raises ``OSError``."""
-    _checked(_library().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    _checked(_LIBRARY.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 
 
 def end_with_parent() -> None:
     """Have this process killed when the thread that started it ends, however that comes about. Raises ``OSError``."""
-    _checked(_library().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
+    _checked(_LIBRARY.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
 
 
 def system_call(number: int, *arguments: object) -> int:
     """Make a system call with integers and pointers, and return its result. Raises ``OSError``."""
     given = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
-    return _checked(_library().syscall(ctypes.c_long(number), *given))
-
-
-@cache
-def _library() -> ctypes.CDLL:
-    library = ctypes.CDLL(None, use_errno=True)
-    library.syscall.restype = ctypes.c_long
-    return library
+    return _checked(_LIBRARY.syscall(ctypes.c_long(number), *given))
 
 
 def _checked(result: int) -> int:

@@ -6,7 +6,7 @@ Wording as recorded from the app (``tests/vectors/ledger``).
 from __future__ import annotations
 
 from airlock_offline.ledger.models import Buttons, screen_of
-from airlock_offline.ledger.screens import Frame, Review, ScreenField, drawable
+from airlock_offline.ledger.screens import Frame, Page, Review, ScreenField, drawable, review_pages
 
 MESSAGE_REVIEW = Review(
     Frame(("Review message",), ("Sign message",)), Frame(("Review message",), ("Sign message?",)), blind=False
@@ -20,6 +20,11 @@ def message_fields(message: bytes, model: str) -> list[ScreenField]:
     if isinstance(screen_of(model).layout, Buttons):
         text = bytes(0x20 if byte in _SPACES else byte for byte in text)
     return [ScreenField("Message", drawable(text.decode("ascii")))]
+
+
+def message_pages(message: bytes, model: str) -> list[Page]:
+    """Return the pages for a personal message, up to the one that signs."""
+    return review_pages(MESSAGE_REVIEW, message_fields(message, model), model)
 
 
 _SPACES = b" \t\n\v\f\r"

@@ -216,13 +216,6 @@ def _touch_field(field: ScreenField, layout: Touch, *, whole: bool) -> Page:
 # What a touch screen has behind More: the rest of a long value, and of a very long one not all.
 
 
-def notes_behind_more(name: str, shown: str, layout: Touch) -> Iterator[str]:
-    """Yield that a value goes on behind More, and what of its end is not drawn there."""
-    yield f"{name} continues behind More: tap it on the Ledger to read all of it."
-    if not_drawn_behind_more(shown, layout):
-        yield f'The end of {name} is not drawn behind More: read here that it ends in "{shown[-24:].strip()}".'
-
-
 def not_drawn_behind_more(value: str, layout: Touch) -> str:
     """Return the end of a value for which the pages behind More have no room.
 
@@ -277,7 +270,9 @@ def notes_of(leaf: Leaf, model: str, name: str) -> Iterator[str]:
                 yield f"A Nano repeats digits of {name} on its second page: compare page by page, do not join them."
         return
     if isinstance(layout, Touch) and counted_lines(shown, layout.values, layout.line_px) > layout.lines:
-        yield from notes_behind_more(name, shown, layout)
+        yield f"{name} continues behind More: tap it on the Ledger to read all of it."
+        if not_drawn_behind_more(shown, layout):
+            yield f'The end of {name} is not drawn behind More: read here that it ends in "{shown[-24:].strip()}".'
 
 
 # ---- transactions ---------------------------------------------------------------------------------------------------

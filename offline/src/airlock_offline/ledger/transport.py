@@ -13,6 +13,8 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -191,6 +193,26 @@ class Transport(Protocol):
         """Let go of the device."""
 
 
+Meanwhile = Callable[[bool], AbstractContextManager[object]]
+"""What is shown while a Ledger is waited for; it is told whether for a person."""
+
+
+class WatchedTransport:
+    """A ``Transport`` that shows something while it is waited for, and changes nothing else."""
+
+    def __init__(self, transport: Transport, meanwhile: Meanwhile) -> None:
+        self._transport, self._meanwhile = transport, meanwhile
+
+    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+        """Exchange one APDU (see ``Transport``)."""
+        with self._meanwhile(person):
+            return self._transport.exchange(apdu, person=person)
+
+    def close(self) -> None:
+        """Let go of the device."""
+        self._transport.close()
+
+
 def silent(waited_s: int) -> DeviceSilent:
     """Return the error of a device that did not answer in ``waited_s`` seconds."""
     return DeviceSilent(
@@ -292,15 +314,12 @@ class LoggedTransport:
     def __init__(self, transport: Transport, path: Path) -> None:
         """Log what goes through ``transport``. Raises ``UsageError`` when ``path`` exists or cannot be written."""
         require_new(path)
-        self._transport = transport
+        self.transport = transport
+        """Another connection takes its place where the device was let go of and opened again."""
         self._path = path
         self._start_s = time.monotonic()
         self._unwritten: AirlockError | None = None
         self._write({"log": "airlock/apdu-log@1", "redacted": "values, addresses, keys and signatures"})
-
-    def goes_on_with(self, transport: Transport) -> None:
-        """Log another connection in the same file: the device was let go of and opened again."""
-        self._transport = transport
 
     def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
         """Pass on one APDU and log it with its answer, or with the name of what went wrong.
@@ -312,7 +331,7 @@ class LoggedTransport:
         at_ms = self._now_ms()
         row: dict[str, object] = {"at_ms": at_ms, "command": redacted_command(apdu)}
         try:
-            answer, sw = self._transport.exchange(apdu, person=person)
+            answer, sw = self.transport.exchange(apdu, person=person)
         except AirlockError as error:
             self._write(row | {"took_ms": self._now_ms() - at_ms, "failed": type(error).__name__})
             raise
@@ -331,4 +350,4 @@ class LoggedTransport:
 
     def close(self) -> None:
         """Let go of the device."""
-        self._transport.close()
+        self.transport.close()

@@ -153,14 +153,8 @@ def device_lines(report: dict[str, Any], rule: str | None) -> Iterator[Observed]
         do = "switch it off: with it the first page also says `Transaction Check unavailable`, which is not listed"
         yield Observed("Ledger", "Transaction Check", "ON", LOOK, do)
     yield Observed("Ledger", "pages", "as listed while Transaction hash, Nonce and Debug contracts are off; look it up")
-    if advice := advice_for(report["model"]):
-        yield Observed("Ledger", "model", advice)
-
-
-def advice_for(name: str) -> str:
-    """Return what ``preflight`` advises for the model of this name, empty for one that is not known."""
-    model = MODELS.get(name)
-    return f"{model.product}: {model.advice}" if model else ""
+    if model := MODELS.get(report["model"]):
+        yield Observed("Ledger", "model", f"{model.product}: {model.advice}")
 
 
 def _raw_messages_line(raw: str) -> Observed:

@@ -49,7 +49,7 @@ def marked(mark: str, rows: Iterable[str]) -> Iterator[str]:
 def signer_rows(case: Case, label: str) -> Iterator[str]:
     """Yield who signs, as the plan says."""
     signer = case.step.signer
-    yield from row(label, checksum_address(signer.address))
+    yield from row(label, signer.account)
     yield from row("", f"{signer.name} in the plan, {signer.path}")
     if of := case.step.delegate_of:
         yield from row("", f"as delegate of {checksum_address(of)}")
@@ -138,7 +138,7 @@ def delegate_lines(case: Case) -> Iterator[str]:
 
 def _powers(situation: Situation) -> Iterator[tuple[str, str]]:
     intents = situation.deployment.structs.values()
-    calls = situation.deployment.calls.by_name.values()
+    calls = situation.deployment.calls.values()
     yield "can sign", _list(i.title for i in intents if i.signer_rule == "trader-or-delegate")
     yield "can send", _list(call.title for call in calls if call.delegable)
     yield "can never", _NEVER

@@ -144,7 +144,7 @@ def _confirm_and_sign(case: Case, desk: SigningDesk, opinion: Opinion, *, ask: b
         desk.tell("it may have been executed: check on the online machine before you sign it again.")
     try:
         if ask:
-            desk.ask(f"Sign step {case.request.step} as {checksum_address(case.step.signer.address)}?")
+            desk.ask(f"Sign step {case.request.step} as {case.step.signer.account}?")
         with desk.alone(case.step.signer.address):
             return _sign_alone(case, desk, opinion)
     except Declined as declined:
@@ -225,7 +225,7 @@ def _sign_on(app: EthereumApp, case: Case, desk: SigningDesk) -> ItemResult:
             result="signed",
             digest=_digest(case),
             signature="0x" + signature.rsv.hex(),
-            signer=checksum_address(case.step.signer.address),
+            signer=case.step.signer.account,
             shown=shown,
             app=app.version,
         )
@@ -250,7 +250,7 @@ def _require_signature(case: Case, signed: Answer, desk: SigningDesk) -> None:
         data = _named(case) | {
             "check": refusal.check,
             "recovered": recovered_by(case.digest, bytes.fromhex(signed.signature[2:])),
-            "expected": checksum_address(case.step.signer.address),
+            "expected": case.step.signer.account,
         }
         refusal.do = _DO.format("says so")
         try:

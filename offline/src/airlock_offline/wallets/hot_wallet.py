@@ -133,7 +133,7 @@ def wallet_request(asked: SignRequest, step: Step, situation: Situation) -> Requ
             "SIGNER-PLANNED",
             "the wallet asks for an account that is not the plan's signer",
             got=f"{checksum_address(address)} {asked.path}",
-            expected=f"{checksum_address(signer.address)} {signer.path}",
+            expected=f"{signer.account} {signer.path}",
             do="choose the right account in the wallet, or correct the plan",
         )
     if asked.chain_id not in (None, chain_id):
@@ -173,7 +173,7 @@ def _intent(data: bytes, step: Step, situation: Situation) -> Request:
 
 def _transaction(data: bytes, step: Step, situation: Situation) -> Request:
     payload, filled = read_unsigned(data)
-    payload["from"] = checksum_address(step.signer.address)  # the signature itself decides whose it is
+    payload["from"] = step.signer.account  # the signature itself decides whose it is
     return _request(step, situation, payload, RELAY)._replace(transaction=filled)
 
 
@@ -187,7 +187,7 @@ def _request(step: Step, situation: Situation, payload: dict[str, Any], route: s
         route=route,
         order_type=None,
         order_reason="",
-        signer=checksum_address(step.signer.address),
+        signer=step.signer.account,
         path=step.signer.path,
         delegation=None,
         replaces=replaced_trigger(step),

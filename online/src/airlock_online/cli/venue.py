@@ -134,7 +134,7 @@ def _ask(
             built.add(build_name(step))
             sources = Sources(client, config, GasAndFees(ByHand(0, LEAST_GAS, 1, 0), None))
             _try(lines, file, step.id, _built, step, Situation(plan, deployment, now_ms()), sources, used)
-    own = (deployment.structs.keys() | deployment.calls.by_name.keys()) - CATALOGUE.keys() - CALLS.keys()
+    own = (deployment.structs.keys() | deployment.calls.keys()) - CATALOGUE.keys() - CALLS.keys()
     if rest := [f"{name} ({paths.get(name) or 'no path is known'})" for name in (*ACTIONS, *own) if name not in built]:
         do = f"no {PLANS} has a step of these: write one; what has no path needs one in {_SERVICES}, [paths]"
         lines.append(Observed("builds", "not tried", ", ".join(rest), LOOK, do))

@@ -176,7 +176,7 @@ def prepare_step(
 
 def require_known_action(step: Step, situation: Situation) -> None:
     """Raise ``UsageError`` for a step whose struct or call is neither of the catalogue nor of the deployment's profile."""
-    known = situation.deployment.structs.keys() | situation.deployment.calls.by_name.keys()
+    known = situation.deployment.structs.keys() | situation.deployment.calls.keys()
     if step.action.name == CUSTOM and step.action.result not in known:
         raise UsageError(
             f"step {step.id}: the deployment describes no {step.action.result}, and the online half knows no other",

@@ -126,7 +126,7 @@ def make_descriptors(
         intents = [each for each in deployment.structs.values() if each.domain == name and not is_custom(each)]
         files[f"eip712-{name}.json"] = _of_domain(deployment, name, intents, metadata)
     for name, address in deployment.contracts.items():
-        if calls := [call for call in known.by_name.values() if call.contract == name and not call.is_own]:
+        if calls := [call for call in known.values() if call.contract == name and not call.is_own]:
             files[f"calldata-{name}.json"] = _of_contract(deployment, name, address, calls, metadata)
     return files
 

@@ -168,7 +168,7 @@ def rule_is_ours(case: Named) -> Finding:
 def signer_is_planned(case: Planned) -> Finding:
     """The signer and its derivation path are those of the plan's step; on a test network its key is a public one."""
     signer = case.step.signer
-    address = checksum_address(signer.address)
+    address = signer.account
     if case.situation.deployment.test_network and address not in TEST_ACCOUNTS:
         what = "on a test network the software Ledger's accounts sign, and no other"
         return Finding(False, address, " or ".join(TEST_ACCOUNTS), "", what)
@@ -196,7 +196,7 @@ def signer_may_sign(case: IntentCase) -> Finding:
         ok = ok or (signer.delegate_of is not None and signer.delegate_of == trader)
     account = checksum_address(trader) if type(trader) is bytes else ""
     expected = f"{account} or its delegate, where one may sign"
-    return Finding(ok, checksum_address(signer.address), expected)
+    return Finding(ok, signer.account, expected)
 
 
 @check(

@@ -91,7 +91,7 @@ def order_is_of_the_account(case: Planned) -> Finding:
         (order.signer.address, order.raw("trader")),
     )
     ok = intent is not None and intent.order_types is not None and giver in accounts
-    return Finding(ok, f"{name} ({order.action.name}, signed by {checksum_address(order.signer.address)})", expected)
+    return Finding(ok, f"{name} ({order.action.name}, signed by {order.signer.account})", expected)
 
 
 def complete(case: CallCase) -> CallCase:

@@ -204,16 +204,15 @@ def part_of(plan: Plan, signer: str) -> list[str]:
 def steps_are_planned(steps: Steps) -> Finding:
     """The items' steps are those that the plan has there, each once, in its order; a part without a step is none."""
     got, agreed = list(steps.got), list(steps.planned)
-    in_document, in_plan = set(got), set(agreed)
-    extra = [step for step in got if step not in in_plan]
-    missing = [step for step in agreed if step not in in_document]
+    extra = [step for step in got if step not in agreed]
+    missing = [step for step in agreed if step not in got]
     if extra:
         where = f"not in the plan: {', '.join(extra)}"
     elif not agreed:
         where = "the plan has no step for this part"
     elif missing:
         where = f"missing: {', '.join(missing)}"
-    elif len(in_document) != len(got):
+    elif len(set(got)) != len(got):
         where = "a step appears twice"
     else:
         where = "" if got == agreed else "in another order than the plan's"

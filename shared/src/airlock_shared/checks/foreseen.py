@@ -86,7 +86,7 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
         yield error
         return
     sought, by_call = step.action.call or step.action.primary_type, bool(step.action.call)
-    known: Mapping[str, Intent | Call] = deployment.calls.by_name if by_call else deployment.structs
+    known: Mapping[str, Intent | Call] = deployment.calls if by_call else deployment.structs
     kind, found = "call" if by_call else "struct", known.get(sought)
     if found is None:
         own = step.action.name == CUSTOM

@@ -180,7 +180,7 @@ def check_signature(case: Case, signed: Answer) -> None:
     if signed.digest != digest:
         raise Refusal("SIG-DIGEST", "signed over another digest", got=signed.digest, expected=digest)
     signer = recover(case.digest, bytes.fromhex(signed.signature[2:]))
-    expected = checksum_address(case.step.signer.address)
+    expected = case.step.signer.account
     if signer != case.step.signer.address or signed.signer != expected:
         raise Refusal("SIG-SIGNER", "signed by another key", got=checksum_address(signer), expected=expected)
 

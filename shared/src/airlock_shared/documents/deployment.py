@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from airlock_shared.documents.ledger_metadata import (
@@ -29,6 +30,7 @@ from airlock_shared.wire.strict_json import (
     A_NAME,
     HEX_32,
     Form,
+    error_at,
     fingerprint,
     format_of,
     other_format,
@@ -268,9 +270,7 @@ def _check_domains(domains: dict[str, Domain], chain_id: int, contracts: dict[st
         )
 
 
-def _contradiction(where: str, what: str, got: str, expected: str) -> DocumentError:
-    do = "ask the venue, and fetch it again"
-    return DocumentError("DOC-DEPLOYMENT", what, got=got, expected=expected, do=do, where=where)
+_contradiction = partial(error_at, "DOC-DEPLOYMENT", "ask the venue, and fetch it again")
 
 
 def _address(text: Any, where: str) -> bytes:

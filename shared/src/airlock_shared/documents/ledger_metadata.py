@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
@@ -12,7 +13,7 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, atomic_kind
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.units import USDC
 from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent, leaves_of, types_of
-from airlock_shared.wire.strict_json import Form, Kinds, read_list, read_members
+from airlock_shared.wire.strict_json import Form, Kinds, error_at, read_list, read_members
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
@@ -137,9 +138,7 @@ def _signature(value: Any, where: str) -> bytes:
     return signature
 
 
-def _wrong(where: str, what: str, got: str, expected: str) -> DocumentError:
-    do = "take the file as Ledger publishes it"
-    return DocumentError("DOC-FIELD", what, got=got, expected=expected, do=do, where=where)
+_wrong = partial(error_at, "DOC-FIELD", "take the file as Ledger publishes it")
 
 
 # ---- token metadata -------------------------------------------------------------------------------------------------
@@ -172,10 +171,10 @@ def read_token_metadata(record: bytes) -> TokenMetadata:
     """Read a signed record. Raises ``DocumentError("DOC-FIELD")`` for another form, or more than 255 bytes."""
     length = record[0] if record else 0
     ticker, rest = record[1 : 1 + length], record[1 + length :]
-    if len(record) > _MAX_BYTES or length > _MAX_TICKER or not _TICKER.fullmatch(ticker) or len(rest) < _FIXED:
-        raise _no_record(record)
-    if not is_signature(rest[_FIXED:]):
-        raise _no_record(record)
+    formed = len(record) <= _MAX_BYTES and length <= _MAX_TICKER and _TICKER.fullmatch(ticker)
+    if not formed or not is_signature(rest[_FIXED:]):  # it has 8 bytes: so the rest has more than the fixed ones
+        expected = "ticker, address, decimals, chain id and a DER signature, at most 255 bytes"
+        raise _wrong("", "not a signed record of a token", f"{len(record)} bytes: {record[:24].hex()}", expected)
     decimals, chain_id = int.from_bytes(rest[20:24], "big"), int.from_bytes(rest[24:28], "big")
     return TokenMetadata(ticker.decode("ascii"), rest[:20], decimals, chain_id, record)
 
@@ -194,25 +193,15 @@ def read_pinned_token(value: Any, chain_id: int, contract: bytes | None) -> Toke
         error.where = where
         raise
     if (token.ticker, token.decimals, token.address, token.chain_id) != (USDC.name, USDC.decimals, contract, chain_id):
-        raise DocumentError(
+        raise error_at(
             "DOC-DEPLOYMENT",
+            "fetch it again with the record of this token",
+            where,
             "a record of another token than the pinned one",
-            got=f"{token.ticker}, {token.decimals} decimals, {checksum_address(token.address)} on chain {token.chain_id}",
-            expected=f"{USDC.name}, {USDC.decimals} decimals, {checksum_address(contract or bytes(20))} on chain {chain_id}",
-            do="fetch it again with the record of this token",
-            where=where,
+            f"{token.ticker}, {token.decimals} decimals, {checksum_address(token.address)} on chain {token.chain_id}",
+            f"{USDC.name}, {USDC.decimals} decimals, {checksum_address(contract or bytes(20))} on chain {chain_id}",
         )
     return token
-
-
-def _no_record(record: bytes) -> DocumentError:
-    return DocumentError(
-        "DOC-FIELD",
-        "not a signed record of a token",
-        got=f"{len(record)} bytes: {record[:24].hex()}",
-        expected="ticker, address, decimals, chain id and a DER signature, at most 255 bytes",
-        do="take the file as Ledger publishes it",
-    )
 
 
 # ---- filtered structs -----------------------------------------------------------------------------------------------
@@ -265,6 +254,4 @@ def require_filters(deployment: Deployment) -> None:
             raise _other(where, "amounts of a token of which the Ledger is not told", "no record of it", record)
 
 
-def _other(where: str, what: str, got: str, expected: str) -> DocumentError:
-    do = "fetch it again with the right filters"
-    return DocumentError("DOC-DEPLOYMENT", what, got=got, expected=expected, do=do, where=where)
+_other = partial(error_at, "DOC-DEPLOYMENT", "fetch it again with the right filters")

@@ -30,7 +30,7 @@ from airlock_shared.wire.strict_json import (
     read_matching,
     read_members,
     read_some,
-    to_json,
+    write_batch,
 )
 
 REQUESTS_FORMAT = "airlock/requests@1"
@@ -188,13 +188,7 @@ def parse_requests(data: bytes) -> tuple[Header, list[Request], str]:
 
 def write_requests(header: Header, items: list[Request]) -> bytes:
     """Return the document's file form, UTF-8. Raises ``DocumentError("DOC-UTF8")`` for a text without one."""
-    return to_json(
-        {
-            "format": REQUESTS_FORMAT,
-            "header": {"count": len(items), **header.as_json()},
-            _LIST: [item.as_json() for item in items],
-        }
-    )
+    return write_batch(REQUESTS_FORMAT, header.as_json(), _LIST, [item.as_json() for item in items])
 
 
 # ---- signatures -----------------------------------------------------------------------------------------------------
@@ -289,10 +283,4 @@ def parse_signatures(data: bytes) -> tuple[SignaturesHeader, list[Answer], str]:
 
 def write_signatures(header: SignaturesHeader, items: list[Answer]) -> bytes:
     """Return the document's file form, UTF-8. Until it is submitted, this is a secret."""
-    return to_json(
-        {
-            "format": SIGNATURES_FORMAT,
-            "header": {"count": len(items), **header.as_json()},
-            _SIGNATURES_LIST: [item.as_json() for item in items],
-        }
-    )
+    return write_batch(SIGNATURES_FORMAT, header.as_json(), _SIGNATURES_LIST, [item.as_json() for item in items])

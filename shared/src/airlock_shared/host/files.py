@@ -313,14 +313,10 @@ class TranscriptFile:
                 return None
             return self._append(event, data, at_ms)
 
-    def _refresh(self) -> None:
-        """Read the file again when somebody else has written to it."""
-        if self._last is None or _mark(self.path) != self._mark:
+    def _append(self, event: str, data: dict[str, Any], at_ms: int) -> Entry:
+        if self._last is None or _mark(self.path) != self._mark:  # somebody else has written to it, or nobody yet
             entries = self.entries()
             self._last = entries[-1] if entries else None
-
-    def _append(self, event: str, data: dict[str, Any], at_ms: int) -> Entry:
-        self._refresh()
         entry = next_entry(self._last, at_ms, event, self._without_secrets(json.loads(json.dumps(data))))
         line = entry.line()
         if len(line) > MAX_LINE_BYTES:

@@ -243,9 +243,9 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
             fields[sent] = str(wanted.raw)
         else:
             fields[sent] = wanted.text
-    call = deployment.calls.by_name.get(step.action.call)
+    call = deployment.calls.get(step.action.call)
     if call and call.delegable and step.signer.delegate_of == step.raw("trader", "caller"):
-        fields["delegate"] = checksum_address(step.signer.address)
+        fields["delegate"] = step.signer.account
     return fields
 
 

@@ -83,6 +83,11 @@ class Signer(NamedTuple):
     show: str = "fields"
     delegate_of: bytes | None = None
 
+    @property
+    def account(self) -> str:
+        """Its address as people read it, in EIP-55."""
+        return checksum_address(self.address)
+
 
 class Step(NamedTuple):
     """One thing to sign. ``values`` holds what the plan decides, by parameter name.

@@ -50,7 +50,6 @@ _PLAIN = frozenset((str, int, bool))
 _DOCUMENT = re.compile(rb'\s*\{\s*"format":\s*"airlock/([a-z-]{1,40})@[0-9]')  # every writer of ours begins so
 _MANY_DIGITS = re.compile(rb"0[xob][0-9A-Fa-f_]{1000}")
 _UNREAD = Signer("", b"", "")
-_FIELDS = {name: {p.name: p for p in action.parameters} for name, action in ACTIONS.items()}
 _SPAN = re.compile(r"([1-9][0-9]{0,5})(s|m|h|d)", re.ASCII)
 _SPAN_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -308,7 +307,7 @@ def _read_step(
         raise plan_error(
             "PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80], expected=f"one of {list(ACTIONS)}"
         )
-    require_known_members(fields, place, _FIELDS[name], telling)
+    require_known_members(fields, place, [each.name for each in action.parameters], telling)
     values = read_values(action, fields, place, telling)
     for fault in value_faults(values, limits, place):
         with telling:

@@ -26,8 +26,6 @@ def safe(text: str, *, limit: int = 2000) -> str:
     characters, tags and line breaks become ``\u{…}``; a backslash becomes ``\\``, so that nothing can pretend to be an
     escape. Two texts are shown alike only when they are alike.
     """
-    if len(text) <= limit and text.isascii() and text.isprintable() and "\\" not in text:
-        return text
     shown = "".join([_visible(character) for character in text[:limit]])
     return shown if len(text) <= limit else f"{shown} … [{len(text)} characters, {len(text) - limit} not shown]"
 
@@ -67,11 +65,11 @@ def _visible(character: str) -> str:
 
 def columns(text: str) -> int:
     """Return how many columns a safe text takes at most; a character that some terminals draw wide counts two (UAX #11)."""
-    return len(text) if text.isascii() else sum(_width(character) for character in text)
+    return sum(map(_width, text))
 
 
 def _width(character: str) -> int:
-    return 2 if not character.isascii() and unicodedata.east_asian_width(character) in "WFA" else 1
+    return 2 if unicodedata.east_asian_width(character) in "WFA" else 1
 
 
 def wrapped(text: str, width: int) -> Iterator[str]:
@@ -153,8 +151,6 @@ def flags(text: str) -> list[str]:
     Judged word by word: a word of two scripts, a word that reads as an ASCII word and is not one, and characters that
     do not show. East Asian scripts and Latin stand beside each other in honest texts and do not count as mixed.
     """
-    if text.isascii() and text.isprintable():
-        return []
     found = []
     if hidden := [c for c in text if not is_visible(c) and c not in "\n\t"]:
         found.append(f"characters that the screen does not show: {_named(hidden)}")

@@ -8,6 +8,7 @@ at comparable venues. How calldata is read stands below.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -163,16 +164,8 @@ def selector_of(signature: str) -> bytes:
     return keccak256(canonical(signature).encode())[:4]
 
 
-class Calls(NamedTuple):
-    """The calls of a venue: by the name under which each is known, and by selector."""
-
-    by_name: dict[str, Call]
-    by_selector: dict[bytes, Call]
-
-
-def indexed(calls: dict[str, Call]) -> Calls:
-    """Return a venue's calls, found by name and by selector."""
-    return Calls(calls, {selector_of(call.signature): call for call in calls.values()})
+Calls = Mapping[str, Call]
+"""The calls of a venue, by the name under which each is known; no two have one selector."""
 
 
 # ---- calldata -------------------------------------------------------------------------------------------------------
@@ -214,7 +207,7 @@ def _is_delegated(data: bytes) -> bool:
 
 
 def _call_of(data: bytes, calls: Calls) -> Call:
-    call = calls.by_selector.get(data[:4])
+    call = next((call for call in calls.values() if selector_of(call.signature) == data[:4]), None)
     if call is None:
         raise Refusal(
             "TX-SELECTOR",

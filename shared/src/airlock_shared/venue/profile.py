@@ -25,7 +25,6 @@ from airlock_shared.venue.calls import (
     argument_leaves,
     arguments_of,
     canonical,
-    indexed,
     selector_of,
 )
 from airlock_shared.venue.structs import (
@@ -49,7 +48,7 @@ from airlock_shared.venue.structs import (
     path_of,
     types_of_text,
 )
-from airlock_shared.wire.strict_json import format_of, raise_first, read_members
+from airlock_shared.wire.strict_json import error_at, format_of, raise_first, read_members
 
 VENUE_FORMAT = "airlock/venue-signed@1"
 MAX_OF_EACH, _MAX_CHARACTERS, _MAX_LEAVES = 64, 3000, 200
@@ -115,7 +114,7 @@ def venue_of(signed: str) -> Venue:
                 wrong_profile(f"calls.{name}", "one selector twice", call.signature, f"another than that of {other}")
             ]
     raise_first(wrong)
-    return Venue(structs, indexed(calls))
+    return Venue(structs, calls)
 
 
 def read_each(
@@ -142,7 +141,7 @@ def venue_at(signed: str, contracts: Mapping[str, bytes]) -> Venue:
     A contract is told by its address: the token under another name is the token. Raises as :func:`venue_of`.
     """
     venue = venue_of(signed)
-    for name, call in venue.calls.by_name.items():
+    for name, call in venue.calls.items():
         if call.is_own:
             require_contract(name, call.contract, contracts)
     return venue
@@ -438,6 +437,6 @@ def wrong_profile(
     Where names are known, ``got`` is none of them, or what it tells of are the ``unknown``.
     """
     do = "correct the profile, or compare it with the venue's contract; docs/reference/venue-profile.md has its rules"
-    error = DocumentError("DOC-VENUE", what, got=got[:_SHOWN], expected=expected, do=do, where=where)
+    error = error_at("DOC-VENUE", do, where, what, got[:_SHOWN], expected)
     error.known, error.unknown = known, unknown or [error.got]
     return error

@@ -33,10 +33,10 @@ def profile_words(signed: str) -> Iterator[str]:
             yield from _struct_words(intent, shipped)
     for name in sorted(CATALOGUE.keys() - venue.structs.keys()):
         yield f"{name}: not signed at this venue"
-    for name, call in venue.calls.by_name.items():
+    for name, call in venue.calls.items():
         if call._replace(known_as="") != CALLS.get(name):
             yield from _call_words(call, CALLS.get(name))
-    for name in sorted(CALLS.keys() - venue.calls.by_name.keys()):
+    for name in sorted(CALLS.keys() - venue.calls.keys()):
         yield f"{name}: not called at this venue"
 
 

@@ -13,6 +13,7 @@ import struct
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from json import JSONDecodeError
 from math import isfinite
 from typing import Any, NamedTuple
@@ -103,9 +104,8 @@ def read_some(value: Any, where: str, required: Kinds) -> Any:
 
     Raises ``DocumentError("DOC-FIELD")``.
     """
-    if type(value) is not dict:
-        raise _wrong(where, "not an object", type(value).__name__, "an object")
-    read_members({name: value[name] for name in required if name in value}, where, required)
+    known = {name: value[name] for name in required if name in value} if type(value) is dict else value
+    read_members(known, where, required)
     return value
 
 
@@ -124,9 +124,12 @@ def read_list(value: Any, where: str, at_most: int) -> list[Any]:
     return value
 
 
-def _wrong(where: str, what: str, got: str, expected: str) -> DocumentError:
-    do = "ask for the document again, from its source"
-    return DocumentError("DOC-FIELD", what, got=got, expected=expected, do=do, where=where)
+def error_at(check: str, do: str, where: str, what: str, got: str, expected: str) -> DocumentError:
+    """Return the error of what stands at a place of a document; the reader of each kind of document says what to do."""
+    return DocumentError(check, what, got=got, expected=expected, do=do, where=where)
+
+
+_wrong = partial(error_at, "DOC-FIELD", "ask for the document again, from its source")
 
 
 # ---- saved as -------------------------------------------------------------------------------------------------------
@@ -409,6 +412,11 @@ def read_batch(data: bytes, *, format_name: str, list_name: str) -> tuple[dict[s
         if size > MAX_ITEM_BYTES:
             raise damaged("DOC-SIZE", f"{place} is too large", expected=f"<= {MAX_ITEM_BYTES} bytes")
     return header, items, fingerprint(document)
+
+
+def write_batch(format_name: str, header: Mapping[str, Any], list_name: str, items: list[Any]) -> bytes:
+    """Return a batch document's file form, UTF-8. Raises as :func:`to_json`."""
+    return to_json({"format": format_name, "header": {"count": len(items), **header}, list_name: items})
 
 
 def _parsed(data: bytes) -> Any:
