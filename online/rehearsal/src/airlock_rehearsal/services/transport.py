@@ -65,14 +65,10 @@ async def _padding() -> AsyncIterator[bytes]:
     yield b'"}}'
 
 
-def another_hash(transaction_hash: str) -> str:
-    """Return a hash that is not the transaction's."""
-    return transaction_hash[:-1] + format(int(transaction_hash[-1], 16) ^ 1, "x")
-
-
 def told_hash(runtime: Runtime, place: str, transaction_hash: str) -> str:
     """Return a transaction's hash as a service tells it: another one under the fault ``wrong-hash``."""
-    return another_hash(transaction_hash) if runtime.faults.has("wrong-hash", place) else transaction_hash
+    wrong = runtime.faults.has("wrong-hash", place)
+    return transaction_hash[:-1] + format(int(transaction_hash[-1], 16) ^ wrong, "x")
 
 
 async def dribbled(chunks: AsyncIterator[bytes], pause_s: float) -> AsyncIterator[bytes]:
@@ -119,8 +115,7 @@ def guarded(
             return StreamedReply(_padding(), "application/json")
         if told("silent") and not opens_stream:
             return await _unanswered(runtime, request)
-        client = request.client.host if request.client else ""
-        if limited and (wait_s := runtime.rate.wait_s(client, runtime.state.now_ms())):
+        if limited and (wait_s := runtime.wait_s()):
             return failed(429, "RATE_LIMITED", "too many requests within a minute", wait_s)
         return None
 
