@@ -107,12 +107,11 @@ class EmbeddedEvm:
             raise reverted(bytes(computation.output))
         return computation
 
-    def send_raw_transaction(self, raw: bytes) -> str:
-        """Mine a signed transaction, reverting or not; return its hash. Raises ``NotTaken``."""
-        return self.send_together([raw])[0]
-
     def send_together(self, raws: Sequence[bytes]) -> list[str]:
-        """Mine signed transactions in one block; return their hashes. Raises ``NotTaken``, and then none is mined."""
+        """Mine signed transactions in one block, reverting or not; return their hashes.
+
+        Raises ``NotTaken``, and then none is mined.
+        """
         with self._lock:
             self._chain.set_header_timestamp(self.timestamp())
             before = self._chain.header
