@@ -144,12 +144,12 @@ def _play(play: Play, ceremony: Ceremony) -> _Row:
     participants.confirm("offline", "requests", "review", "signatures")
     same = play.compare("requests", "requests", prepared, signed)
     carried_back = play.carry(signatures, "offline", "online")
-    submitted = play.run("online", "submit", carried_back, reading=fingerprint(signed.screen, "signatures"))
+    submitted = play.run("online", "submit", carried_back, reading=fingerprint(signed, "signatures"))
     participants.confirm("online", "signatures", "outcome")
     participants.end()
     participants.report(requests, signatures)
     item = parse_json(read_input(Path(output)))["signatures"][0]
-    outcome = ["none", *re.findall(r"outcome: (\w+)", submitted.screen)][-1]
+    outcome = ["none", *re.findall(r"outcome: (\w+)", submitted)][-1]
     return _Row(ceremony.id, same, item["signer"], item["digest"], item["signature"], outcome, play.on_chain())
 
 

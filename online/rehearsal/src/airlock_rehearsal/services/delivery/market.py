@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from airlock_rehearsal.services.envelope import Json, Refused, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import Cut, StreamedReply, dribbled, served
+from airlock_rehearsal.services.transport import LOOK_S, Cut, StreamedReply, dribbled, served
 from airlock_rehearsal.services.venue.order_lifecycle import TERMINAL, Market, Tracked
 from airlock_rehearsal.services.venue.submission import nonce_of_order, read_order
 
@@ -28,8 +28,8 @@ def frame(kind: str, payload: dict[str, object], seq: int | None) -> bytes:
 
 async def frames(runtime: Runtime, tracked: Tracked) -> AsyncIterator[bytes]:
     """Yield the stream of an order: a comment, every event as it comes, keep-alives, and the end or the lifetime cap."""
-    loop, told, stopping = asyncio.get_running_loop(), tracked.told, runtime.stopping
-    ends_at, sent = loop.time() + runtime.settings.stream_cap, 0
+    now_s, told, stopping, settings = asyncio.get_running_loop().time, tracked.told, runtime.stopping, runtime.settings
+    ends_at, speaks_at, sent = now_s() + settings.stream_cap, now_s() + settings.keep_alive_s, 0
     expired = frame("Error", tracked.error("STREAM_TIMEOUT", "this view of the order has expired"), None)
     if told("drop-before-accepted"):
         raise Cut
@@ -40,7 +40,6 @@ async def frames(runtime: Runtime, tracked: Tracked) -> AsyncIterator[bytes]:
     if talks:
         yield b": open\n\n"
     while not stopping.is_set():
-        changed = tracked.changed
         for event in tracked.events[sent:]:
             sent += 1
             whole = frame(event.type, event.payload, event.seq) * (1 + told("duplicate-replay"))
@@ -55,25 +54,14 @@ async def frames(runtime: Runtime, tracked: Tracked) -> AsyncIterator[bytes]:
             if told("stream-timeout"):
                 yield expired
                 return
-        left_s = ends_at - loop.time()
-        if tracked.unrecorded is not None or left_s <= 0:
+        if tracked.unrecorded is not None or now_s() >= ends_at:
             yield expired if tracked.unrecorded is None else frame("Error", tracked.unrecorded, None)
             return
-        waited = sent == len(tracked.events)
-        if waited and not await _any_of(changed, stopping, min(left_s, runtime.settings.keep_alive_s)) and talks:
+        if talks and now_s() >= speaks_at:
+            speaks_at += settings.keep_alive_s
             yield b": keep-alive\n\n"
+        await asyncio.sleep(LOOK_S)
     raise Cut
-
-
-async def _any_of(first: asyncio.Event, second: asyncio.Event, wait_s: float) -> bool:
-    """Wait for one of two events; tell whether one came in time."""
-    waits = {asyncio.ensure_future(event.wait()) for event in (first, second)}
-    try:
-        done, _ = await asyncio.wait(waits, timeout=wait_s, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
-    return bool(done)
 
 
 def _after(request: Request) -> int:
