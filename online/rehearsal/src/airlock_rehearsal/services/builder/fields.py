@@ -172,7 +172,7 @@ class BuildFields(dict[str, Any]):
 
     @property
     def opened_at(self) -> int:
-        """When the position was opened that ``tradeIndex`` names, as asked for or as it is on the chain, in seconds."""
+        """When the position that ``tradeIndex`` names was opened, as asked for or as it is on the chain, in seconds."""
         if (given := self.get("openTimestamp")) is not None:
             return int(given)
         position = self.state.position(self["trader"], self.pair.pair_index, self["tradeIndex"])
