@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -171,6 +172,4 @@ def summary_lines(rows: list[_Row], folder: Path) -> list[str]:
 
 def _hex_rows(label: str, value: str) -> list[str]:
     """Return a hex value in rows of 32 bytes beside its label."""
-    digits = value.removeprefix("0x")
-    rows = [digits[at : at + 64] for at in range(0, len(digits), 64)]
-    return [f"  {label if row is rows[0] else '':<14}{row}" for row in rows]
+    return textwrap.wrap(value.removeprefix("0x"), 64 + 16, initial_indent=f"  {label:<14}", subsequent_indent=" " * 16)

@@ -58,11 +58,10 @@ def signed(evm: EmbeddedEvm, sender: Sender, call: EvmCall, nonce: int | None = 
         "gas": call.gas,
         "maxFeePerGas": 2 * evm.base_fee() + PRIORITY_FEE,
         "maxPriorityFeePerGas": PRIORITY_FEE,
+        "to": call.to,
         "value": 0,
         "data": call.data,
     }
-    if call.to:
-        unsigned["to"] = call.to
     return bytes(Account.sign_transaction(unsigned, sender.key).raw_transaction)
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from eth_utils.address import is_address, to_checksum_address
 
 from airlock_rehearsal.chain.deploy import CONTRACTS
+from airlock_rehearsal.chain.mempool import Mempool
 from airlock_rehearsal.services.faults import Faults
 from airlock_shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from airlock_rehearsal.chain.mempool import Mempool
     from airlock_rehearsal.services.venue.venue_state import VenueState
 
 
@@ -24,13 +24,13 @@ MINUTE_MS = 60_000
 class Runtime:
     """The live rehearsal. ``faults`` may be replaced at any time; an order keeps the faults it was accepted under."""
 
-    def __init__(self, state: VenueState, mempool: Mempool, faults: Faults) -> None:
+    def __init__(self, state: VenueState, faults: Faults) -> None:
         self.state = state
         self.settings = state.settings
-        self.mempool = mempool
+        self.mempool = Mempool(state.venue.evm)
         self._limited: deque[int] = deque()  # when the limited requests of the last minute came, in unix milliseconds
         self.faults = faults
-        self.stopping = asyncio.Event()
+        self.stopping = False  # whoever still waits for an answer, or streams one, ends then
         self._tasks: set[asyncio.Task[None]] = set()
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:
@@ -89,7 +89,6 @@ class RehearsalSettings(NamedTuple):
 
     execution: str = "eip712"  # or "eip7702": then the batched market wants a pre-signed transaction too
     pacing_s: float = 0.3  # between two events of an order, and before a relayed intent settles
-    keep_alive_s: float = 15.0  # specification, "Limits", row "keep-alive comment interval"
     rate_limit: int | None = None  # requests a minute to the builder's trading endpoints
     slow_s: float = 2.0  # how long the fault "slow" waits
     seed: str = "airlock rehearsal"

@@ -48,7 +48,7 @@ class StreamedReply(StreamingResponse):
 
 async def _unanswered(runtime: Runtime, request: Request) -> Response:
     """Give no reply at all until the client leaves or the rehearsal ends, and then an empty 503."""
-    while not (runtime.stopping.is_set() or await request.is_disconnected()):
+    while not (runtime.stopping or await request.is_disconnected()):
         await asyncio.sleep(LOOK_S)
     return Response(status_code=503)
 

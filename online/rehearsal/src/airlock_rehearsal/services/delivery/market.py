@@ -19,6 +19,9 @@ from airlock_rehearsal.services.transport import LOOK_S, Cut, StreamedReply, dri
 from airlock_rehearsal.services.venue.order_lifecycle import TERMINAL, Market, Tracked
 from airlock_rehearsal.services.venue.submission import nonce_of_order, read_order
 
+KEEP_ALIVE_S = 15.0
+"""Between two comments in a stream (specification, "Limits", row "keep-alive comment interval")."""
+
 
 def frame(kind: str, payload: dict[str, object], seq: int | None) -> bytes:
     """Return an event as it travels; without ``seq`` it has no ``id:`` line."""
@@ -28,18 +31,19 @@ def frame(kind: str, payload: dict[str, object], seq: int | None) -> bytes:
 
 async def frames(runtime: Runtime, tracked: Tracked) -> AsyncIterator[bytes]:
     """Yield the stream of an order: a comment, every event as it comes, keep-alives, and the end or the lifetime cap."""
-    now_s, told, stopping, settings = asyncio.get_running_loop().time, tracked.told, runtime.stopping, runtime.settings
-    ends_at, speaks_at, sent = now_s() + settings.stream_cap, now_s() + settings.keep_alive_s, 0
+    now_s, told = asyncio.get_running_loop().time, tracked.told
+    ends_at, speaks_at, sent = now_s() + runtime.settings.stream_cap, now_s() + KEEP_ALIVE_S, 0
     expired = frame("Error", tracked.error("STREAM_TIMEOUT", "this view of the order has expired"), None)
     if told("drop-before-accepted"):
         raise Cut
     if told("silent"):
-        await stopping.wait()
+        while not runtime.stopping:
+            await asyncio.sleep(LOOK_S)
         raise Cut
     talks = not told("no-keep-alive")
     if talks:
         yield b": open\n\n"
-    while not stopping.is_set():
+    while not runtime.stopping:
         for event in tracked.events[sent:]:
             sent += 1
             whole = frame(event.type, event.payload, event.seq) * (1 + told("duplicate-replay"))
@@ -58,7 +62,7 @@ async def frames(runtime: Runtime, tracked: Tracked) -> AsyncIterator[bytes]:
             yield expired if tracked.unrecorded is None else frame("Error", tracked.unrecorded, None)
             return
         if talks and now_s() >= speaks_at:
-            speaks_at += settings.keep_alive_s
+            speaks_at += KEEP_ALIVE_S
             yield b": keep-alive\n\n"
         await asyncio.sleep(LOOK_S)
     raise Cut
