@@ -9,7 +9,7 @@ from eth_account import Account
 from eth_utils.crypto import keccak
 
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
-from airlock_rehearsal.chain.evm import CHAIN_ID, PRIORITY_FEE, EvmCall, EvmReceipt
+from airlock_rehearsal.chain.evm import CHAIN_ID, CONTRACTS, PRIORITY_FEE, EvmCall, EvmReceipt
 from airlock_rehearsal.chain.interface import creation_code, reverted
 
 # ---- sending --------------------------------------------------------------------------------------------------------
@@ -70,24 +70,6 @@ def signed(evm: EmbeddedEvm, sender: Sender, call: EvmCall, nonce: int | None = 
 
 OPERATOR_WEI = 100 * 10**18
 _CREATION_GAS = 5_000_000
-
-
-class Contracts(NamedTuple):
-    """Where each contract is."""
-
-    usdc: str
-    trading_storage: str
-    referral: str
-    trading_router: str
-
-
-CONTRACTS = Contracts(
-    usdc="0x8323aabb1e7cbeF50904F377b4DC2C4350d24eB9",
-    trading_storage="0xcd5B0A5C7f95FF2B20721A3953cD48E862A14514",
-    referral="0xd8d96a15153D25423F999eCeec39bb17711FC2Ed",
-    trading_router="0x8D27456e6236EF79D80E9Df35Aae22AEAa0A27d4",
-)
-"""The operator's first four transactions put them there on every new chain (Yellow Paper, section 7)."""
 
 
 def deploy(evm: EmbeddedEvm, operator: Sender, *, trading_name: str, referral_name: str) -> None:

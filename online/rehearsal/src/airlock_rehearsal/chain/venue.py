@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_rehearsal.chain.deploy import CONTRACTS, Sender, deploy, derived, required, transact, transact_together
-from airlock_rehearsal.chain.evm import EvmCall, EvmReceipt
+from airlock_rehearsal.chain.deploy import Sender, deploy, derived, required, transact, transact_together
+from airlock_rehearsal.chain.evm import CONTRACTS, EvmCall, EvmReceipt
 from airlock_rehearsal.chain.interface import (
     REFERRAL,
     ROUTER,

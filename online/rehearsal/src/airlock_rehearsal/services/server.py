@@ -22,6 +22,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
+from airlock_rehearsal.chain.mempool import Mempool
 from airlock_rehearsal.scenarios import service_words
 from airlock_rehearsal.services.builder import routes
 from airlock_rehearsal.services.delivery import market, relayer, rpc
@@ -130,8 +131,9 @@ class RehearsalServices(Runtime):
         now_ms: Callable[[], int] = wall_clock_ms,
         faults: Faults = Faults(),  # noqa: B008  (immutable)
     ) -> None:
-        super().__init__(set_up(settings, checked(trader), now_ms), faults)
-        self.posts = self.state.posts
+        state = set_up(settings, checked(trader), now_ms)
+        super().__init__(state, Mempool(state.venue.evm), faults)
+        self.posts = state.posts
         self._running: tuple[uvicorn.Server, threading.Thread] | None = None
 
     def start(self, port: int = 0) -> Self:

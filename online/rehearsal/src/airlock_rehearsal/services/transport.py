@@ -18,7 +18,7 @@ from airlock_rehearsal.services.runtime import Runtime
 
 HUGE_BODY = 32 * 1024 * 1024
 DRIBBLE = 7  # bytes in a piece of a slow event stream
-LOOK_S = 0.02  # how often it is looked whether a client has gone, or something has happened to its order
+GLANCE_S = 0.02  # how often it is looked whether a client has gone, or something has happened to its order
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -49,7 +49,7 @@ class StreamedReply(StreamingResponse):
 async def _unanswered(runtime: Runtime, request: Request) -> Response:
     """Give no reply at all until the client leaves or the rehearsal ends, and then an empty 503."""
     while not (runtime.stopping or await request.is_disconnected()):
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(GLANCE_S)
     return Response(status_code=503)
 
 

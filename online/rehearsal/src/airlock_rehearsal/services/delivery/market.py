@@ -15,11 +15,11 @@ from starlette.routing import Route
 
 from airlock_rehearsal.services.envelope import Json, Refused, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import LOOK_S, Cut, StreamedReply, dribbled, served
+from airlock_rehearsal.services.transport import GLANCE_S, Cut, StreamedReply, dribbled, served
 from airlock_rehearsal.services.venue.order_lifecycle import TERMINAL, Market, Tracked
 from airlock_rehearsal.services.venue.submission import nonce_of_order, read_order
 
-KEEP_ALIVE_S = 15.0
+_KEEP_ALIVE_S = 15.0
 """Between two comments in a stream (specification, "Limits", row "keep-alive comment interval")."""
 
 
@@ -32,13 +32,13 @@ def frame(kind: str, payload: dict[str, object], seq: int | None) -> bytes:
 async def frames(runtime: Runtime, tracked: Tracked) -> AsyncIterator[bytes]:
     """Yield the stream of an order: a comment, every event as it comes, keep-alives, and the end or the lifetime cap."""
     now_s, told = asyncio.get_running_loop().time, tracked.told
-    ends_at, speaks_at, sent = now_s() + runtime.settings.stream_cap, now_s() + KEEP_ALIVE_S, 0
+    ends_at, speaks_at, sent = now_s() + runtime.settings.stream_cap, now_s() + _KEEP_ALIVE_S, 0
     expired = frame("Error", tracked.error("STREAM_TIMEOUT", "this view of the order has expired"), None)
     if told("drop-before-accepted"):
         raise Cut
     if told("silent"):
         while not runtime.stopping:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(GLANCE_S)
         raise Cut
     talks = not told("no-keep-alive")
     if talks:
@@ -62,9 +62,9 @@ async def frames(runtime: Runtime, tracked: Tracked) -> AsyncIterator[bytes]:
             yield expired if tracked.unrecorded is None else frame("Error", tracked.unrecorded, None)
             return
         if talks and now_s() >= speaks_at:
-            speaks_at += KEEP_ALIVE_S
+            speaks_at += _KEEP_ALIVE_S
             yield b": keep-alive\n\n"
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(GLANCE_S)
     raise Cut
 
 
