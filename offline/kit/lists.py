@@ -6,7 +6,6 @@ import re
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 from sums import hash_tree, sha256
 from wheels import Wheel
@@ -19,18 +18,12 @@ _NEVER_KEPT = re.compile(r"[^/]+\.dist-info/RECORD|docs/.*|(.+/)?tests/.*")
 beside the packages by several of them, by mistake, each over the other's; the packages' own tests run nowhere."""
 
 
-class Copied(NamedTuple):
-    """What ``install.sh`` copies out of the kit, from and to, besides installing the wheels."""
-
-    source: str
-    target: str
-
-
-COPIED = (
-    Copied("program/airlock-offline", "bin/airlock-offline"),
-    Copied("share", "share"),
-    *(Copied(name, f"{PAPERS}/{name}") for name in ("KIT", "SYSTEM-LIBRARIES", "udev", "guides")),
-)
+COPIED = {
+    "program/airlock-offline": "bin/airlock-offline",
+    "share": "share",
+    **{name: f"{PAPERS}/{name}" for name in ("KIT", "SYSTEM-LIBRARIES", "udev", "guides")},
+}
+"""What ``install.sh`` copies out of the kit, from and to, besides installing the wheels."""
 
 
 def installed(kit: Path, wheels: Iterable[Wheel], python: str) -> dict[str, str]:
@@ -42,9 +35,9 @@ def installed(kit: Path, wheels: Iterable[Wheel], python: str) -> dict[str, str]
         with zipfile.ZipFile(wheel.path) as archive:
             names = [name for name in archive.namelist() if not name.endswith("/")]
             for name in names:
-                target = _target(name, site, wheel)
-                if target and not _NEVER_KEPT.fullmatch(name):
-                    kept[target] = sha256(archive.read(name))
+                place = _place(name, site, wheel)
+                if place and not _NEVER_KEPT.fullmatch(name):
+                    kept[place] = sha256(archive.read(name))
         (metadata,) = {name.split("/")[0] for name in names if re.match(r"[^/]+\.dist-info/METADATA$", name)}
         kept[f"{site}/{metadata}/INSTALLER"] = sha256(b"pip\n")
         kept[f"{site}/{metadata}/REQUESTED"] = sha256(b"")
@@ -52,14 +45,14 @@ def installed(kit: Path, wheels: Iterable[Wheel], python: str) -> dict[str, str]
             if files.setdefault(path, digest) != digest:
                 raise UsageError(f"two packages bring {path}", do="leave one of them out of the closure")
     tree = hash_tree(kit)
-    for copied in COPIED:
+    for source, target in COPIED.items():
         for path, digest in tree.items():
-            if path == copied.source or path.startswith(f"{copied.source}/"):
-                files[copied.target + path.removeprefix(copied.source)] = digest
+            if path == source or path.startswith(f"{source}/"):
+                files[target + path.removeprefix(source)] = digest
     return files
 
 
-def _target(name: str, site: str, wheel: Wheel) -> str:
+def _place(name: str, site: str, wheel: Wheel) -> str:
     top, _, rest = name.partition("/")
     if not top.endswith(".data"):
         return f"{site}/{name}"

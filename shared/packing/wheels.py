@@ -23,8 +23,8 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from airlock_shared.errors import ServiceError, UsageError
 
-NEWEST_GLIBC = (2, 28)  # manylinux_2_28: Debian 10 and everything since
-_LEGACY = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinux1"}
+NEWEST_GLIBC = 28  # the minor of 2.N, manylinux_2_28: Debian 10 and everything since
+_LEGACY = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}  # by the minor
 _NO_WHEEL = "No matching distribution found"
 
 
@@ -46,9 +46,9 @@ class Target(NamedTuple):
     def platforms(self) -> list[str]:
         """Return every platform tag whose wheels run there."""
         oldest = 5 if self.machine == "x86_64" else 17
-        minors = range(NEWEST_GLIBC[1], oldest - 1, -1)
+        minors = range(NEWEST_GLIBC, oldest - 1, -1)
         tags = [f"manylinux_2_{minor}_{self.machine}" for minor in minors]
-        return [*tags, *(f"{name}_{self.machine}" for (_, minor), name in _LEGACY.items() if minor >= oldest)]
+        return [*tags, *(f"{name}_{self.machine}" for minor, name in _LEGACY.items() if minor >= oldest)]
 
     def markers(self) -> dict[str, str]:
         """Return what a requirement's marker sees there."""
@@ -147,7 +147,7 @@ def read_wheels(folder: Path) -> list[Wheel]:
 
 def _glibc(platform: str) -> int:
     numbered = re.match(r"manylinux_2_(\d+)_", platform)
-    named = {name: minor for (_, minor), name in _LEGACY.items()}
+    named = {name: minor for minor, name in _LEGACY.items()}
     return int(numbered[1]) if numbered else named.get(platform.split("_", 1)[0], 0)
 
 

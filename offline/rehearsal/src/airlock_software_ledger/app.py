@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from airlock_offline.ledger.device_errors import DeviceLost
-from airlock_offline.ledger.models import DEFAULT_MODEL, MODELS, screen_of, shown_models
+from airlock_offline.ledger.models import DEFAULT_MODEL, MODELS, screen_of
 from airlock_offline.ledger.screens import Page, network, review_pages
 from airlock_offline.ledger.transport import (
     CLA_ETHEREUM,
@@ -23,13 +23,11 @@ from airlock_offline.ledger.transport import (
     P2_CHAIN_CODE,
     Ins,
 )
-from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_software_ledger import keys
 from airlock_software_ledger import transactions as authorizations
 from airlock_software_ledger.answers import (
     CLASS,
-    FAULTS,
     INSTRUCTION,
     LOCKED,
     OK,
@@ -72,12 +70,7 @@ class SoftwareLedger:
         faults: frozenset[str] = frozenset(),
         screens: _Screens = approve,
     ) -> None:
-        """Switch it on. Raises ``UsageError`` for a model or a fault that there is not."""
-        if model not in MODELS or MODELS[model].screen is None or not faults <= set(FAULTS):
-            raise UsageError(
-                f"no such software Ledger: {model} with {sorted(faults)}",
-                do=f"models: {', '.join(shown_models())}; faults: {', '.join(FAULTS)}",
-            )
+        """Switch it on: a model whose screens are known, and faults of the table."""
         self._model = model
         self._settings = settings
         self._seed = seed
@@ -114,15 +107,13 @@ class SoftwareLedger:
         if "disconnect" in self._faults and ins in _SIGNING:
             self.close()
             raise DeviceLost("the software Ledger was unplugged", do="plug it in again and sign again")
-        answering: dict[int, Callable[[int, int, bytes], bytes]] = {
+        answering: dict[int, Callable[[int, int, bytes], bytes | SigningRequest | None]] = {
             Ins.ADDRESS: self._address,
             Ins.CONFIGURATION: self._configuration,
             Ins.TOKEN: self._tokens.provide,
             Ins.EIP712_DEFINITION: self._typed.define,
             Ins.EIP712_VALUE: self._typed.value,
             Ins.EIP712_FILTER: self._typed.filter,
-        }
-        signing: dict[int, Callable[[int, int, bytes], SigningRequest | None]] = {
             Ins.SIGN_TRANSACTION: self._uploads.transaction,
             Ins.SIGN_PERSONAL_MESSAGE: self._uploads.personal_message,
             Ins.SIGN_EIP712: self._typed.finish,
@@ -130,11 +121,9 @@ class SoftwareLedger:
         }
         if ins in _FORGETTING:
             self._tokens.forget()
-        if ins in answering:
-            return answering[ins](p1, p2, data)
-        fail_if(ins not in signing, INSTRUCTION)
-        asked = signing[ins](p1, p2, data)
-        return b"" if asked is None else self._sign(asked)
+        fail_if(ins not in answering, INSTRUCTION)
+        answer = answering[ins](p1, p2, data)
+        return self._sign(answer) if isinstance(answer, SigningRequest) else answer or b""
 
     # ---- what it says of itself
 

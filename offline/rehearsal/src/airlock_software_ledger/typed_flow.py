@@ -49,7 +49,7 @@ class TypedFlow:
             typed.begin(DOMAIN.encode())
         self._typed = typed
 
-    def define(self, _p1: int, p2: int, data: bytes) -> bytes:
+    def define(self, _p1: int, p2: int, data: bytes) -> None:
         """Take a struct's name or a field's definition."""
         typed = self._typed or TypedStream()
         self._typed = self._filtering = None  # unless all goes well; a flow that was left half-way is forgotten here
@@ -61,9 +61,8 @@ class TypedFlow:
         else:
             raise Failed(PARAMETERS)
         self._typed = typed
-        return b""
 
-    def value(self, p1: int, p2: int, data: bytes) -> bytes:
+    def value(self, p1: int, p2: int, data: bytes) -> None:
         """Take a root struct's name, the count of an array, or a value or a piece of one."""
         typed, filtering = self._taken()
         fail_if(
@@ -88,9 +87,8 @@ class TypedFlow:
         else:
             raise Failed(PARAMETERS)
         self._typed, self._filtering = typed, filtering
-        return b""
 
-    def filter(self, _p1: int, p2: int, data: bytes) -> bytes:
+    def filter(self, _p1: int, p2: int, data: bytes) -> None:
         """Take what the app is told of how to show the message; with Raw messages on it heeds none of it."""
         typed, filtering = self._taken()
         if p2 == P2_NAME:
@@ -98,7 +96,6 @@ class TypedFlow:
         elif filtering is not None:
             filtering.take(p2, data)
         self._typed, self._filtering = typed, filtering
-        return b""
 
     def _taken(self) -> tuple[TypedStream, Filtering | None]:
         """Take the flow, which is forgotten unless all goes well."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from PIL import Image
 
-from airlock_rehearsal.processes import Ended, run_command
+from airlock_rehearsal.processes import run_command
 from airlock_rehearsal.scenarios import Ceremony, ceremonies, service_words
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import AirlockError, ExitCode
@@ -54,8 +54,11 @@ class Play(NamedTuple):
         """Return the words that name the software Ledger, with Blind signing on or off."""
         return ("--emulator", str(self.ledger_port(blind)))
 
-    def run(self, half: str, *words: str, reading: str = "") -> Ended:
-        """Run a command of a machine, whose people read another screen's words. Raises ``RehearsalFailed``."""
+    def run(self, half: str, *words: str, reading: str = "") -> str:
+        """Run a command of a machine, whose people read another screen's words, and return what its screen showed.
+
+        Raises ``RehearsalFailed``.
+        """
         program = self.online if half == "online" else self.offline
         shown = [program.name, *(Path(word).name if word.startswith(str(self.folder)) else word for word in words)]
         self.say(
@@ -69,10 +72,10 @@ class Play(NamedTuple):
             )
         )
         answers = partial(_two_words, reading) if reading else ANSWERS
-        ended = run_command([program, "--home", self.path(half, "home"), *words], answers)
-        if ended.code != 0:
-            raise RehearsalFailed(f"{shown[0]} {shown[1]} ended with exit code {ended.code}", ended.code)
-        return ended
+        screen, code = run_command([program, "--home", self.path(half, "home"), *words], answers)
+        if code != 0:
+            raise RehearsalFailed(f"{shown[0]} {shown[1]} ended with exit code {code}", code)
+        return screen
 
     def carry(self, name: str, source: str, target: str) -> str:
         """Carry a document across the gap, by QR codes or as a USB stick would; return its path on the other machine."""
@@ -92,9 +95,9 @@ class Play(NamedTuple):
             self.say(f"\n=== {name} crosses the gap: {source} -> {target}")
         return destination
 
-    def compare(self, what: str, label: str, first: Ended, second: Ended) -> bool:
+    def compare(self, what: str, label: str, first: str, second: str) -> bool:
         """Say and return whether two screens show the same fingerprint."""
-        same = fingerprint(first.screen, label) == fingerprint(second.screen, label) != ""
+        same = fingerprint(first, label) == fingerprint(second, label) != ""
         self.say(f"\n=== the {what} fingerprint is {'EQUAL' if same else 'NOT EQUAL'} on both screens")
         return same
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -144,12 +145,12 @@ def _play(play: Play, ceremony: Ceremony) -> _Row:
     participants.confirm("offline", "requests", "review", "signatures")
     same = play.compare("requests", "requests", prepared, signed)
     carried_back = play.carry(signatures, "offline", "online")
-    submitted = play.run("online", "submit", carried_back, reading=fingerprint(signed.screen, "signatures"))
+    submitted = play.run("online", "submit", carried_back, reading=fingerprint(signed, "signatures"))
     participants.confirm("online", "signatures", "outcome")
     participants.end()
     participants.report(requests, signatures)
     item = parse_json(read_input(Path(output)))["signatures"][0]
-    outcome = ["none", *re.findall(r"outcome: (\w+)", submitted.screen)][-1]
+    outcome = ["none", *re.findall(r"outcome: (\w+)", submitted)][-1]
     return _Row(ceremony.id, same, item["signer"], item["digest"], item["signature"], outcome, play.on_chain())
 
 
@@ -171,6 +172,4 @@ def summary_lines(rows: list[_Row], folder: Path) -> list[str]:
 
 def _hex_rows(label: str, value: str) -> list[str]:
     """Return a hex value in rows of 32 bytes beside its label."""
-    digits = value.removeprefix("0x")
-    rows = [digits[at : at + 64] for at in range(0, len(digits), 64)]
-    return [f"  {label if row is rows[0] else '':<14}{row}" for row in rows]
+    return textwrap.wrap(value.removeprefix("0x"), 64 + 16, initial_indent=f"  {label:<14}", subsequent_indent=" " * 16)

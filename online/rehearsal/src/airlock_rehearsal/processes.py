@@ -16,18 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
 
 from airlock_shared.errors import DeviceError, UsageError
 
 _STOP_TIMEOUT_S = 10
-
-
-class Ended(NamedTuple):
-    """A command that ended: everything that it printed, and its exit code."""
-
-    screen: str
-    code: int
 
 
 def find_command(name: str, given: Path | None) -> Path:
@@ -72,24 +64,20 @@ def _running(words: Sequence[str | Path], stdin: int | None, stderr: int | None)
         yield process
     finally:
         if process is not None:
-            process.terminate()  # does nothing to one that has ended
-            try:
-                process.wait(_STOP_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    with suppress(BrokenPipeError):
-                        stream.close()
+            with suppress(BrokenPipeError), process:  # its end closes what is open, and waits
+                process.terminate()  # does nothing to one that has ended
+                try:
+                    process.wait(_STOP_TIMEOUT_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
 
 
 Typist = Callable[[str], str]
 """Types at a question: it gets what stands on the screen so far, and gives what is typed, empty where nothing is asked."""
 
 
-def run_command(words: Sequence[str | Path], answers: str | Typist) -> Ended:
-    """Run a command to its end, its output passing through.
+def run_command(words: Sequence[str | Path], answers: str | Typist) -> tuple[str, int]:
+    """Run a command to its end, its output passing through; return everything that it printed, and its exit code.
 
     ``answers`` is what is typed, at once or at each question.
     """
@@ -107,8 +95,7 @@ def run_command(words: Sequence[str | Path], answers: str | Typist) -> Ended:
                 if typist and process.stdin is not None and (typed := typist(kept.decode(errors="replace"))):
                     process.stdin.write(typed.encode())
                     process.stdin.flush()
-        screen = kept.decode(errors="replace")
-        return Ended(screen, process.wait())
+        return kept.decode(errors="replace"), process.wait()
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def endless_texts(transfer: Transfer, version: int) -> Iterator[str]:
     Every part shown is one of BCR-2024-001. Other wallets' messages get all of them: their receivers may need small ones.
     """
     fragment_bytes = fragment_bytes_for(version, transfer.ur_type)
-    count, checksum = frame_count(transfer.cbor, fragment_bytes), crc32(transfer.cbor)
+    count, checksum = ideal_count(transfer, version), crc32(transfer.cbor)
     least = count / 3 if transfer.ur_type == UR_TYPE and count <= _DENSE_UP_TO else 0
     while True:
         texts = frames(transfer.ur_type, transfer.cbor, fragment_bytes=fragment_bytes)

@@ -121,9 +121,7 @@ class Decoder:
             raise damaged("QR-MIXED", "a frame of another message", do=do)
         if self._message is None:
             self._begin(message)
-        mask = 0
-        for index in choose_fragments(inner.seq_num, inner.seq_len, inner.checksum):
-            mask |= 1 << index
+        mask = sum(1 << index for index in choose_fragments(inner.seq_num, inner.seq_len, inner.checksum))
         if not self._solver.add(mask, int.from_bytes(inner.data, "big")):
             return Taken.REPEATED
         self._finish(message)

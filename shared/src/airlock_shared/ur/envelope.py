@@ -8,13 +8,13 @@ cannot.
 
 from __future__ import annotations
 
+import json
 import zlib
 from functools import cache
-from itertools import islice
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.venue.structs import SHIPPED_TYPES, types_of_text
 from airlock_shared.wire.cbor import from_cbor, read, write
 from airlock_shared.wire.strict_json import NAME, damaged, fingerprint, parse_json, to_cbor, to_json
 
@@ -24,66 +24,11 @@ from airlock_shared.wire.strict_json import NAME, damaged, fingerprint, parse_js
 # SHA-256 together with the envelope's version, which has to change with it. A struct that ships later is not in it.
 
 
-_STRUCTS = 11  # the first of the catalogue: those that shipped when version 1 was made
-_DOMAIN = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
-_ZEROS = "0x" + "0" * 128
-
-_TRANSACTION: dict[str, Any] = {
-    "delegation": {"expiry": 0, "isEnabled": True},
-    "payload": {"to": "0x", "data": _ZEROS, "from": "0x", "value": "0x0", "chainId": 8453, "description": ""},
-    "route": {"to": "relay"},
-    "transaction": {"gas": 0, "maxFeePerGas": 0, "maxPriorityFeePerGas": 0, "nonce": 0},
-}
-_SIGNED: dict[str, Any] = {
-    "app": "1.22.0",
-    "digest": "0x",
-    "result": "signed",
-    "shown": "fields",
-    "signature": "0x",
-    "signer": "0x",
-    "step": "",
-}
-_REQUEST: dict[str, Any] = {
-    "action": "",
-    "endpoint": "/v2/intents/",
-    "fields": {"pairIndex": "0", "orderType": "market", "collateralUsdc": "", "deadlineMs": "", "delegate": "0x"},
-    "payload": {
-        "meta": {"pair": "BTC/USD", "openPrice": "", "pairIndex": 0},
-        "digest": "0x",
-        "domain": {"name": "ExchangeTrading", "chainId": 8453, "version": "1", "verifyingContract": "0x"},
-        "intent": "",
-        "signerRule": "trader-or-delegate",
-        "encodedIntent": _ZEROS,
-    },
-    "route": {"to": "batched-market", "order_type": 0, "reason": "the struct and the pair's PnL flag"},
-    "signer": {"path": "m/44'/60'/0'/0/0", "address": "0x"},
-}
-_HEADER: dict[str, Any] = {
-    "plan": "",
-    "count": 1,
-    "ceremony": "",
-    "requests": "",
-    "rehearsal": False,
-    "created_ms": 0,
-    "deployment": "",
-    "deployment_name": "",
-    "transcript_head": "0" * 64,
-}
-
-
 @cache
 def dictionary() -> bytes:
-    """Return the dictionary: the definitions of its structs, then the members of the documents."""
-    structs = {
-        name: [{"type": member["type"], "name": member["name"]} for member in members]
-        for text in (*islice(SHIPPED_TYPES.values(), _STRUCTS), _DOMAIN)
-        for name, members in types_of_text(text).items()
-    }
-    documents = [
-        {"format": "airlock/signatures@1", "header": _HEADER, "signatures": [_SIGNED]},
-        {"format": "airlock/requests@1", "header": _HEADER, "requests": [_TRANSACTION, _REQUEST]},
-    ]
-    return b"".join(map(to_cbor, [structs, *documents]))
+    """Return the dictionary: what is in ``dictionary.json``, the definitions of structs and then the documents' members."""
+    parts = json.loads((files("airlock_shared.ur") / "dictionary.json").read_text())
+    return b"".join(map(to_cbor, parts))
 
 
 # ---- envelope -------------------------------------------------------------------------------------------------------

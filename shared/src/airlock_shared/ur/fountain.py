@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache, reduce
 from operator import add
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from airlock_shared.text.safe import BYTEWORDS
 from airlock_shared.wire.cbor import read, write
@@ -146,34 +146,6 @@ class Xoshiro256:
 # ---- the choice ---------------------------------------------------------------------------------------------------
 
 
-class Sampler:
-    """Chooses an index, each as often as its weight says."""
-
-    def __init__(self, weights: Sequence[float]) -> None:
-        count = len(weights)
-        total = reduce(add, weights, 0.0)  # not sum(): newer Pythons correct its rounding
-        scaled = [weight * count / total for weight in weights]
-        small = [i for i in reversed(range(count)) if scaled[i] < 1]
-        large = [i for i in reversed(range(count)) if scaled[i] >= 1]
-        self._chances = [1.0] * count
-        self._aliases = [0] * count
-        while small and large:
-            less, more = small.pop(), large.pop()
-            self._chances[less] = scaled[less]
-            self._aliases[less] = more
-            scaled[more] += scaled[less] - 1
-            (small if scaled[more] < 1 else large).append(more)
-
-    def next(self, random: Xoshiro256) -> int:
-        """Return the next index; it draws twice."""
-        first, second = random.next_double(), random.next_double()
-        index = min(int(len(self._chances) * first), len(self._chances) - 1)
-        return index if second < self._chances[index] else self._aliases[index]
-
-
-_T = TypeVar("_T")
-
-
 def fragment_length(message_bytes: int, at_least: int, at_most: int) -> int:
     """Return the length that gives the fewest fragments of ``at_least`` to ``at_most`` bytes.
 
@@ -190,32 +162,40 @@ def _pieces(whole: int, piece: int) -> int:
     return -(-whole // piece)
 
 
-def partition(message: bytes, length: int) -> list[bytes]:
-    """Return the message in fragments of one length; the last is filled with zeros."""
-    return [message[at : at + length].ljust(length, b"\0") for at in range(0, len(message), length)]
-
-
 def choose_fragments(seq_num: int, seq_len: int, checksum: int) -> list[int]:
     """Return the indexes of the fragments that part ``seq_num`` (from 1) of ``seq_len`` fragments mixes.
 
-    The first ``seq_len`` parts are the fragments themselves; each later one mixes a drawn number of drawn fragments.
+    The first ``seq_len`` parts are the fragments themselves; each later one mixes a drawn number of drawn fragments: as many
+    as Walker's alias method draws, the first ones of a drawn order (Fisher and Yates).
     """
     if seq_num <= seq_len:
         return [seq_num - 1]
     random = Xoshiro256(seq_num.to_bytes(4, "big") + checksum.to_bytes(4, "big"))
-    degree = _degrees(seq_len).next(random) + 1
-    return shuffled(range(seq_len), random, degree)
+    chances, aliases = _alias_tables(seq_len)
+    first, second = random.next_double(), random.next_double()
+    index = min(int(seq_len * first), seq_len - 1)
+    degree = (index if second < chances[index] else aliases[index]) + 1
+    remaining = list(range(seq_len))
+    return [remaining.pop(random.next_int(0, len(remaining) - 1)) for _ in range(degree)]
 
 
 @lru_cache(maxsize=8)  # a transfer has one length; a foreign frame may bring another
-def _degrees(seq_len: int) -> Sampler:
-    return Sampler([1 / degree for degree in range(1, seq_len + 1)])
-
-
-def shuffled(items: Sequence[_T], random: Xoshiro256, count: int) -> list[_T]:
-    """Return ``count`` items in a drawn order (Fisher and Yates)."""
-    remaining = list(items)
-    return [remaining.pop(random.next_int(0, len(remaining) - 1)) for _ in range(count)]
+def _alias_tables(count: int) -> tuple[list[float], list[int]]:
+    """Return the tables of Walker's alias method for 1 to ``count``, each as often as one divided by it."""
+    weights = [1 / degree for degree in range(1, count + 1)]
+    total = reduce(add, weights, 0.0)  # not sum(): newer Pythons correct its rounding
+    scaled = [weight * count / total for weight in weights]
+    small = [i for i in reversed(range(count)) if scaled[i] < 1]
+    large = [i for i in reversed(range(count)) if scaled[i] >= 1]
+    chances = [1.0] * count
+    aliases = [0] * count
+    while small and large:
+        less, more = small.pop(), large.pop()
+        chances[less] = scaled[less]
+        aliases[less] = more
+        scaled[more] += scaled[less] - 1
+        (small if scaled[more] < 1 else large).append(more)
+    return chances, aliases
 
 
 # ---- the parts ----------------------------------------------------------------------------------------------------
@@ -247,7 +227,7 @@ class FountainPart(NamedTuple):
         if any(type(number) is not int or not 0 <= number <= _MOST for number in members[:-1]):
             raise damaged("QR-PART", "a part's number is no 32-bit number")
         part = cls(*members)
-        if 0 in part[:3] or not part.data or part.seq_len != -(-part.message_len // len(part.data)):
+        if 0 in part[:3] or not part.data or part.seq_len != _pieces(part.message_len, len(part.data)):
             got = f"{part.seq_len} fragments of {len(part.data)} bytes for {part.message_len} bytes"
             raise damaged("QR-PART", "a part's lengths disagree", got=got)
         return part
@@ -259,8 +239,12 @@ class FountainPart(NamedTuple):
 
 
 def parts(message: bytes, length: int, *, first: int = 1) -> Iterator[FountainPart]:
-    """Yield the parts of a message cut into fragments of ``length`` bytes, from part ``first``, for as long as asked."""
-    fragments = [int.from_bytes(fragment, "big") for fragment in partition(message, length)]
+    """Yield the parts of a message cut into fragments of ``length`` bytes, from part ``first``, for as long as asked.
+
+    The last fragment is filled with zeros.
+    """
+    pieces = [message[at : at + length].ljust(length, b"\0") for at in range(0, len(message), length)]
+    fragments = [int.from_bytes(piece, "big") for piece in pieces]
     checksum = zlib.crc32(message)
     for seq_num in range(first, _MOST + 1):
         mixed = 0
@@ -290,4 +274,4 @@ def frames(ur_type: str, cbor: bytes, *, fragment_bytes: int, first: int = 1) ->
 
 def frame_count(cbor: bytes, fragment_bytes: int) -> int:
     """Return how many frames say a message once; one is a still code."""
-    return -(-len(cbor) // fragment_length(len(cbor), MIN_FRAGMENT, fragment_bytes))
+    return _pieces(len(cbor), fragment_length(len(cbor), MIN_FRAGMENT, fragment_bytes))

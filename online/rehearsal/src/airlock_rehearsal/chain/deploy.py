@@ -1,4 +1,4 @@
-"""Putting the rehearsal's contracts on a chain: four creations in one block, at addresses that are known beforehand."""
+"""Putting the rehearsal's contracts on a new chain: four creations in one block, at addresses that never change."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from eth_account import Account
-from eth_utils.address import to_canonical_address, to_checksum_address
 from eth_utils.crypto import keccak
-from rlp import encode
 
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
-from airlock_rehearsal.chain.evm import CHAIN_ID, PRIORITY_FEE, EvmCall, EvmReceipt
+from airlock_rehearsal.chain.evm import CHAIN_ID, CONTRACTS, PRIORITY_FEE, EvmCall, EvmReceipt
 from airlock_rehearsal.chain.interface import creation_code, reverted
 
 # ---- sending --------------------------------------------------------------------------------------------------------
@@ -60,11 +58,10 @@ def signed(evm: EmbeddedEvm, sender: Sender, call: EvmCall, nonce: int | None = 
         "gas": call.gas,
         "maxFeePerGas": 2 * evm.base_fee() + PRIORITY_FEE,
         "maxPriorityFeePerGas": PRIORITY_FEE,
+        "to": call.to,
         "value": 0,
         "data": call.data,
     }
-    if call.to:
-        unsigned["to"] = call.to
     return bytes(Account.sign_transaction(unsigned, sender.key).raw_transaction)
 
 
@@ -75,33 +72,17 @@ OPERATOR_WEI = 100 * 10**18
 _CREATION_GAS = 5_000_000
 
 
-class Contracts(NamedTuple):
-    """Where each contract is."""
+def deploy(evm: EmbeddedEvm, operator: Sender, *, trading_name: str, referral_name: str) -> None:
+    """Deploy the contracts on a new chain, with the names of their two signing domains; the operator gets funds for gas.
 
-    usdc: str
-    trading_storage: str
-    referral: str
-    trading_router: str
-
-
-def created_at(sender: str, nonce: int) -> str:
-    """Return the address of the contract that a sender's transaction of this nonce makes (Yellow Paper, section 7)."""
-    return str(to_checksum_address(keccak(encode([to_canonical_address(sender), nonce]))[12:]))
-
-
-def deploy(evm: EmbeddedEvm, operator: Sender, *, trading_name: str, referral_name: str) -> Contracts:
-    """Deploy the contracts, with the names of their two signing domains; the operator gets funds for gas.
-
-    On a new chain the addresses are always the same ones. Raises ``Reverted`` when a constructor does.
+    Raises ``Reverted`` when a constructor does.
     """
     evm.fund(operator.address, OPERATOR_WEI)
-    first = evm.transaction_count(operator.address)
-    contracts = Contracts(*(created_at(operator.address, first + place) for place in range(4)))
+    usdc, storage, referral, router = CONTRACTS
     codes = (
         creation_code("Usdc", operator.address),
-        creation_code("TradingStorage", operator.address, contracts.trading_router, contracts.usdc),
-        creation_code("Referral", referral_name, operator.address, contracts.trading_router),
-        creation_code("TradingRouter", trading_name, operator.address, contracts.trading_storage, contracts.referral),
+        creation_code("TradingStorage", operator.address, router, usdc),
+        creation_code("Referral", referral_name, operator.address, router),
+        creation_code("TradingRouter", trading_name, operator.address, storage, referral),
     )
     required(transact_together(evm, operator, [EvmCall("", code, _CREATION_GAS) for code in codes]))
-    return contracts

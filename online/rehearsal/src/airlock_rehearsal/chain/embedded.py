@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from threading import RLock
-from typing import Any
+from typing import Any, cast
 
 from eth.chains.base import MiningChain
 from eth.consensus.applier import ConsensusApplier
@@ -41,14 +41,32 @@ _NO_HASH = b"\0" * 32
 LARGEST = 128 * 1024  # bytes of a transaction: what nodes take
 
 
+class _Chain(MiningChain):
+    """A chain of one fork and one block gas limit."""
+
+    chain_id = CHAIN_ID
+    vm_configuration = ConsensusApplier(NoProofConsensus).amend_vm_configuration(((0, CancunVM),))
+
+    def create_header_from_parent(self, parent_header: Any, **header_params: Any) -> Any:
+        header_params["gas_limit"] = parent_header.gas_limit
+        return super().create_header_from_parent(parent_header, **header_params)
+
+
 class EmbeddedEvm:
     """A chain in memory; what it takes is mined at once. ``now_s`` is the clock: unix seconds."""
 
     def __init__(self, now_s: Callable[[], int]) -> None:
         self._now_s = now_s
-        self._chain = _new_chain(now_s() - 1)
-        genesis = self._chain.get_block_header_by_hash(self._chain.header.parent_hash)
-        self._blocks: list[tuple[Any, tuple[str, ...]]] = [(genesis, ())]  # each header, and its transactions
+        genesis: dict[str, Any] = {
+            "difficulty": POST_MERGE_DIFFICULTY,
+            "mix_hash": POST_MERGE_MIX_HASH,
+            "nonce": POST_MERGE_NONCE,
+            "gas_limit": BLOCK_GAS,
+            "timestamp": now_s() - 1,
+        }
+        self._chain = cast("Any", _Chain.from_genesis(get_db_backend(), genesis))
+        first = self._chain.get_canonical_block_header_by_number(0)
+        self._blocks: list[tuple[Any, tuple[str, ...]]] = [(first, ())]  # each header, and its transactions
         self._mined: dict[str, tuple[EvmTransaction, EvmReceipt]] = {}
         self._lock = RLock()  # the services' thread and whoever started them
 
@@ -107,12 +125,11 @@ class EmbeddedEvm:
             raise reverted(bytes(computation.output))
         return computation
 
-    def send_raw_transaction(self, raw: bytes) -> str:
-        """Mine a signed transaction, reverting or not; return its hash. Raises ``NotTaken``."""
-        return self.send_together([raw])[0]
-
     def send_together(self, raws: Sequence[bytes]) -> list[str]:
-        """Mine signed transactions in one block; return their hashes. Raises ``NotTaken``, and then none is mined."""
+        """Mine signed transactions in one block, reverting or not; return their hashes.
+
+        Raises ``NotTaken``, and then none is mined.
+        """
         with self._lock:
             self._chain.set_header_timestamp(self.timestamp())
             before = self._chain.header
@@ -179,29 +196,10 @@ class EmbeddedEvm:
         made = copy(self)
         with self._lock:
             stored = AtomicDB(MemoryDB(dict(self._chain.chaindb.db.wrapped_db.kv_store)))
-            chain = type(self._chain)(stored, self._chain.header)
+            chain = _Chain(stored, self._chain.header)
             own = {"_chain": chain, "_blocks": list(self._blocks), "_mined": dict(self._mined)}
         vars(made).update(own, _now_s=now_s, _lock=RLock())
         return made
-
-
-def _new_chain(genesis_s: int) -> Any:
-    class RehearsalChain(MiningChain):
-        chain_id = CHAIN_ID
-        vm_configuration = ConsensusApplier(NoProofConsensus).amend_vm_configuration(((0, CancunVM),))
-
-        def create_header_from_parent(self, parent_header: Any, **header_params: Any) -> Any:
-            header_params["gas_limit"] = parent_header.gas_limit
-            return super().create_header_from_parent(parent_header, **header_params)
-
-    genesis: dict[str, Any] = {
-        "difficulty": POST_MERGE_DIFFICULTY,
-        "mix_hash": POST_MERGE_MIX_HASH,
-        "nonce": POST_MERGE_NONCE,
-        "gas_limit": BLOCK_GAS,
-        "timestamp": genesis_s,
-    }
-    return RehearsalChain.from_genesis(get_db_backend(), genesis)
 
 
 @contextmanager

@@ -21,6 +21,24 @@ PRIORITY_FEE = 10**8
 """Wei a gas: what the rehearsal's operator pays for its transactions."""
 
 
+class Contracts(NamedTuple):
+    """Where each contract is."""
+
+    usdc: str
+    trading_storage: str
+    referral: str
+    trading_router: str
+
+
+CONTRACTS = Contracts(
+    usdc="0x8323aabb1e7cbeF50904F377b4DC2C4350d24eB9",
+    trading_storage="0xcd5B0A5C7f95FF2B20721A3953cD48E862A14514",
+    referral="0xd8d96a15153D25423F999eCeec39bb17711FC2Ed",
+    trading_router="0x8D27456e6236EF79D80E9Df35Aae22AEAa0A27d4",
+)
+"""The operator's first four transactions put them there on every new chain (Yellow Paper, section 7)."""
+
+
 class Reverted(Exception):
     """A call that reverts: ``data`` is what the contract gave, ``name`` its custom error or its text (see ``interface``)."""
 

@@ -87,6 +87,6 @@ class Mempool:
         if transaction.nonce != self._evm.transaction_count(transaction.sender):
             return None
         with reverting(self._evm, transaction.to, failing):
-            self._evm.send_raw_transaction(raw)
+            self._evm.send_together([raw])
         del self._waiting[transaction_hash]
         return self._evm.receipt(transaction_hash)

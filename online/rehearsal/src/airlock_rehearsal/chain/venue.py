@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_rehearsal.chain.deploy import Contracts, Sender, deploy, derived, required, transact, transact_together
-from airlock_rehearsal.chain.evm import EvmCall, EvmReceipt
+from airlock_rehearsal.chain.deploy import Sender, deploy, derived, required, transact, transact_together
+from airlock_rehearsal.chain.evm import CONTRACTS, EvmCall, EvmReceipt
 from airlock_rehearsal.chain.interface import (
     REFERRAL,
     ROUTER,
@@ -65,15 +65,19 @@ class CallOutcome(NamedTuple):
 class ChainVenue:
     """The venue's contracts on a chain, and the operator who runs it."""
 
-    def __init__(self, evm: EmbeddedEvm, contracts: Contracts) -> None:
-        self.evm, self.contracts = evm, contracts
+    contracts = CONTRACTS
+
+    def __init__(self, evm: EmbeddedEvm) -> None:
+        self.evm = evm
         self.operator: Sender = derived("operator")
-        self._addresses = dict(zip((USDC, STORAGE, REFERRAL, ROUTER), contracts, strict=True))
+        self._addresses = dict(zip((USDC, STORAGE, REFERRAL, ROUTER), CONTRACTS, strict=True))
 
     @classmethod
     def deployed(cls, evm: EmbeddedEvm, *, trading_name: str, referral_name: str) -> ChainVenue:
-        """Put the venue on a chain; the names are those of its two signing domains."""
-        return cls(evm, deploy(evm, derived("operator"), trading_name=trading_name, referral_name=referral_name))
+        """Put the venue on a new chain; the names are those of its two signing domains."""
+        venue = cls(evm)
+        deploy(evm, venue.operator, trading_name=trading_name, referral_name=referral_name)
+        return venue
 
     def address(self, contract: str) -> str:
         """Return where a contract is."""
@@ -136,7 +140,3 @@ class ChainVenue:
     def trades_of(self, trader: str) -> list[dict[str, Any]]:
         """Return a trader's open positions as Trade tuples, by pair and slot."""
         return list(self.read(STORAGE, "tradesOf", trader))
-
-    def limit_orders_of(self, trader: str) -> list[dict[str, Any]]:
-        """Return a trader's waiting limit orders: ``t``, ``orderType`` and ``slippage``."""
-        return list(self.read(STORAGE, "limitOrdersOf", trader))

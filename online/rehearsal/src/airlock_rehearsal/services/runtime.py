@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, NamedTuple
 
 from eth_utils.address import is_address, to_checksum_address
 
+from airlock_rehearsal.chain.evm import CONTRACTS
 from airlock_rehearsal.services.faults import Faults
 from airlock_shared.errors import UsageError
 
@@ -20,27 +21,6 @@ if TYPE_CHECKING:
 MINUTE_MS = 60_000
 
 
-class RateLimit:
-    """At most ``per_minute`` requests from one address within any minute; ``None`` limits nothing.
-
-    It holds for the builder's trading endpoints (specification, "Limits").
-    """
-
-    def __init__(self, per_minute: int | None) -> None:
-        self.per_minute = per_minute
-        self._seen: dict[str, deque[int]] = defaultdict(deque)
-
-    def wait_s(self, client: str, now_ms: int) -> int:
-        """Count a request; return 0 when it may go on, else how many seconds the client has to wait."""
-        seen = self._seen[client]
-        while seen and seen[0] <= now_ms - MINUTE_MS:
-            seen.popleft()
-        if self.per_minute is None or len(seen) < self.per_minute:
-            seen.append(now_ms)
-            return 0
-        return -(-(seen[0] + MINUTE_MS - now_ms) // 1000)
-
-
 class Runtime:
     """The live rehearsal. ``faults`` may be replaced at any time; an order keeps the faults it was accepted under."""
 
@@ -48,9 +28,9 @@ class Runtime:
         self.state = state
         self.settings = state.settings
         self.mempool = mempool
-        self.rate = RateLimit(state.settings.rate_limit)
+        self._limited: deque[int] = deque()  # when the limited requests of the last minute came, in unix milliseconds
         self.faults = faults
-        self.stopping = asyncio.Event()
+        self.stopping = False  # whoever still waits for an answer, or streams one, ends then
         self._tasks: set[asyncio.Task[None]] = set()
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:
@@ -58,6 +38,19 @@ class Runtime:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def wait_s(self) -> int:
+        """Count a request to a trading endpoint; return 0 when it may go on, else how many seconds the client has to wait.
+
+        Everybody is at one address here, which the limit is for (specification, "Limits").
+        """
+        now_ms, limit, seen = self.state.now_ms(), self.settings.rate_limit, self._limited
+        while seen and seen[0] <= now_ms - MINUTE_MS:
+            seen.popleft()
+        if limit is None or len(seen) < limit:
+            seen.append(now_ms)
+            return 0
+        return -(-(seen[0] + MINUTE_MS - now_ms) // 1000)
 
     async def pace(self) -> None:
         """Wait as long as lies between two events."""
@@ -85,11 +78,7 @@ INTENT_DEADLINE_MS = 600_000  # ten minutes: a person has to read and sign
 
 DEFAULT_TRADER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # account 0 of "test test test … junk", known to everyone
 
-TRADING_ROUTER = "0x8D27456e6236EF79D80E9Df35Aae22AEAa0A27d4"
-TRADING_STORAGE = "0xcd5B0A5C7f95FF2B20721A3953cD48E862A14514"
-USDC = "0x8323aabb1e7cbeF50904F377b4DC2C4350d24eB9"
-REFERRAL = "0xd8d96a15153D25423F999eCeec39bb17711FC2Ed"
-"""Where the operator's first four transactions put the contracts, on every new chain (``chain.deploy``)."""
+USDC, TRADING_STORAGE, REFERRAL, TRADING_ROUTER = CONTRACTS
 
 STRANGER = "0xa86F77d29328eB688072a090478aaaf384aAd435"
 """Whom the fault message-altered makes a delegate: 20 bytes of keccak-256 of ``airlock rehearsal stranger``; no key."""
@@ -100,8 +89,7 @@ class RehearsalSettings(NamedTuple):
 
     execution: str = "eip712"  # or "eip7702": then the batched market wants a pre-signed transaction too
     pacing_s: float = 0.3  # between two events of an order, and before a relayed intent settles
-    keep_alive_s: float = 15.0  # specification, "Limits", row "keep-alive comment interval"
-    rate_limit: int | None = None  # requests a minute from one address to the builder's trading endpoints
+    rate_limit: int | None = None  # requests a minute to the builder's trading endpoints
     slow_s: float = 2.0  # how long the fault "slow" waits
     seed: str = "airlock rehearsal"
 

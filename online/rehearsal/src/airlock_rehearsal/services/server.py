@@ -115,32 +115,6 @@ def wall_clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class _Server(uvicorn.Server):
-    """A server that tells streams, and whoever was left without an answer, that it ends."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        super().__init__(
-            uvicorn.Config(
-                make_app(runtime),
-                log_config=None,
-                log_level="warning",
-                access_log=False,
-                loop="asyncio",
-                http="h11",
-                ws="none",
-                lifespan="on",
-                server_header=False,
-                timeout_graceful_shutdown=5,
-                headers=[MARK],
-            )
-        )
-        self._runtime = runtime
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._runtime.stopping.set()
-        await super().shutdown(sockets)
-
-
 class RehearsalServices(Runtime):
     """The services on one port of 127.0.0.1; a context manager that starts and stops them.
 
@@ -160,7 +134,7 @@ class RehearsalServices(Runtime):
         state = set_up(settings, checked(trader), now_ms)
         super().__init__(state, Mempool(state.venue.evm), faults)
         self.posts = state.posts
-        self._running: tuple[_Server, threading.Thread] | None = None
+        self._running: tuple[uvicorn.Server, threading.Thread] | None = None
 
     def start(self, port: int = 0) -> Self:
         """Serve from a thread, on this port or a free one. Raises ``ServiceError`` when it does not come up."""
@@ -171,7 +145,21 @@ class RehearsalServices(Runtime):
             self.urls.values()
         )
         logging.getLogger("uvicorn.error").addFilter(without_cuts)
-        server = _Server(self)
+        server = uvicorn.Server(
+            uvicorn.Config(
+                make_app(self),
+                log_config=None,
+                log_level="warning",
+                access_log=False,
+                loop="asyncio",
+                http="h11",
+                ws="none",
+                lifespan="on",
+                server_header=False,
+                timeout_graceful_shutdown=5,
+                headers=[MARK],
+            )
+        )
         thread = threading.Thread(target=server.run, args=([listener],), name="airlock rehearsal services", daemon=True)
         self._running = server, thread
         thread.start()
@@ -190,7 +178,7 @@ class RehearsalServices(Runtime):
         if self._running is None:
             return
         (server, thread), self._running = self._running, None
-        server.should_exit = True
+        self.stopping = server.should_exit = True
         thread.join(PATIENCE_S)
         if thread.is_alive():
             raise ServiceError("the rehearsal services did not stop", do="end the process")

@@ -18,7 +18,7 @@ from airlock_rehearsal.services.runtime import Runtime
 
 HUGE_BODY = 32 * 1024 * 1024
 DRIBBLE = 7  # bytes in a piece of a slow event stream
-_LOOK_S = 0.02  # how often it is looked whether a client that gets no answer has gone
+GLANCE_S = 0.02  # how often it is looked whether a client has gone, or something has happened to its order
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -48,8 +48,8 @@ class StreamedReply(StreamingResponse):
 
 async def _unanswered(runtime: Runtime, request: Request) -> Response:
     """Give no reply at all until the client leaves or the rehearsal ends, and then an empty 503."""
-    while not (runtime.stopping.is_set() or await request.is_disconnected()):
-        await asyncio.sleep(_LOOK_S)
+    while not (runtime.stopping or await request.is_disconnected()):
+        await asyncio.sleep(GLANCE_S)
     return Response(status_code=503)
 
 
@@ -65,14 +65,10 @@ async def _padding() -> AsyncIterator[bytes]:
     yield b'"}}'
 
 
-def another_hash(transaction_hash: str) -> str:
-    """Return a hash that is not the transaction's."""
-    return transaction_hash[:-1] + format(int(transaction_hash[-1], 16) ^ 1, "x")
-
-
 def told_hash(runtime: Runtime, place: str, transaction_hash: str) -> str:
     """Return a transaction's hash as a service tells it: another one under the fault ``wrong-hash``."""
-    return another_hash(transaction_hash) if runtime.faults.has("wrong-hash", place) else transaction_hash
+    wrong = runtime.faults.has("wrong-hash", place)
+    return transaction_hash[:-1] + format(int(transaction_hash[-1], 16) ^ wrong, "x")
 
 
 async def dribbled(chunks: AsyncIterator[bytes], pause_s: float) -> AsyncIterator[bytes]:
@@ -119,8 +115,7 @@ def guarded(
             return StreamedReply(_padding(), "application/json")
         if told("silent") and not opens_stream:
             return await _unanswered(runtime, request)
-        client = request.client.host if request.client else ""
-        if limited and (wait_s := runtime.rate.wait_s(client, runtime.state.now_ms())):
+        if limited and (wait_s := runtime.wait_s()):
             return failed(429, "RATE_LIMITED", "too many requests within a minute", wait_s)
         return None
 

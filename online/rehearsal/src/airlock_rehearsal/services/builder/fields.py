@@ -15,7 +15,7 @@ from eth_utils.address import is_address, is_checksum_address, to_checksum_addre
 
 from airlock_rehearsal.services.envelope import Read, Refused
 from airlock_rehearsal.services.runtime import INTENT_DEADLINE_MS
-from airlock_rehearsal.services.venue.positions import ONE, Position, VenuePair
+from airlock_rehearsal.services.venue.positions import ONE, VenuePair
 
 if TYPE_CHECKING:
     from airlock_rehearsal.services.venue.venue_state import VenueState
@@ -171,16 +171,12 @@ class BuildFields(dict[str, Any]):
         return pair
 
     @property
-    def position(self) -> Position | None:
-        """The trader's position in the slot that ``tradeIndex`` names."""
-        return self.state.position(self["trader"], self.pair.pair_index, self["tradeIndex"])
-
-    @property
     def opened_at(self) -> int:
-        """The position's open timestamp, as asked for or as it is on the chain, in seconds."""
+        """When the position that ``tradeIndex`` names was opened, as asked for or as it is on the chain, in seconds."""
         if (given := self.get("openTimestamp")) is not None:
             return int(given)
-        if (position := self.position) is None:
+        position = self.state.position(self["trader"], self.pair.pair_index, self["tradeIndex"])
+        if position is None:
             raise bad("tradeIndex", "no open position in this slot")
         return position.timestamp
 

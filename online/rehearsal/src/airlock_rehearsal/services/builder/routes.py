@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_rehearsal.chain.interface import REFERRAL
+from airlock_rehearsal.chain.interface import REFERRAL, STORAGE
 from airlock_rehearsal.services.builder import message_drafts, unsigned
 from airlock_rehearsal.services.builder.fields import OPEN_ORDER_TYPES, TRIGGER_TYPES, BuildFields, bad, read_fields
 from airlock_rehearsal.services.builder.message_drafts import Draft
@@ -61,7 +61,8 @@ def _positions(asked: BuildFields) -> object:
     """``/v2/positions``: open positions and waiting limit orders of a trader."""
     state, trader = asked.state, asked["trader"]
     trades = [position.as_json(state.pairs[position.pair_index].is_pnl) for position in state.positions_of(trader)]
-    return {"trader": trader, "trades": trades, "orders": list(map(order_json, state.venue.limit_orders_of(trader)))}
+    orders = [order_json(order) for order in state.venue.read(STORAGE, "limitOrdersOf", trader)]
+    return {"trader": trader, "trades": trades, "orders": orders}
 
 
 def _nonce(asked: BuildFields) -> object:

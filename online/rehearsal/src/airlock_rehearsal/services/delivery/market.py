@@ -15,9 +15,12 @@ from starlette.routing import Route
 
 from airlock_rehearsal.services.envelope import Json, Refused, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import Cut, StreamedReply, dribbled, served
+from airlock_rehearsal.services.transport import GLANCE_S, Cut, StreamedReply, dribbled, served
 from airlock_rehearsal.services.venue.order_lifecycle import TERMINAL, Market, Tracked
 from airlock_rehearsal.services.venue.submission import nonce_of_order, read_order
+
+_KEEP_ALIVE_S = 15.0
+"""Between two comments in a stream (specification, "Limits", row "keep-alive comment interval")."""
 
 
 def frame(kind: str, payload: dict[str, object], seq: int | None) -> bytes:
@@ -28,19 +31,19 @@ def frame(kind: str, payload: dict[str, object], seq: int | None) -> bytes:
 
 async def frames(runtime: Runtime, tracked: Tracked) -> AsyncIterator[bytes]:
     """Yield the stream of an order: a comment, every event as it comes, keep-alives, and the end or the lifetime cap."""
-    loop, told, stopping = asyncio.get_running_loop(), tracked.told, runtime.stopping
-    ends_at, sent = loop.time() + runtime.settings.stream_cap, 0
+    now_s, told = asyncio.get_running_loop().time, tracked.told
+    ends_at, speaks_at, sent = now_s() + runtime.settings.stream_cap, now_s() + _KEEP_ALIVE_S, 0
     expired = frame("Error", tracked.error("STREAM_TIMEOUT", "this view of the order has expired"), None)
     if told("drop-before-accepted"):
         raise Cut
     if told("silent"):
-        await stopping.wait()
+        while not runtime.stopping:
+            await asyncio.sleep(GLANCE_S)
         raise Cut
     talks = not told("no-keep-alive")
     if talks:
         yield b": open\n\n"
-    while not stopping.is_set():
-        changed = tracked.changed
+    while not runtime.stopping:
         for event in tracked.events[sent:]:
             sent += 1
             whole = frame(event.type, event.payload, event.seq) * (1 + told("duplicate-replay"))
@@ -55,25 +58,14 @@ async def frames(runtime: Runtime, tracked: Tracked) -> AsyncIterator[bytes]:
             if told("stream-timeout"):
                 yield expired
                 return
-        left_s = ends_at - loop.time()
-        if tracked.unrecorded is not None or left_s <= 0:
+        if tracked.unrecorded is not None or now_s() >= ends_at:
             yield expired if tracked.unrecorded is None else frame("Error", tracked.unrecorded, None)
             return
-        waited = sent == len(tracked.events)
-        if waited and not await _any_of(changed, stopping, min(left_s, runtime.settings.keep_alive_s)) and talks:
+        if talks and now_s() >= speaks_at:
+            speaks_at += _KEEP_ALIVE_S
             yield b": keep-alive\n\n"
+        await asyncio.sleep(GLANCE_S)
     raise Cut
-
-
-async def _any_of(first: asyncio.Event, second: asyncio.Event, wait_s: float) -> bool:
-    """Wait for one of two events; tell whether one came in time."""
-    waits = {asyncio.ensure_future(event.wait()) for event in (first, second)}
-    try:
-        done, _ = await asyncio.wait(waits, timeout=wait_s, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
-    return bool(done)
 
 
 def _after(request: Request) -> int:

@@ -6,7 +6,6 @@ order is registered its nonce is held, from then on it is spent; an order that e
 
 from __future__ import annotations
 
-import asyncio
 from typing import NamedTuple
 
 from airlock_rehearsal.chain.evm import Reverted
@@ -37,17 +36,11 @@ class Tracked:
         self.faults = faults  # those in force when it was accepted
         self.events: list[MarketEvent] = []
         self.unrecorded: dict[str, object] | None = None  # a last Error that is told and not persisted
-        self.changed = asyncio.Event()
         self.status_reads = 0
 
     def told(self, fault: str) -> bool:
         """Tell whether it is to misbehave so."""
         return self.faults.has(fault, "batched")
-
-    def wake(self) -> None:
-        """Tell whoever waits on ``changed`` to look again."""
-        self.changed.set()
-        self.changed = asyncio.Event()
 
     def error(self, code: str, message: str) -> dict[str, object]:
         """Return an Error's payload."""
@@ -73,7 +66,6 @@ class Market:
 
     def _record(self, tracked: Tracked, kind: str, payload: dict[str, object]) -> None:
         tracked.events.append(MarketEvent(len(tracked.events), kind, payload, self.runtime.state.now_ms()))
-        tracked.wake()
 
     def _release(self, tracked: Tracked) -> None:
         self.runtime.state.reserved_nonces.discard(tracked.order.spends)
@@ -87,7 +79,6 @@ class Market:
         if tracked.told("enqueue-failed-no-id"):
             self._release(tracked)
             tracked.unrecorded = tracked.error("ENQUEUE_FAILED", "the request never reached the queue")
-            tracked.wake()
         elif await self._attempt(tracked):
             await self._settle(tracked)
 

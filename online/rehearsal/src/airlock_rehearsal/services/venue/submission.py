@@ -82,7 +82,7 @@ def verified(state: VenueState, primary: str, message: Message, signature: objec
     raw = hex_bytes(signature, "userSignature")
     signer = recover(digest, raw)
     may_delegate = struct.signer_rule == "trader-or-delegate"
-    if signer != trader and not (may_delegate and state.is_live_delegate(trader, signer)):
+    if signer != trader and not (may_delegate and state.venue.delegation_expiry(trader, signer) > state.now_s):
         raise Refused(f"the signature recovers to {signer}, which may not sign for {trader}")
     if struct.deadline and int(leaf(message, struct.deadline)) <= state.now_ms():
         raise Refused("the deadline, in unix milliseconds, is over")

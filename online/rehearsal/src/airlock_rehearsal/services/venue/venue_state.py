@@ -70,10 +70,6 @@ class VenueState:
         """Tell whether a nonce is spent, or held by an order that is on its way."""
         return (space, trader, nonce) in self.reserved_nonces or self.nonce_used(space, trader, nonce)
 
-    def is_live_delegate(self, trader: str, delegate: str) -> bool:
-        """Tell whether a delegation is in force now."""
-        return self.venue.delegation_expiry(trader, delegate) > self.now_s
-
     def position(self, trader: str, pair_index: int, slot: int) -> Position | None:
         """Return the position in a slot."""
         position = Position.of(self.venue.read(STORAGE, "tradeAt", trader, pair_index, slot))
@@ -131,7 +127,7 @@ def set_up(settings: RehearsalSettings, trader: str, now_ms: Callable[[], int]) 
     """Return the state of a venue that is new on a chain of its own."""
     now_s = now_ms() // 1000
     begun = _opened(trader, now_s - now_s % _SAME_S)
-    venue = ChainVenue(begun.evm.copied(lambda: now_ms() // 1000), begun.contracts)
+    venue = ChainVenue(begun.evm.copied(lambda: now_ms() // 1000))
     return VenueState(settings, trader, now_ms, venue)
 
 
