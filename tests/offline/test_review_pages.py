@@ -124,8 +124,8 @@ class Reader:
         self.terminal = Terminal(*words, TERM="xterm", NO_COLOR="" if arguments.get("colour") else "1")
         self.size(rows)
 
-    def size(self, rows: int) -> None:
-        fcntl.ioctl(self.terminal.outside, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
+    def size(self, rows: int, width: int = 80) -> None:
+        fcntl.ioctl(self.terminal.outside, termios.TIOCSWINSZ, struct.pack("HHHH", rows, width, 0, 0))
 
     def keys(self) -> tuple[int, int] | None:
         """Wait for the row of keys, and return its numbers; None at the end."""
@@ -254,6 +254,32 @@ def test_the_page_that_decides_stands_above_the_question_and_says_what_was_opene
     assert reader.ended() == [opened, True]
 
 
+def _narrow(reader: Reader, key: str) -> None:
+    """Press a key at a terminal that is too narrow, and Enter twice: nothing is passed. Then make it wide again."""
+    for pressed in (key, "\n", "\n"):
+        reader.terminal.press(pressed)
+        assert reader.keys() == (1, 1)
+    reader.size(24)
+    reader.terminal.press("\n")
+
+
+def test_in_a_terminal_that_became_too_narrow_no_key_passes_a_screen(tmp_path: Path, sections: list[list[str]]) -> None:
+    reader = Reader(tmp_path, "page", sections=sections, five=FIVE)
+    reader.size(24, 60)
+    assert reader.keys() == (1, 1)
+    _narrow(reader, "\n")
+    _until(reader, QUESTION, 1)
+    assert all(line in reader.terminal.shown.partition(QUESTION)[0] for line in FIVE)
+    reader.size(24, 60)
+    _narrow(reader, "1\n")
+    assert reader.keys() == (1, 1)
+    assert "✓ kept" in reader.terminal.shown
+    reader.terminal.press("\n")
+    _until(reader, QUESTION, 2)
+    reader.terminal.press("Yes\n")
+    assert reader.ended() == [["first"], True]
+
+
 @pytest.mark.parametrize("lines", [8, 12, 14, 15, 16, 18, 21, 40])
 def test_the_question_pushes_nothing_away_that_decides(tmp_path: Path, sections: list[list[str]], lines: int) -> None:
     five = [f"line {number} of what decides" for number in range(lines)]
@@ -266,6 +292,19 @@ def test_the_question_pushes_nothing_away_that_decides(tmp_path: Path, sections:
     assert reader.terminal.shown[turned:].count("\n") < 24
     assert [line for line in five if line not in reader.terminal.shown] == []
     reader.interrupt()
+
+
+def test_the_ledgers_list_comes_again_when_the_terminal_is_wide_again(tmp_path: Path) -> None:
+    reader = Reader(tmp_path, "ledger", lines=["THE LEDGER WILL SHOW", "  1  page"], wait=30)
+    reader.size(24, 60)
+    assert reader.keys() == (1, 1)
+    assert "1  page" not in reader.terminal.shown
+    reader.size(24)
+    reader.terminal.press("\n")
+    assert reader.keys() == (1, 1)
+    assert "1  page" in reader.terminal.shown
+    (tmp_path / "answer").touch()
+    reader.ended()
 
 
 LIST = ["THE LEDGER WILL SHOW", *(f"{number:>3}  page" for number in range(1, 59)), " 59  \x1b[31mSign\u202e"]

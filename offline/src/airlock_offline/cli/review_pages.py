@@ -153,7 +153,7 @@ class ReviewPages:
         size = _size()
         screens, at, seen = cut(), 0, -1
         with SingleKeys() as keys:
-            while at < len(screens) - bool(below):
+            while at < len(screens) - (bool(below) and size[1] >= WIDTH):
                 _draw(screens[at][1], size, alone=seen >= 0)  # above the first one stands what was said before
                 if at > seen:
                     sleep(LOOK_S)
@@ -165,7 +165,7 @@ class ReviewPages:
                         "not answered: the input has ended", do="run the command again where somebody can answer"
                     )
                 now = _size()
-                if now == size:
+                if now == size and now[1] >= WIDTH:
                     at = max(at + _step(key), 0)
                     continue
                 number, size = screens[at][0], now  # what was drawn may be cut: the section once more
@@ -244,19 +244,25 @@ class ReviewPages:
         if not self._turns:
             say_all((*self._ledger, "The software Ledger asks above this list: Yes approves, anything else rejects."))
             return
-        key, at, shown = "", 0, -1
+
+        def same() -> bool:
+            return _size() == size
+
+        key, at, size, shown = "", 0, _size(), -1
         with keys:
             while key != ENDED:
-                rows, width = _size()
+                if not same():  # what was drawn may be cut: the page once more
+                    key, size, shown = "", _size(), -1
+                rows, width = size
                 screens = terminal_screens([self._ledger], rows - 2, width)  # above stands that it is compared now
-                at = min(max(at + _step(key), 0), len(screens) - 1)
+                at = min(max(at + _step(key) * (width >= WIDTH), 0), len(screens) - 1)
                 if at != shown:
-                    _draw(screens[at][1], (rows, width), alone=False)
+                    _draw(screens[at][1], size, alone=False)
                 shown = at
                 keys.forget()
                 count = len(screens)
                 last, more = "confirm or reject on the Ledger", at + 1 < count
-                key = next_key(keys, f"{at + 1} of {count}", at > 0, last, on=more, until=ended)
+                key = next_key(keys, f"{at + 1} of {count}", at > 0, last, on=more, until=ended, same=same)
 
 
 class _PagingTransport:
