@@ -115,16 +115,12 @@ class ReviewPages:
     def show_group_page(self, lines: list[str], below: int) -> None:
         """Show a page of a group alone on the screen, with so many rows left below it for the question.
 
-        Raises ``Declined`` where the screen cannot hold all of it: nobody is asked about what does not stand there.
+        It waits until the screen can hold all of it: nobody is asked about what does not stand there.
         """
-        rows, width = size = _size()
-        left = rows - below - _height(lines, width)
-        if width < WIDTH or left < 0:
-            raise Declined(
-                "the terminal is too small for a page and its question",
-                do=f"make it {WIDTH} columns wide and 24 rows high, and give the same command again",
-            )
-        _draw([*lines, *[""] * left], size, alone=False)
+        needed = _height(lines, WIDTH) + below
+        while (size := _size())[0] < needed or size[1] < WIDTH:
+            self._turn_all([[f"The page needs {needed} rows and {WIDTH} columns.", "Make it so, then turn the page."]])
+        _draw([*lines, *[""] * (size[0] - needed)], size, alone=False)
         sleep(LOOK_S)
 
     def set_list(self, step: str, ledger: list[str]) -> None:
@@ -442,7 +438,7 @@ class GroupPages:
         groups: Iterable[Group],
         before: Iterable[str],
         screen: ReviewPages | None,
-        ask: Callable[[str], None],
+        ask: Callable[..., None],
         record: Callable[[list[str]], None],
     ) -> None:
         self.confirmed = dict.fromkeys(before, True)
@@ -463,20 +459,23 @@ class GroupPages:
         left = [each for each in rows[rows.index(digest) :] if each not in self.confirmed and can_be_signed(each)]
         if left[:1] != [digest]:
             return
-        if self._form is not group.form:
-            self._form = group.form
-            if self._screen:
-                self._screen.show(group.form, [], [])
-            else:
-                say_all(section_lines(group.form))
         page = left[: rows_of_page(group, left, screen_rows() or _ROWS_WITHOUT_A_SCREEN)]
         lines = [*group.heading, *(line for each in page for line in group.rows[each])]
-        if self._screen:
-            self._screen.show_group_page(lines, QUESTION_ROWS)
-        else:
-            say_all(["", *lines])
+
+        def show(*, form: bool) -> None:
+            if self._screen:
+                if form:
+                    self._screen.show(group.form, [], [])
+                self._screen.show_group_page(lines, QUESTION_ROWS)
+            else:
+                say_all([*(section_lines(group.form) if form else ()), "", *lines])
+
+        show(form=self._form is not group.form)
+        self._form = group.form
+        question = f"Sign these {len(page)} steps of {len(group.rows)}, which differ from the form in this alone?"
+        opens = dict.fromkeys(["?", *map(str, range(_NUMBERS))], partial(show, form=True))
         try:
-            self._ask(f"Sign these {len(page)} steps of {len(group.rows)}, which differ from the form in this alone?")
+            self._ask(question, asking=opening(ask, opens))
         except Declined as declined:
             self.confirmed |= dict.fromkeys(page, False)
             say(f"Declined: {declined.what}.")
