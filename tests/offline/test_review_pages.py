@@ -57,6 +57,7 @@ import json, os, signal, sys, termios, time
 from functools import partial
 from pathlib import Path
 from airlock_offline.cli import review_pages
+from airlock_shared.cli.ceremony.by_screens import show_above_question
 from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.errors import Declined
 
@@ -89,6 +90,9 @@ def main():
         pages.show(arguments["sections"], [], [])
         pages.ask("Sign?")
         return "asked"
+    if work == "long":
+        show_above_question(arguments["lines"])
+        return "shown"
     if work == "page":
         pages.show(arguments["sections"], arguments["five"], [])
         pages.tell("it is not known whether the Ledger signed")
@@ -207,6 +211,18 @@ def test_after_another_size_the_section_is_shown_once_more(tmp_path: Path, secti
     assert reader.keys() == (3, 6)
     reader.terminal.press("\n")
     assert reader.keys() == (4, 6)
+    reader.interrupt()
+
+
+def test_a_long_text_is_shown_once_more_where_the_terminal_has_another_size(tmp_path: Path) -> None:
+    reader = Reader(tmp_path, "long", lines=[f"line {number}." for number in range(50)])
+    assert reader.keys() == (1, 3)
+    sizes = ((24, 60), (1, 7)), ((24, 60), (2, 7)), ((16, 80), (2, 5)), ((16, 80), (3, 5))
+    for size, keys in sizes:  # a row of 80 columns may take two of 60
+        reader.size(*size)
+        reader.terminal.press("\n")
+        assert reader.keys() == keys
+    assert [reader.terminal.shown.count(f"line {number}.") for number in (0, 7, 8, 19, 20, 31)] == [2, 2, 3, 2, 1, 1]
     reader.interrupt()
 
 
