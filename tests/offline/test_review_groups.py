@@ -263,7 +263,8 @@ def test_nobody_is_asked_about_a_page_that_the_screen_cannot_hold(
     rows: int, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fits = rows >= 24 and width >= 80
-    sizes, waited = [(rows, width)] * (1 if fits else 3) + [(24, 80)], []
+    sizes = [(rows, width)] * (1 if fits else 3) + [(24, 80)]
+    waited: list[list[list[str]]] = []
     monkeypatch.setattr(review_pages, "_size", lambda: sizes.pop(0))
     monkeypatch.setattr(review_pages, "LOOK_S", 0)
     lines = [f"row {number}" for number in range(22)]
