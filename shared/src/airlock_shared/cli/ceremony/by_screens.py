@@ -37,7 +37,7 @@ def show_by_screens(lines: Sequence[str], tell: Callable[[str], None] = say, *, 
 
     Raises ``Declined`` when the input ends below a screen that nobody has read.
     """
-    _show(lines, tell, at_once=not led(), stays=stays)
+    _show(lines, tell, whole=not led(), stays=stays)
 
 
 def show_above_question(lines: Sequence[str], tell: Callable[[str], None] = say) -> None:
@@ -45,20 +45,20 @@ def show_above_question(lines: Sequence[str], tell: Callable[[str], None] = say)
 
     Raises as :func:`show_by_screens`.
     """
-    _show(lines, tell, at_once=False, stays=1)
+    _show(lines, tell, whole=False, stays=1)
 
 
-def _show(lines: Sequence[str], tell: Callable[[str], None], *, at_once: bool, stays: int) -> None:
-    """Tell lines a screen at a time, or ``at_once``; a screen that has another size when a key comes is told again."""
-    at_once = at_once or terminal.screen_rows() is None
-    left = list(lines) if at_once else [row for line in lines for row in filled(line).split("\n")]
+def _show(lines: Sequence[str], tell: Callable[[str], None], *, whole: bool, stays: int) -> None:
+    """Tell lines a screen at a time, or ``whole``; a screen that has another size when a key comes is told again."""
+    whole = whole or terminal.screen_rows() is None
+    left = list(lines) if whole else [row for line in lines for row in filled(line).split("\n")]
     number = 1
     while left:
         rows = terminal.screen_rows() or 0
-        size = len(left) if at_once else max(rows - _ROWS_LEFT_FREE, 1)
+        size = len(left) if whole else max(rows - _ROWS_LEFT_FREE, 1)
         for row in left[:size]:
             tell(row)
-        if at_once or (stays and len(left) <= size):
+        if whole or (stays and len(left) <= size):
             return
         _await_key(f"{number} of {number - 1 - (-len(left) // size)}")
         if rows == (terminal.screen_rows() or 0):
