@@ -20,8 +20,11 @@ TO_STOP = "Type Yes to go on, no to stop"
 
 def _signing(desk: BothMachines, ledger: Ledger, ceremony: str, rows: int = 0) -> Terminal:
     """Begin to sign at a terminal of so many rows; 0: nobody knows how many."""
-    plan, requests = desk.prepare(ceremony)
-    words = ("sign", requests, "--plan", plan, "-o", desk.path("out.json"), "--emulator", ledger.port)
+    return _signing_of(desk, ledger, *desk.prepare(ceremony), "out.json", rows)
+
+
+def _signing_of(desk: BothMachines, ledger: Ledger, plan: Path, requests: Path, output: str, rows: int) -> Terminal:
+    words = ("sign", requests, "--plan", plan, "-o", desk.path(output), "--emulator", ledger.port)
     terminal = Terminal(OFFLINE, "--home", desk.path("offline-home"), *words)
     fcntl.ioctl(terminal.outside, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
     return terminal
@@ -87,6 +90,10 @@ def test_the_question_comes_after_every_screen_of_the_page_that_decides(desk: Bo
     [read] = [entry["data"] for entry in desk.entries() if entry["event"] == "reviewed"]
     assert (read["step"], read["opened"]) == ("delegate-key", ["decided by the plan"])
     assert set(read["decides"]) == {"what", "how much", "for whom", "until when", "as whom"}
+    files = desk.path("delegate-key.plan.toml"), desk.path("delegate-key.requests.json")
+    again = _signing_of(desk, ledger, *files, "again.json", rows=24)
+    assert again.end() == 0, again.shown
+    assert "Step delegate-key was signed before; the kept signature is used again." in again.shown
     assert desk.events().count("signed") == 1
 
 

@@ -131,7 +131,7 @@ def test_it_is_signed_once_and_is_in_no_package_for_another_sender(desk: Desk, l
     assert prepare(desk).code == 0
     assert desk.offline("verify", desk.path("requests.json"), "--plan", desk.path("plan.toml")).code == 0
     assert desk.sign(ledger).code == 0
-    assert words(desk.sign(ledger)).count("This was signed before") == 2
+    assert words(desk.sign(ledger)).count("was signed before; the kept signature") == 2
     ended = desk.online("export", desk.path("signatures.json"), "-o", desk.path("package.json"))
     assert (ended.code, "it goes with its order, by `submit --eip7702`" in words(ended)) == (0, True), ended.err
     assert [item["step"] for item in json.loads(desk.path("package.json").read_text())["items"]] == ["step-1"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CEREMONY_ENDED, PAG
 from airlock_shared.checks.judge import Examined, Known, judge_item
 from airlock_shared.checks.model import IntentCase, Situation
 from airlock_shared.checks.nonces import UsedNonces, use_of
+from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import Declined
@@ -259,18 +262,19 @@ def test_a_page_stands_above_its_question_with_twenty_rows_at_most(rows: int, co
 def test_nobody_is_asked_about_a_page_that_the_screen_cannot_hold(
     rows: int, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(review_pages, "_size", lambda: (rows, width))
+    fits = rows >= 24 and width >= 80
+    sizes = [(rows, width)] * (1 if fits else 3) + [(24, 80)]
+    waited: list[list[list[str]]] = []
+    monkeypatch.setattr(review_pages, "_size", lambda: sizes.pop(0))
     monkeypatch.setattr(review_pages, "LOOK_S", 0)
     lines = [f"row {number}" for number in range(22)]
     screen = review_pages.ReviewPages(lambda _question: None)
-    if rows < 24 or width < 80:
-        with pytest.raises(Declined, match="too small"):
-            screen.show_group_page(lines, 2)
-        assert capsys.readouterr().err == ""
-    else:
-        screen.show_group_page(lines, 2)
-        shown = capsys.readouterr().err.splitlines()
-        assert (shown[:22], len(shown)) == (lines, rows - 2)
+    monkeypatch.setattr(screen, "_turn_all", waited.append)
+    screen.show_group_page(lines, 2)
+    shown = capsys.readouterr().err.splitlines()
+    assert (shown[:22], len(shown)) == (lines, (rows if fits else 24) - 2)
+    assert len(waited) == (0 if fits else 3)
+    assert all("needs 24 rows and 80 columns" in page[0][0] for page in waited)
 
 
 class Desk:
@@ -293,7 +297,7 @@ class Desk:
         assert not self.table.asked_of_the_device or self.recorded
         self.recorded.append(digests)
 
-    def _ask(self, question: str) -> None:
+    def _ask(self, question: str, **_asking: object) -> None:
         self.asked.append(question)
         if not self.yes:
             raise Declined("no")
@@ -319,6 +323,19 @@ def test_one_yes_signs_the_rows_of_its_page_and_is_on_record_before(tmp_path: Pa
     assert [len(digests) for digests in desk.recorded] == [10, 3]
     signed = [entry.data["digest"] for entry in desk.table.state.transcript.entries() if entry.event == "signed"]
     assert signed == [digest for digests in desk.recorded for digest in digests]
+
+
+def test_what_opens_a_section_elsewhere_shows_the_form_and_the_page_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk = Desk(tmp_path, steps(8))
+    monkeypatch.setattr("sys.stdin", StringIO("?\n2\nYes\n"))
+    monkeypatch.setattr(desk, "_ask", partial(ask_yes, piped=True))
+    desk.pages = desk.begin([])
+    desk.show_from(0)
+    assert [len(digests) for digests in desk.recorded] == [8]
+    said = capsys.readouterr().err
+    assert (said.count("DECIDED BY THE PLAN"), said.count("desk-008")) == (3, 3)
 
 
 def test_a_page_that_is_declined_signs_nothing_of_it_and_the_next_is_asked(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ from functools import partial
 from pathlib import Path
 from airlock_offline.cli import review_pages
 from airlock_offline.ledger.transport import WatchedTransport
+from airlock_shared.cli.ceremony.by_screens import show_above_question
 from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.errors import Declined
 
@@ -90,6 +91,9 @@ def main():
         pages.show(arguments["sections"], [], [])
         pages.ask("Sign?")
         return "asked"
+    if work == "long":
+        show_above_question(arguments["lines"])
+        return "shown"
     if work == "page":
         pages.show(arguments["sections"], arguments["five"], [])
         pages.tell("it is not known whether the Ledger signed")
@@ -125,8 +129,8 @@ class Reader:
         self.terminal = Terminal(*words, TERM="xterm", NO_COLOR="" if arguments.get("colour") else "1")
         self.size(rows)
 
-    def size(self, rows: int) -> None:
-        fcntl.ioctl(self.terminal.outside, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
+    def size(self, rows: int, width: int = 80) -> None:
+        fcntl.ioctl(self.terminal.outside, termios.TIOCSWINSZ, struct.pack("HHHH", rows, width, 0, 0))
 
     def keys(self) -> tuple[int, int] | None:
         """Wait for the row of keys, and return its numbers; None at the end."""
@@ -211,6 +215,18 @@ def test_after_another_size_the_section_is_shown_once_more(tmp_path: Path, secti
     reader.interrupt()
 
 
+def test_a_long_text_is_shown_once_more_where_the_terminal_has_another_size(tmp_path: Path) -> None:
+    reader = Reader(tmp_path, "long", lines=[f"line {number}." for number in range(50)])
+    assert reader.keys() == (1, 3)
+    sizes = ((24, 60), (1, 7)), ((24, 60), (2, 7)), ((16, 80), (2, 5)), ((16, 80), (3, 5))
+    for size, keys in sizes:  # a row of 80 columns may take two of 60
+        reader.size(*size)
+        reader.terminal.press("\n")
+        assert reader.keys() == keys
+    assert [reader.terminal.shown.count(f"line {number}.") for number in (0, 7, 8, 19, 20, 31)] == [2, 2, 3, 2, 1, 1]
+    reader.interrupt()
+
+
 def test_a_terminal_that_was_closed_declines(tmp_path: Path, sections: list[list[str]]) -> None:
     reader = Reader(tmp_path, "review", sections=sections, deaf=True)
     assert reader.keys() == (1, 5)
@@ -255,6 +271,32 @@ def test_the_page_that_decides_stands_above_the_question_and_says_what_was_opene
     assert reader.ended() == [opened, True]
 
 
+def _narrow(reader: Reader, key: str) -> None:
+    """Press a key at a terminal that is too narrow, and Enter twice: nothing is passed. Then make it wide again."""
+    for pressed in (key, "\n", "\n"):
+        reader.terminal.press(pressed)
+        assert reader.keys() == (1, 1)
+    reader.size(24)
+    reader.terminal.press("\n")
+
+
+def test_in_a_terminal_that_became_too_narrow_no_key_passes_a_screen(tmp_path: Path, sections: list[list[str]]) -> None:
+    reader = Reader(tmp_path, "page", sections=sections, five=FIVE)
+    reader.size(24, 60)
+    assert reader.keys() == (1, 1)
+    _narrow(reader, "\n")
+    _until(reader, QUESTION, 1)
+    assert all(line in reader.terminal.shown.partition(QUESTION)[0] for line in FIVE)
+    reader.size(24, 60)
+    _narrow(reader, "1\n")
+    assert reader.keys() == (1, 1)
+    assert "✓ kept" in reader.terminal.shown
+    reader.terminal.press("\n")
+    _until(reader, QUESTION, 2)
+    reader.terminal.press("Yes\n")
+    assert reader.ended() == [["first"], True]
+
+
 @pytest.mark.parametrize("lines", [8, 12, 14, 15, 16, 18, 21, 40])
 def test_the_question_pushes_nothing_away_that_decides(tmp_path: Path, sections: list[list[str]], lines: int) -> None:
     five = [f"line {number} of what decides" for number in range(lines)]
@@ -267,6 +309,19 @@ def test_the_question_pushes_nothing_away_that_decides(tmp_path: Path, sections:
     assert reader.terminal.shown[turned:].count("\n") < 24
     assert [line for line in five if line not in reader.terminal.shown] == []
     reader.interrupt()
+
+
+def test_the_ledgers_list_comes_again_when_the_terminal_is_wide_again(tmp_path: Path) -> None:
+    reader = Reader(tmp_path, "ledger", lines=["THE LEDGER WILL SHOW", "  1  page"], wait=30)
+    reader.size(24, 60)
+    assert reader.keys() == (1, 1)
+    assert "1  page" not in reader.terminal.shown
+    reader.size(24)
+    reader.terminal.press("\n")
+    assert reader.keys() == (1, 1)
+    assert "1  page" in reader.terminal.shown
+    (tmp_path / "answer").touch()
+    reader.ended()
 
 
 LIST = ["THE LEDGER WILL SHOW", *(f"{number:>3}  page" for number in range(1, 59)), " 59  \x1b[31mSign\u202e"]

@@ -300,8 +300,10 @@ def test_what_was_signed_before_is_not_asked_for_again_and_is_recovered_again(tm
     first = Table(tmp_path, ledger())
     signed = sign_item(case(), situation(), first.desk).answer
     again = Table(tmp_path, ledger(), ledger=nonces_of(first.state.transcript.entries()))
-    assert sign_item(case(), situation(), again.desk).answer == signed
-    assert (again.asked, again.sent) == ([], [])
+    shown: list[object] = []
+    assert sign_item(case(), situation(), again.desk._replace(show=shown.append)).answer == signed
+    assert (again.asked, again.sent, shown) == ([], [], [])
+    assert again.told == [f"Step {STEP} was signed before; the kept signature is used again."]
     [kept] = again.kept()
     text = kept.read_text()
     kept.write_text(text.replace(signed.signature[2:10], "00" * 4))

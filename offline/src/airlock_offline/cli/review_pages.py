@@ -114,16 +114,12 @@ class ReviewPages:
     def show_group_page(self, lines: list[str], below: int) -> None:
         """Show a page of a group alone on the screen, with so many rows left below it for the question.
 
-        Raises ``Declined`` where the screen cannot hold all of it: nobody is asked about what does not stand there.
+        It waits until the screen can hold all of it: nobody is asked about what does not stand there.
         """
-        rows, width = size = _size()
-        left = rows - below - _height(lines, width)
-        if width < WIDTH or left < 0:
-            raise Declined(
-                "the terminal is too small for a page and its question",
-                do=f"make it {WIDTH} columns wide and 24 rows high, and give the same command again",
-            )
-        _draw([*lines, *[""] * left], size, alone=False)
+        needed = _height(lines, WIDTH) + below
+        while (size := _size())[0] < needed or size[1] < WIDTH:
+            self._turn_all([[f"The page needs {needed} rows and {WIDTH} columns.", "Make it so, then turn the page."]])
+        _draw([*lines, *[""] * (size[0] - needed)], size, alone=False)
         sleep(LOOK_S)
 
     def set_list(self, step: str, ledger: list[str]) -> None:
@@ -152,7 +148,7 @@ class ReviewPages:
         size = _size()
         screens, at, seen = cut(), 0, -1
         with SingleKeys() as keys:
-            while at < len(screens) - bool(below):
+            while at < len(screens) - (bool(below) and size[1] >= WIDTH):
                 _draw(screens[at][1], size, alone=seen >= 0)  # above the first one stands what was said before
                 if at > seen:
                     sleep(LOOK_S)
@@ -164,7 +160,7 @@ class ReviewPages:
                         "not answered: the input has ended", do="run the command again where somebody can answer"
                     )
                 now = _size()
-                if now == size:
+                if now == size and now[1] >= WIDTH:
                     at = max(at + _step(key), 0)
                     continue
                 number, size = screens[at][0], now  # what was drawn may be cut: the section once more
@@ -239,19 +235,25 @@ class ReviewPages:
         if not self._turns:
             say_all((*self._ledger, "The software Ledger asks above this list: Yes approves, anything else rejects."))
             return
-        key, at, shown = "", 0, -1
+
+        def same() -> bool:
+            return _size() == size
+
+        key, at, size, shown = "", 0, _size(), -1
         with keys:
             while key != ENDED:
-                rows, width = _size()
+                if not same():  # what was drawn may be cut: the page once more
+                    key, size, shown = "", _size(), -1
+                rows, width = size
                 screens = terminal_screens([self._ledger], rows - 2, width)  # above stands that it is compared now
-                at = min(max(at + _step(key), 0), len(screens) - 1)
+                at = min(max(at + _step(key) * (width >= WIDTH), 0), len(screens) - 1)
                 if at != shown:
-                    _draw(screens[at][1], (rows, width), alone=False)
+                    _draw(screens[at][1], size, alone=False)
                 shown = at
                 keys.forget()
                 count = len(screens)
                 last, more = "confirm or reject on the Ledger", at + 1 < count
-                key = next_key(keys, f"{at + 1} of {count}", at > 0, last, on=more, until=ended)
+                key = next_key(keys, f"{at + 1} of {count}", at > 0, last, on=more, until=ended, same=same)
 
 
 def _decides(section: list[str]) -> bool:
@@ -413,7 +415,7 @@ class GroupPages:
         groups: Iterable[Group],
         before: Iterable[str],
         screen: ReviewPages | None,
-        ask: Callable[[str], None],
+        ask: Callable[..., None],
         record: Callable[[list[str]], None],
     ) -> None:
         self.confirmed = dict.fromkeys(before, True)
@@ -434,20 +436,23 @@ class GroupPages:
         left = [each for each in rows[rows.index(digest) :] if each not in self.confirmed and can_be_signed(each)]
         if left[:1] != [digest]:
             return
-        if self._form is not group.form:
-            self._form = group.form
-            if self._screen:
-                self._screen.show(group.form, [], [])
-            else:
-                say_all(section_lines(group.form))
         page = left[: rows_of_page(group, left, screen_rows() or _ROWS_WITHOUT_A_SCREEN)]
         lines = [*group.heading, *(line for each in page for line in group.rows[each])]
-        if self._screen:
-            self._screen.show_group_page(lines, QUESTION_ROWS)
-        else:
-            say_all(["", *lines])
+
+        def show(*, form: bool) -> None:
+            if self._screen:
+                if form:
+                    self._screen.show(group.form, [], [])
+                self._screen.show_group_page(lines, QUESTION_ROWS)
+            else:
+                say_all([*(section_lines(group.form) if form else ()), "", *lines])
+
+        show(form=self._form is not group.form)
+        self._form = group.form
+        question = f"Sign these {len(page)} steps of {len(group.rows)}, which differ from the form in this alone?"
+        opens = dict.fromkeys(["?", *map(str, range(_NUMBERS))], partial(show, form=True))
         try:
-            self._ask(f"Sign these {len(page)} steps of {len(group.rows)}, which differ from the form in this alone?")
+            self._ask(question, asking=opening(ask, opens))
         except Declined as declined:
             self.confirmed |= dict.fromkeys(page, False)
             say(f"Declined: {declined.what}.")

@@ -114,10 +114,9 @@ def sign_item(
     case = to_sign(examined, desk.state)
     page_confirmed = confirmed.get("0x" + examined.digest.hex())
     if case is None:
-        again = page_confirmed and _signable(examined)  # nothing new is to be read
-        if not again:
+        if not _signable(examined):  # of what was signed before, nothing new is to be read
             desk.show(examined)
-        return _settled(examined, desk, quietly=bool(again))
+        return _settled(examined, desk, quietly=bool(page_confirmed))
     if page_confirmed is False:
         return _declined(case, desk, "its page was not confirmed")
     if page_confirmed and desk.used.earlier(use_of(case)):  # since then: it is to be read by itself
@@ -179,7 +178,7 @@ def _settled(examined: Examined, desk: SigningDesk, *, quietly: bool = False) ->
     if case is not None and (kept := desk.state.kept_signature(_digest(case))):
         check_signature(case, kept)
         if not quietly:
-            desk.tell("This was signed before; the kept signature is used again.")
+            desk.tell(f"Step {step} was signed before; the kept signature is used again.")
         return ItemResult(kept, ExitCode.DONE)
     named = [verdict.check for verdict in (*verdicts.refused(), *verdicts.not_judged())]
     desk.record("refused", {"step": step, "checks": named})

@@ -258,10 +258,11 @@ def typed_line() -> str:
 
 
 def screen_rows() -> int | None:
-    """Return the rows of the screen on which a person reads and answers; None where there is no such person."""
+    """Return how many rows of 80 columns a person's screen holds; None where nobody reads and answers at one."""
     if not at_a_terminal() or sys.stderr is None or not sys.stderr.isatty():
         return None
-    return os.get_terminal_size(sys.stderr.fileno()).lines or None
+    size = os.get_terminal_size(sys.stderr.fileno())
+    return size.lines // -(-WIDTH // (size.columns or WIDTH)) or None
 
 
 # ---- single keys ----------------------------------------------------------------------------------------------------

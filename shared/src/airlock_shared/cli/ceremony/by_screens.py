@@ -37,7 +37,7 @@ def show_by_screens(lines: Sequence[str], tell: Callable[[str], None] = say, *, 
 
     Raises ``Declined`` when the input ends below a screen that nobody has read.
     """
-    _show(lines, tell, terminal.screen_rows() if led() else None, stays=stays)
+    _show(lines, tell, whole=not led(), stays=stays)
 
 
 def show_above_question(lines: Sequence[str], tell: Callable[[str], None] = say) -> None:
@@ -45,21 +45,24 @@ def show_above_question(lines: Sequence[str], tell: Callable[[str], None] = say)
 
     Raises as :func:`show_by_screens`.
     """
-    _show(lines, tell, terminal.screen_rows(), stays=1)
+    _show(lines, tell, whole=False, stays=1)
 
 
-def _show(lines: Sequence[str], tell: Callable[[str], None], rows_there: int | None, *, stays: int) -> None:
-    """Tell lines in screens of so many rows, of which the last ``stays`` are not turned; without rows, in one piece."""
-    screens = [lines]
-    if rows_there is not None:
-        rows = [row for line in lines for row in filled(line).split("\n")]
-        size = max(rows_there - _ROWS_LEFT_FREE, 1)
-        screens = [rows[at : at + size] for at in range(0, len(rows), size)]
-    for number, screen in enumerate(screens, 1):
-        for line in screen:
-            tell(line)
-        if rows_there is not None and number <= len(screens) - stays:
-            _await_key(f"{number} of {len(screens)}")
+def _show(lines: Sequence[str], tell: Callable[[str], None], *, whole: bool, stays: int) -> None:
+    """Tell lines a screen at a time, or ``whole``; a screen that has another size when a key comes is told again."""
+    whole = whole or terminal.screen_rows() is None
+    left = list(lines) if whole else [row for line in lines for row in filled(line).split("\n")]
+    number = 1
+    while left:
+        rows = terminal.screen_rows() or 0
+        size = len(left) if whole else max(rows - _ROWS_LEFT_FREE, 1)
+        for row in left[:size]:
+            tell(row)
+        if whole or (stays and len(left) <= size):
+            return
+        _await_key(f"{number} of {number - 1 - (-len(left) // size)}")
+        if rows == (terminal.screen_rows() or 0):
+            left, number = left[size:], number + 1
 
 
 def turn_page() -> None:
