@@ -241,6 +241,8 @@ def test_what_was_signed_and_came_too_late_is_signed_again_on_both_machines() ->
         return task.done, task.brings, task.attempt
 
     offline.record("signatures-written", requests=R, signatures=S)
+    offline.have(brought=frozenset({"requests-2.json"}))
+    assert signs() == (True, ("requests.json",), 1)  # on the stick alone: what was signed is compared and reported
     offline.have("requests-2.json", requests=later)
     assert signs() == (True, ("requests-2.json",), 1)  # they came, and nobody said that it was too late
     offline.hand("requests-2.json")

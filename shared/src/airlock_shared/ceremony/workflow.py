@@ -284,7 +284,8 @@ class _Workflow(NamedTuple):
         """Return the tasks of the air-gapped machine."""
         facts = self.facts
         signatures = newest("signatures", facts.files)
-        requests = max(newest("requests", facts.files), newest("requests", facts.brought), 1)
+        brought = facts.brought & facts.given if facts.answers else facts.brought
+        requests = max(newest("requests", facts.files | brought), 1)
         asked = numbered("requests", requests)
         again = asked in facts.given and facts.answers != facts.requests  # somebody said that it was too late
         signed = bool(facts.digests) and self.has_written() and not again
