@@ -94,8 +94,10 @@ def test_a_day_ends_complete_and_without_the_witness_at_one_checkpoint_it_does_n
     table.sign()
     for name in CHECKPOINTS_HERE:
         table.done("compare", name, *(BOTH[:2] if name == without else BOTH))
+    table.record("sealed", ceremony="another", entries=8, head="ee" * 32, address=FIRST, signature="0x")
     assert table.done("show").stdout.endswith("INCOMPLETE\n")  # it has not ended
     ended = table.run("end")
+    assert "(the seal's: after 5)" in ended.stdout
     told = (ended.exit_code, "\nCOMPLETE\n" in ended.stdout, "ROLE-INCOMPLETE" in ended.stderr)
     assert told == ((3, False, True) if without else (0, True, False))
     missing = [f"checkpoint {without} is not confirmed by witness"] if without else []

@@ -193,6 +193,8 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
     assert here.next() == "hand signatures.json"
     here.hand("signatures.json")
     assert here.next() == "seal first"
+    here.record("sealed", ceremony="another", entries=1, head="ff" * 32, address=FIRST, signature="0x")
+    assert here.next() == "seal first"
     here.record("sealed", ceremony="demo", entries=1, head="ee" * 32, address=FIRST, signature="0x")
     assert here.next() == "compare seal"
     here.confirm("seal", "ee" * 32)
