@@ -72,12 +72,18 @@ _WATCH_MS = 60_000  # the watch with which the clock is compared may be wrong by
 
 @click.command("workflow", short_help="Show every task of it: what is done, and what comes next.")
 @click.argument("plan_file", metavar="PLAN", type=INPUT)
-@click.option("--folder", type=FOLDER_TYPE, help="The ceremony's folder (default: beside the plan).")
+@click.option(
+    "--folder",
+    type=FOLDER_TYPE,
+    # Landlock lets a command read what stands in its values, and nothing else of ours.
+    callback=lambda context, _, given: given or ceremony_folder(context.params["plan_file"]),
+    help="The ceremony's folder (default: beside the plan).",
+)
 @click.option("--exchange", type=FOLDER_TYPE, help="The folder through which documents cross.")
 @json_option
 @click.pass_obj
 def workflow_command(
-    place: CeremonyMachine, plan_file: Path, folder: Path | None, exchange: Path | None, as_json: bool
+    place: CeremonyMachine, plan_file: Path, folder: Path, exchange: Path | None, as_json: bool
 ) -> None:
     r"""Show every task of the ceremony on this machine: what is done, what comes next, and who acts there.
 
@@ -86,12 +92,13 @@ def workflow_command(
       PROGRAM ceremony workflow plan.toml
     """
     plan = plan_with_roles(plan_file)
-    here = folder or ceremony_folder(plan_file)
     crossing = exchange and exchange / crossing_name(plan)
-    for names in (_people(each, plan, names_in(each)) for each in (here, crossing) if each and place.half == "offline"):
+    for names in (
+        _people(each, plan, names_in(each)) for each in (folder, crossing) if each and place.half == "offline"
+    ):
         if names:
             require_same_people(place.standing(plan), names)
-    facts = facts_of(place, plan, here, crossing)
+    facts = facts_of(place, plan, folder, crossing)
     tasks = workflow_tasks(plan, place.half, place.transcript.entries(), facts)
     if len(tasks) > TASKS_AT_MOST:
         raise UsageError("this plan has more steps than one ceremony leads", do="divide it into plans of fewer steps")
@@ -99,7 +106,7 @@ def workflow_command(
         begun = [entry.data for entry in place.transcript.entries() if entry.event in (SENDING, "exported")]
         touched = {each.get(name) for each in begun for name in ("digest", "signatures")}
         told = {"ok": True, "half": place.half, "crossing": crossing_name(plan),
-                "made_here": made_here(place.half, facts, tasks), "sign_by_ms": _sign_by_ms(here, plan, facts.files),
+                "made_here": made_here(place.half, facts, tasks), "sign_by_ms": _sign_by_ms(folder, plan, facts.files),
                 "unsent": (bool(facts.digests) and touched.isdisjoint((*facts.digests, facts.signatures)))}  # fmt: skip
         show_json(told | {"tasks": [task_as_json(task) for task in tasks]})
         return
