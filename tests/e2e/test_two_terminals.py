@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import threading
@@ -178,3 +179,13 @@ def test_a_command_that_records_while_the_seal_is_made_makes_it_void_and_it_is_a
     desk.path("cut.jsonl").write_text("\n".join(lines[:-1]) + "\n")
     cut = desk.offline("transcript", "verify", desk.path("cut.jsonl"), "--plan", plan)
     assert (cut.code, "DOC-SEAL" in cut.err) == (4, True), cut.err
+
+
+def test_a_seal_for_another_plan_on_the_same_machine_is_not_this_ones(desk: BothMachines, ledger: Ledger) -> None:
+    plan, other = desk.write_plan("referral-code"), desk.path("other.toml")
+    other.write_text(re.sub('(?m)^id = ".*"', 'id = "another-day"', plan.read_text(), count=1))
+    sealed = [
+        desk.offline("transcript", "seal", "--plan", each, "--emulator", ledger.port, typed="Yes\n")
+        for each in (other, plan, plan)
+    ]
+    assert [(ended.code, "sealed already" in ended.err) for ended in sealed] == [(0, False), (0, False), (0, True)]

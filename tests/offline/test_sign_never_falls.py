@@ -6,12 +6,15 @@ import copy
 import json
 import os
 import random
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from airlock_offline.cli.ceremony import _shown
+from airlock_offline.home import OfflineHome
 from airlock_offline.signing import sign_item
 from airlock_offline.signing.second_opinion import compare_opinion
 from airlock_shared.checks.model import Case
@@ -118,6 +121,20 @@ def test_groups_that_were_signed_whole_are_handed_over_again_though_no_ledger_is
         ended = world.sign(_bytes(document("requests")), "requests", again=again)
         assert (ended.code, set((ended.results or {}).values())) == (0, {"signed"}), ended.err[-2000:]
     assert ended.count("signed") == len(ended.results or {})
+
+
+def test_in_a_led_ceremony_the_steps_that_are_not_signed_are_told_and_again_at_the_review(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LED, "1")
+    made = document("requests")
+    ended = world.sign(_bytes(made), "requests", "Yes\n" * 2 + "no\n" * 40)
+    left = [item["step"] for item in made["requests"]][1:]
+    assert (ended.code, ended.count("signatures-written")) == (6, 1)
+    assert [step for step in left if not re.search(rf"\n  {step} +declined ", ended.err)] == []
+    assert "To sign one after all, first move" in ended.err
+    at_the_review = list(_shown("review", OfflineHome(world.folder / "home").transcript.entries(), whole=False))
+    assert at_the_review == [f"NOT signed: {step} (declined)" for step in left]
 
 
 def test_in_a_led_ceremony_a_ledger_that_fails_midway_is_waited_for_and_nothing_is_left_behind(

@@ -178,7 +178,8 @@ def test_of_many_proofs_one_that_does_not_hold_is_named_and_none_counts(tmp_path
     assert proved_keys(plan(), deployment(), [files[0], files[1]], None, None) == [answers[0], *answers]
     with pytest.raises(Refusal, match="PROOF-SIGNER") as caught:
         proved_keys(plan(), deployment(), [files[2]], None, None)
-    assert caught.value.where == "step desk-key-terms"
+    assert caught.value.where == f"{files[2]}, step desk-key-terms"
+    assert "move this one away" in caught.value.do
     files[3].write_bytes(files[1].read_bytes().replace(b"I hold this", b"I held this", 1))
     with pytest.raises(Refusal, match="PROOF-CHALLENGE"):
         proved_keys(plan(), deployment(), [files[3]], None, None)

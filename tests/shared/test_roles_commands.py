@@ -16,8 +16,8 @@ from airlock_shared.cli.ceremony import compare as naming
 from airlock_shared.cli.ceremony.commands import CEREMONY_COMMANDS
 from airlock_shared.cli.ceremony.compare import ask_names
 from airlock_shared.cli.ceremony.status import CeremonyMachine
-from airlock_shared.cli.ceremony.workflow import crossing_name
-from airlock_shared.errors import Declined, Refusal, UsageError
+from airlock_shared.cli.ceremony.workflow import BRING_AGAIN, crossing_name
+from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile
 from airlock_shared.plan.reader import parse_plan
 from shared.test_roles import FIRST, written
@@ -94,8 +94,10 @@ def test_a_day_ends_complete_and_without_the_witness_at_one_checkpoint_it_does_n
     table.sign()
     for name in CHECKPOINTS_HERE:
         table.done("compare", name, *(BOTH[:2] if name == without else BOTH))
+    table.record("sealed", ceremony="another", entries=8, head="ee" * 32, address=FIRST, signature="0x")
     assert table.done("show").stdout.endswith("INCOMPLETE\n")  # it has not ended
     ended = table.run("end")
+    assert "(the seal's: after 5)" in ended.stdout
     told = (ended.exit_code, "\nCOMPLETE\n" in ended.stdout, "ROLE-INCOMPLETE" in ended.stderr)
     assert told == ((3, False, True) if without else (0, True, False))
     missing = [f"checkpoint {without} is not confirmed by witness"] if without else []
@@ -144,6 +146,25 @@ def test_other_people_than_began_here_are_told_before_anything_is_compared(table
         (folder / "people.json").write_bytes(write_people(plan, {"signer": "Ada Lovelace", "witness": witness}))
         error = CliRunner().invoke(COMMANDS["workflow"], words, obj=table.place).exception
         assert getattr(error, "check", error) == check
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [(name, ()) for name in ("deployment.json", "requests.json", "signatures.json", "proofs.json")]
+    + [("people.json", ("--people",))],
+)
+def test_a_document_that_is_not_whole_is_named_with_what_puts_it_right(
+    tmp_path: Path, name: str, words: tuple[str, ...]
+) -> None:
+    table = Table(tmp_path)
+    (file := table.plan.with_name("plan.ceremony") / name).parent.mkdir()
+    file.write_text('{"format"')
+    if words:
+        error = table.run("begin", *words, str(file)).exception
+    else:
+        error = CliRunner().invoke(COMMANDS["workflow"], [str(table.plan)], obj=table.place).exception
+    assert isinstance(error, DocumentError)
+    assert (error.where, error.do) == (str(file), BRING_AGAIN)
 
 
 @pytest.mark.parametrize("checkpoint", ["preflight", "address", "requests", "review", "signatures", "seal"])

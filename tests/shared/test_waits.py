@@ -383,6 +383,22 @@ def test_before_the_seal_somebody_says_that_the_outcome_was_read(
     assert names_in(lead.folder / "handed-over") == ({"requests.json", "requests-2.json"} if typed else set())
 
 
+def test_one_key_alone_sets_nothing_aside_that_was_signed(
+    tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (crossing := tmp_path / "stick" / CROSSING).mkdir(parents=True)
+    for place in (lead.folder / "requests.json", crossing / "requests-2.json"):
+        place.touch()
+    asked, typed = list[str](), ["", "n"]
+    monkeypatch.setattr(select, "select", lambda *_: ([1], [], []))
+    monkeypatch.setattr(crossing_module, "typed_line", typed.pop)
+    monkeypatch.setattr(crossing_module, "ask", answering(asked, "no"))
+    monkeypatch.setattr(Lead, "child", lambda *_: 0)
+    assert _do(lead, reply_members(lead, "offline", 0, SEAL), SEAL, set()) is True
+    assert asked == ["Was it too late on the online machine? Type Yes: "]
+    assert not (lead.folder / "handed-over").exists()
+
+
 ROWS = [*((case, {}, happens, line) for case, happens, line in SEEN), *((*each[:2], None, each[2]) for each in STICKS)]
 TABLE = [
     (half, task, *row)

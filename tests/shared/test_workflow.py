@@ -193,6 +193,8 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
     assert here.next() == "hand signatures.json"
     here.hand("signatures.json")
     assert here.next() == "seal first"
+    here.record("sealed", ceremony="another", entries=1, head="ff" * 32, address=FIRST, signature="0x")
+    assert here.next() == "seal first"
     here.record("sealed", ceremony="demo", entries=1, head="ee" * 32, address=FIRST, signature="0x")
     assert here.next() == "compare seal"
     here.confirm("seal", "ee" * 32)
@@ -241,6 +243,8 @@ def test_what_was_signed_and_came_too_late_is_signed_again_on_both_machines() ->
         return task.done, task.brings, task.attempt
 
     offline.record("signatures-written", requests=R, signatures=S)
+    offline.have(brought=frozenset({"requests-2.json"}))
+    assert signs() == (True, ("requests.json",), 1)  # on the stick alone: what was signed is compared and reported
     offline.have("requests-2.json", requests=later)
     assert signs() == (True, ("requests-2.json",), 1)  # they came, and nobody said that it was too late
     offline.hand("requests-2.json")

@@ -13,13 +13,14 @@ from airlock_offline.ledger.transport import REVIEW_S
 from airlock_shared.checks.times import Uptime
 from airlock_shared.documents.deployment import Deployment, all_worth_nothing, parse_deployment
 from airlock_shared.documents.requests import Answer, read_signature
-from airlock_shared.errors import DocumentError, Refusal, UsageError
+from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import (
     CONFIG_FILE,
     TranscriptFile,
     current,
     home_of,
     make_folder,
+    read_document,
     read_input,
     read_settings,
     write_new,
@@ -59,11 +60,11 @@ class OfflineHome:
     def pinned(self, name: str) -> Deployment | None:
         """Return the pinned deployment of this name, or None. Raises ``DocumentError`` when its file is damaged."""
         path = self.pin_path(name)
-        return _read_pin(path) if path.exists() else None
+        return read_document(path, parse_deployment) if path.exists() else None
 
     def pins(self) -> list[Deployment]:
         """Return the deployments that are pinned. Raises ``DocumentError`` naming the file of one that is damaged."""
-        return [_read_pin(path) for path in current(self.home / "pins")]
+        return [read_document(path, parse_deployment) for path in current(self.home / "pins")]
 
     def all_worth_nothing(self) -> bool:
         """Tell whether all that is pinned is worth nothing: a pipe may then answer what only compares."""
@@ -133,14 +134,6 @@ class OfflineHome:
         path = self._signed_path(answer.digest)
         make_folder(path.parent)
         write_new(path, json.dumps(answer.as_json()).encode())
-
-
-def _read_pin(path: Path) -> Deployment:
-    try:
-        return parse_deployment(read_input(path))
-    except DocumentError as error:
-        error.at(str(path))
-        raise
 
 
 # ---- config ---------------------------------------------------------------------------------------------------------

@@ -13,11 +13,15 @@ from airlock_shared.documents.transcript import Entry
 
 
 def _shown(checkpoint: str, entries: Sequence[Entry], whole: bool) -> Iterator[str]:
-    """Yield the page of the last preflight, or what is not in order there, for its checkpoint."""
+    """Yield the page of the last preflight, or what is not in order there; at the review the steps that are not signed."""
     reports = [entry.data for entry in entries if entry.event == "preflight"]
     if checkpoint == "preflight" and reports:
         yield from report_lines(reports[-1], kit=False, whole=whole)
         yield from preflight_verdict_lines(reports[-1], whole=whole)
+    if checkpoint == "review":
+        begun = max((entry.seq for entry in entries if entry.event == "sign-begun"), default=0)
+        left = [entry for entry in entries if entry.seq > begun and entry.event in ("declined", "refused")]
+        yield from (f"NOT signed: {entry.data['step']} ({entry.event})" for entry in left)
 
 
 def _place(home: OfflineHome) -> CeremonyMachine:

@@ -222,12 +222,15 @@ def _hand_over(
     else:
         write_new(output, data)
     state.transcript.record("signatures-written", {"requests": header.requests, "signatures": fingerprint}, now_ms())
-    if stopped or not led():
+    code = stopped.exit_code if stopped else worst([result.code for result in results])
+    if code or not led():
         _say_results(results)
     if not led():
         say_all(fingerprint_lines("signatures", fingerprint))
         say(f"Wrote {safe(str(output))}")
         say("Carry it to the online machine. Keep it secret until it is submitted.")
+    elif code:
+        say(f"Steps that are not signed stay out. To sign one after all, first move {safe(output.name)} away.")
     codes = {}
     if qr:
         from airlock_shared.cli.qr.documents import outgoing  # noqa: PLC0415 - for codes alone: no other signing loads it
@@ -235,7 +238,6 @@ def _hand_over(
         codes = outgoing(state.home, data, as_json=as_json)
     if stopped:
         say(explain_error(stopped))
-    code = stopped.exit_code if stopped else worst([result.code for result in results])
     if as_json:
         names = {"file": str(output), "fingerprint": fingerprint, "words": spoken(fingerprint)}
         error = error_as_json(stopped) if stopped else {}

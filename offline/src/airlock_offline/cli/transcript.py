@@ -106,7 +106,7 @@ def _seal_once(
 ) -> Entry | None:
     """Show the head as it is now, have it signed, and record the seal; None when the transcript went on meanwhile."""
     entries = state.transcript.entries()
-    if entries and entries[-1].event == SEALED:
+    if entries and entries[-1].event == SEALED and entries[-1].data["ceremony"] == plan.id:
         say("The transcript is sealed already, and has no newer entries; nothing to do.")
         return entries[-1]
     need = Need(signer.path, signer.address)

@@ -284,12 +284,13 @@ class _Workflow(NamedTuple):
         """Return the tasks of the air-gapped machine."""
         facts = self.facts
         signatures = newest("signatures", facts.files)
-        requests = max(newest("requests", facts.files), newest("requests", facts.brought), 1)
+        brought = facts.brought & facts.given if facts.answers else facts.brought
+        requests = max(newest("requests", facts.files | brought), 1)
         asked = numbered("requests", requests)
         again = asked in facts.given and facts.answers != facts.requests  # somebody said that it was too late
         signed = bool(facts.digests) and self.has_written() and not again
         attempt = max(signatures, 1) if signed or not signatures else signatures + 1
-        answer, sealed = numbered("signatures", attempt), self.sealed()
+        answer, sealed = numbered("signatures", attempt), self.record("seal")
         signer = next(iter(self.plan.signers), "")
         first = (DEPLOYMENT, PEOPLE)
         evidence = tuple(f"{_ARTEFACTS}{name}" for name in EVIDENCE_FILES)
@@ -319,8 +320,8 @@ class _Workflow(NamedTuple):
             Task("hand", (), "Hand the signatures over: secret until submitted.",
                  self.handed((answer,)), brings=(answer,)),
             Task("seal", self.held("signer"), "When the outcome was read on the other machine: seal.",
-                 sealed, signer),
-            self.compare("seal", self.record("seal") if sealed else ""),
+                 bool(sealed), signer),
+            self.compare("seal", sealed),
             Task("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
             Task("report", (), "Make this machine's report.", "evidence" in facts.files, brings=(asked, answer)),
             Task("hand", (), "Hand this machine's evidence over.",
@@ -398,11 +399,6 @@ class _Workflow(NamedTuple):
             entry.event == "address" and entry.data.get("confirmed") is True and entry.data.get("address") == address
             for entry in self.section
         )
-
-    def sealed(self) -> bool:
-        """Tell whether the transcript was sealed after the last signatures."""
-        events = [entry.event for entry in self.section if entry.event in ("sealed", "signatures-written")]
-        return bool(events) and events[-1] == "sealed"
 
     def proofs(self) -> Iterator[Task]:
         """Yield how the delegate keys prove themselves: their proofs come or are there, and are checked here."""

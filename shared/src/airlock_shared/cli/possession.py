@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,19 @@ from airlock_shared.ceremony.seals import (
     read_seal,
     write_proofs,
 )
-from airlock_shared.cli.terminal import INPUT, PATH_TYPE, json_option, plan_option, say, say_all, show, show_json
+from airlock_shared.cli.terminal import (
+    INPUT,
+    PATH_TYPE,
+    advice,
+    json_option,
+    plan_option,
+    say,
+    say_all,
+    show,
+    show_json,
+)
 from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.host.files import read_input, write_new
+from airlock_shared.host.files import read_document, read_input, write_new
 from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, is_waived, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.toml_positions import parse_written_plan
@@ -79,29 +89,31 @@ def challenge_command(require: Callable[[Any, str], Deployment], how: str) -> cl
 
 
 def proved_keys(
-    plan: Plan, deployment: Deployment, files: Iterable[Path], signature: str | None, step_id: str | None
+    plan: Plan, deployment: Deployment, files: Sequence[Path], signature: str | None, step_id: str | None
 ) -> list[tuple[Challenge, str]]:
     """Return the challenges of a plan that were answered, each with its signature, in documents or by a bare one.
 
     Every one of them holds. Raises as the readers do, ``UsageError`` without either, or for both, and ``Refusal`` for an
-    answer that is none, with its step.
+    answer that is none, with its file and step.
     """
-    data = list(map(read_input, files))
-    if bool(data) == (signature is not None):
+    if bool(files) == (signature is not None):
         raise UsageError("give either the document or --signature, not both", do="see the help of this command: -h")
-    proofs = [proof for each in data for proof in parse_proofs(each)]
+    proofs: list[tuple[Path | None, Proof]] = [
+        (file, proof) for file in files for proof in read_document(file, parse_proofs)
+    ]
     if signature is not None:
         asked = challenge_of(plan, deployment, choose_step(plan, step_id))
-        proofs = [Proof(asked, asked.text().decode(), signature)]
+        proofs = [(None, Proof(asked, asked.text().decode(), signature))]
     found = []
-    for proof in proofs:
-        asked = challenge_of(plan, deployment, choose_step(plan, step_id or _step_of(proof, plan)))
+    for file, proof in proofs:
         try:
+            asked = challenge_of(plan, deployment, choose_step(plan, step_id or _step_of(proof, plan)))
             check_claim(proof, asked)
             check_possession(asked, read_seal(proof.signature))
         except Refusal as refusal:
-            if len(proofs) > 1:
-                refusal.at(f"step {asked.step}")
+            if file:
+                refusal.at(f"{file}, step {proof.claimed.step}")
+                refusal.do = f"{advice(refusal)} A right proof lies beside this file? Then move this one away."
             raise
         found.append((asked, proof.signature))
     return found

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from airlock_shared.documents.transcript import GENESIS, MAX_LINE_BYTES, Entry, next_entry, read_entries
-from airlock_shared.errors import DocumentError, ExitCode, UsageError
+from airlock_shared.errors import DocumentError, ExitCode, Refusal, UsageError
 from airlock_shared.wire.strict_json import MAX_DOCUMENT_BYTES, parse_toml
 
 # ---- files ----------------------------------------------------------------------------------------------------------
@@ -35,6 +35,7 @@ _NO_HARD_LINKS = (
     errno.ENOSYS,
 )  # what link(2) says on vfat, exfat and some FUSE file systems
 _WRITTEN = "check the folder and the free space"
+_Document = TypeVar("_Document")
 
 
 @contextmanager
@@ -82,6 +83,16 @@ def read_input(path: Path, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> bytes:
     if len(data) > max_bytes:
         raise DocumentError("DOC-SIZE", f"{path} grew while it was read", expected=f"<= {max_bytes} bytes")
     return data
+
+
+def read_document(path: Path, parse: Callable[[bytes], _Document], do: str = "") -> _Document:
+    """Return what a reader makes of a file. Raises as it does, with the file as the place, and perhaps what to do."""
+    try:
+        return parse(read_input(path))
+    except Refusal as error:
+        error.at(str(path))
+        error.do = do or error.do
+        raise
 
 
 def require_new(path: Path) -> None:

@@ -6,6 +6,7 @@ Each machine records them in its own transcript; the decisions are in :mod:`airl
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import click
 
 from airlock_shared.ceremony.roles import (
     CHECKPOINTS,
-    MAX_PEOPLE_BYTES,
     MAX_REASON,
     check_holder,
     check_people,
@@ -29,9 +29,9 @@ from airlock_shared.cli.ceremony.end import end, show_ceremony
 from airlock_shared.cli.ceremony.handover import carry, codes, gather, scan_hand_over
 from airlock_shared.cli.ceremony.run import run_command
 from airlock_shared.cli.ceremony.status import CeremonyMachine, people_lines, plan_with_roles
-from airlock_shared.cli.ceremony.workflow import workflow_command
+from airlock_shared.cli.ceremony.workflow import BRING_AGAIN, workflow_command
 from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, say, show_json
-from airlock_shared.host.files import read_input
+from airlock_shared.host.files import read_document
 from airlock_shared.text.safe import grouped, hanging, safe
 
 
@@ -62,7 +62,7 @@ def begin(
         place.deployment(plan.deployment)  # nobody is asked for names where it could not go on
     names = names_given(given)
     if people_file is not None:
-        names = parse_people(read_input(people_file, max_bytes=MAX_PEOPLE_BYTES), plan) | names
+        names = read_document(people_file, partial(parse_people, plan=plan), do=BRING_AGAIN) | names
     check_people(names, plan)
     names = {role: name for role, name in ask_names(plan, names).items() if role in plan.roles}
     check_people(names, plan)

@@ -244,7 +244,7 @@ def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
         past = _part_of_online(crossing) == "record"
         return other_machine(crossing, state.half, "the online machine has its outcome" if past else "")
 
-    while (typed := _wait(sees, enter="Enter seals")) not in ("", "n") or (typed and not came() and not _is_too_late()):
+    while (typed := _wait(sees, enter="Enter seals")) not in ("", "n") or (typed and not _is_too_late()):
         say("Enter seals. Was it too late there, type n: the new requests are signed.")
     if not typed:
         if _part_of_online(crossing) not in ("", "record"):
@@ -257,9 +257,8 @@ def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
 
 
 def _is_too_late() -> bool:
-    """Ask whether the other machine prepares again where nothing new came from it: nothing else ends the wait for that."""
-    question = "No new requests came. Was it too late on the online machine? Type Yes: "
-    return ask(question, piped=False).strip() == "Yes"
+    """Ask whether the other machine prepares again: one key alone would have what was signed stand aside for good."""
+    return ask("Was it too late on the online machine? Type Yes: ", piped=False).strip() == "Yes"
 
 
 _NO_OUTCOME_YET = (

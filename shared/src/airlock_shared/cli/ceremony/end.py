@@ -105,7 +105,7 @@ def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json:
         for line in told:
             show(line)
         if place.half == "offline":
-            for line in head_lines(place.transcript.entries()):
+            for line in head_lines(place.transcript.entries(), plan.id):
                 show(line)
             if led():
                 turn_page()  # it is written down by hand

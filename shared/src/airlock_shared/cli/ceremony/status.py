@@ -41,9 +41,10 @@ def record_lines(record: str) -> Iterator[str]:
             yield from rows("on record  ", safe(part))
 
 
-def head_lines(entries: Sequence[Entry]) -> Iterator[str]:
+def head_lines(entries: Sequence[Entry], ceremony: str = "") -> Iterator[str]:
     """Yield a transcript's head, for people who write it down, and over how many entries it is; the seal's is another."""
-    head, sealed = entries[-1].hash, [entry.seq for entry in entries if entry.event == SEALED]
+    head = entries[-1].hash
+    sealed = [entry.seq for entry in entries if entry.event == SEALED and entry.data["ceremony"] == ceremony]
     other = f" (the seal's: after {sealed[-1]})" if sealed else ""
     label = f"transcript head after {len(entries)} entries{other}, to write down"
     yield from (f"{label}:", *word_lines("head", head)) if led() else labelled_hash_lines(label, head)

@@ -6,13 +6,15 @@ It reads what others made, so that the command that leads people does not: that 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
-from airlock_shared.ceremony.roles import CHECKPOINTS, MAX_PEOPLE_BYTES, Half, parse_people, require_same_people
+from airlock_shared.ceremony.roles import CHECKPOINTS, Half, parse_people, require_same_people
 from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.seals import parse_proofs
 from airlock_shared.ceremony.workflow import (
@@ -36,7 +38,7 @@ from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.documents.transcript import SENDING
 from airlock_shared.errors import AirlockError, UsageError
-from airlock_shared.host.files import read_input
+from airlock_shared.host.files import read_document
 from airlock_shared.plan.decisions import SIGN_AGE_AT_MOST_MS
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.model import Plan
@@ -67,17 +69,25 @@ def task_lines(tasks: list[Task], half: str, commands: Sequence[Sequence[str]] =
 # ---- the command ---------------------------------------------------------------------------------------------------------
 
 
+_Document = TypeVar("_Document")
+BRING_AGAIN = "move it out of the ceremony's folder; bring it again, whole and of this plan"
 _WATCH_MS = 60_000  # the watch with which the clock is compared may be wrong by so much
 
 
 @click.command("workflow", short_help="Show every task of it: what is done, and what comes next.")
 @click.argument("plan_file", metavar="PLAN", type=INPUT)
-@click.option("--folder", type=FOLDER_TYPE, help="The ceremony's folder (default: beside the plan).")
+@click.option(
+    "--folder",
+    type=FOLDER_TYPE,
+    # Landlock lets a command read what stands in its values, and nothing else of ours.
+    callback=lambda context, _, given: given or ceremony_folder(context.params["plan_file"]),
+    help="The ceremony's folder (default: beside the plan).",
+)
 @click.option("--exchange", type=FOLDER_TYPE, help="The folder through which documents cross.")
 @json_option
 @click.pass_obj
 def workflow_command(
-    place: CeremonyMachine, plan_file: Path, folder: Path | None, exchange: Path | None, as_json: bool
+    place: CeremonyMachine, plan_file: Path, folder: Path, exchange: Path | None, as_json: bool
 ) -> None:
     r"""Show every task of the ceremony on this machine: what is done, what comes next, and who acts there.
 
@@ -86,12 +96,13 @@ def workflow_command(
       PROGRAM ceremony workflow plan.toml
     """
     plan = plan_with_roles(plan_file)
-    here = folder or ceremony_folder(plan_file)
     crossing = exchange and exchange / crossing_name(plan)
-    for names in (_people(each, plan, names_in(each)) for each in (here, crossing) if each and place.half == "offline"):
+    for names in (
+        _people(each, plan, names_in(each)) for each in (folder, crossing) if each and place.half == "offline"
+    ):
         if names:
             require_same_people(place.standing(plan), names)
-    facts = facts_of(place, plan, here, crossing)
+    facts = facts_of(place, plan, folder, crossing)
     tasks = workflow_tasks(plan, place.half, place.transcript.entries(), facts)
     if len(tasks) > TASKS_AT_MOST:
         raise UsageError("this plan has more steps than one ceremony leads", do="divide it into plans of fewer steps")
@@ -99,7 +110,7 @@ def workflow_command(
         begun = [entry.data for entry in place.transcript.entries() if entry.event in (SENDING, "exported")]
         touched = {each.get(name) for each in begun for name in ("digest", "signatures")}
         told = {"ok": True, "half": place.half, "crossing": crossing_name(plan),
-                "made_here": made_here(place.half, facts, tasks), "sign_by_ms": _sign_by_ms(here, plan, facts.files),
+                "made_here": made_here(place.half, facts, tasks), "sign_by_ms": _sign_by_ms(folder, plan, facts.files),
                 "unsent": (bool(facts.digests) and touched.isdisjoint((*facts.digests, facts.signatures)))}  # fmt: skip
         show_json(told | {"tasks": [task_as_json(task) for task in tasks]})
         return
@@ -122,11 +133,10 @@ def crossing_name(plan: Plan) -> str:
 def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | None) -> Facts:
     """Read what stands beside the transcript. Raises as the readers of the documents do."""
     files = names_in(folder)
-    deployment = _read(folder, DEPLOYMENT, files)
-    requests = _read(folder, numbered("requests", newest("requests", files)), files)
-    signatures = _read(folder, numbered("signatures", newest("signatures", files)), files)
-    came = parse_deployment(deployment) if deployment else None
-    answer, signed, mark = parse_signatures(signatures) if signatures else (None, [], "")
+    came = _read(folder, DEPLOYMENT, files, parse_deployment)
+    requests = _read(folder, numbered("requests", newest("requests", files)), files, parse_requests)
+    signatures = _read(folder, numbered("signatures", newest("signatures", files)), files, parse_signatures)
+    answer, signed, mark = signatures or (None, [], "")
     entries = place.transcript.entries()
     challenges: dict[str, str] = {}
     if came is not None and came.name == plan.deployment:
@@ -138,13 +148,13 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
         deployment=came.fingerprint if came else "",
         pinned=place.known_deployment(plan.deployment),
         names=_people(folder, plan, files),
-        requests=parse_requests(requests)[2] if requests else "",
+        requests=requests[2] if requests else "",
         signatures=mark,
         answers=answer.requests if answer else "",
         digests=tuple(item.digest for item in signed if item.result == "signed"),
         challenges=challenges,
         proofs={
-            name: frozenset(proof.claimed.step for proof in parse_proofs(_read(folder, name, files)))
+            name: frozenset(proof.claimed.step for proof in _read(folder, name, files, parse_proofs) or ())
             for name in files
             if PROOF_FILE.fullmatch(name)
         },
@@ -154,12 +164,12 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
 
 def _sign_by_ms(folder: Path, plan: Plan, files: frozenset[str]) -> int:
     """Return until when the newest requests can be signed (unix ms), to be shown; 0 where none has an end."""
-    deployment = _read(folder, DEPLOYMENT, files)
-    data = _read(folder, numbered("requests", newest("requests", files)), files)
-    if not (deployment and data):
+    deployment = _read(folder, DEPLOYMENT, files, parse_deployment)
+    requests = _read(folder, numbered("requests", newest("requests", files)), files, parse_requests)
+    if not (deployment and requests):
         return 0
-    known, found = parse_deployment(deployment).structs, []
-    for payload in (request.payload for request in parse_requests(data)[1]):
+    known, found = deployment.structs, []
+    for payload in (request.payload for request in requests[1]):
         intent = known.get(str(payload.get("primaryType")))
         with suppress(KeyError, TypeError, ValueError):  # another form is refused where it is judged
             if intent is not None and intent.deadline:
@@ -172,13 +182,10 @@ def _sign_by_ms(folder: Path, plan: Plan, files: frozenset[str]) -> int:
 
 def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:
     """Return the names that stand in the folder; none when they are of another plan, and so not what is handed over."""
-    if PEOPLE not in files:
-        return {}
-    try:
-        return parse_people(read_input(folder / PEOPLE, max_bytes=MAX_PEOPLE_BYTES), plan)
-    except AirlockError:
-        return {}
+    with suppress(AirlockError):
+        return _read(folder, PEOPLE, files, partial(parse_people, plan=plan)) or {}
+    return {}
 
 
-def _read(folder: Path, name: str, files: frozenset[str]) -> bytes:
-    return read_input(folder / name) if name in files else b""
+def _read(folder: Path, name: str, files: frozenset[str], parse: Callable[[bytes], _Document]) -> _Document | None:
+    return read_document(folder / name, parse, do=BRING_AGAIN) if name in files else None
