@@ -195,15 +195,13 @@ def _report_words(task: Task, path: Callable[[str], str]) -> list[str]:
     return [word for pair in named for word in pair]
 
 
-NAMES = (
-    "begin", "gather", "hand", "take", "ready", "prepare", "compare", "submit", "end", "report", "trust", "preflight",
-    "address", "proof", "sign", "seal",
-)  # fmt: skip
-
-
-def task_as_json(task: Task) -> dict[str, Any]:
-    """Return a task for another process."""
-    return {**task._asdict(), "by": list(task.by), "brings": list(task.brings)}
+NAMES = {
+    "begin": "names", "gather": "documents", "hand": "hand-over", "take": "", "ready": "the builder",
+    "prepare": "requests", "compare": "comparison", "submit": "sending", "end": "the end", "report": "report",
+    "trust": "the pin", "preflight": "preflight", "address": "address", "proof": "proof of a key", "sign": "signing",
+    "seal": "the seal",
+}  # fmt: skip
+"""Every task, and what a machine is about at it."""
 
 
 def read_task(value: Any) -> Task:
@@ -289,7 +287,9 @@ class _Workflow(NamedTuple):
         again = asked in facts.given and facts.answers != facts.requests  # somebody said that it was too late
         signed = bool(facts.digests) and self.has_written() and not again
         attempt = max(signatures, 1) if signed or not signatures else signatures + 1
-        answer, sealed = numbered("signatures", attempt), self.sealed()
+        answer, sealed = numbered("signatures", attempt), self.record("seal")
+        addresses = {name: checksum_address(signer.address) for name, signer in self.plan.signers.items()}
+        shown = self.record("address").split()
         signer = next(iter(self.plan.signers), "")
         first = (DEPLOYMENT, PEOPLE)
         evidence = tuple(f"{_ARTEFACTS}{name}" for name in EVIDENCE_FILES)
@@ -305,8 +305,8 @@ class _Workflow(NamedTuple):
                  signed or (facts.clock_stated and self.is_fit())),
             self.compare("preflight", self.record("preflight")),
             *(Task("address", self.held("signer"), f"All look at {name}'s address on the Ledger, then confirm it.",
-                   self.has_shown(name), name) for name in self.plan.signers),
-            self.compare("address", self.record("address") if all(map(self.has_shown, self.plan.signers)) else ""),
+                   address in shown, name) for name, address in addresses.items()),
+            self.compare("address", self.record("address") if set(addresses.values()) <= set(shown) else ""),
             *self.proofs(),
             Task("gather", (), "Tell the online machine that this one is ready.", READY in facts.files),
             Task("hand", (), "Hand over that this machine is ready.",
@@ -319,8 +319,8 @@ class _Workflow(NamedTuple):
             Task("hand", (), "Hand the signatures over: secret until submitted.",
                  self.handed((answer,)), brings=(answer,)),
             Task("seal", self.held("signer"), "When the outcome was read on the other machine: seal.",
-                 sealed, signer),
-            self.compare("seal", self.record("seal") if sealed else ""),
+                 bool(sealed), signer),
+            self.compare("seal", sealed),
             Task("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
             Task("report", (), "Make this machine's report.", "evidence" in facts.files, brings=(asked, answer)),
             Task("hand", (), "Hand this machine's evidence over.",
@@ -390,19 +390,6 @@ class _Workflow(NamedTuple):
         """Tell whether the last preflight refused nothing and found the Ledger ready."""
         last = next((entry.data for entry in reversed(self.section) if entry.event == "preflight"), None)
         return last is not None and not last.get("refused") and "error" not in (last.get("device") or {})
-
-    def has_shown(self, signer: str) -> bool:
-        """Tell whether the Ledger showed a signer's address, and it was confirmed there."""
-        address = checksum_address(self.plan.signers[signer].address)
-        return any(
-            entry.event == "address" and entry.data.get("confirmed") is True and entry.data.get("address") == address
-            for entry in self.section
-        )
-
-    def sealed(self) -> bool:
-        """Tell whether the transcript was sealed after the last signatures."""
-        events = [entry.event for entry in self.section if entry.event in ("sealed", "signatures-written")]
-        return bool(events) and events[-1] == "sealed"
 
     def proofs(self) -> Iterator[Task]:
         """Yield how the delegate keys prove themselves: their proofs come or are there, and are checked here."""

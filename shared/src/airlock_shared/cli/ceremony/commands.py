@@ -30,7 +30,7 @@ from airlock_shared.cli.ceremony.handover import carry, codes, gather, scan_hand
 from airlock_shared.cli.ceremony.run import run_command
 from airlock_shared.cli.ceremony.status import CeremonyMachine, people_lines, plan_with_roles
 from airlock_shared.cli.ceremony.workflow import workflow_command
-from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, say, show_json
+from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, say, say_all, show_json
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import grouped, hanging, safe
 
@@ -73,8 +73,7 @@ def begin(
     else:
         typed = led() and people_file is None  # and looked at, a moment ago; each answers for themselves later
         came = hanging(", ".join(f"{role} {safe(name) or 'nobody'}" for role, name in names.items()))
-        for line in () if typed else came if led() else people_lines(names):
-            say(line)
+        say_all(() if typed else came if led() else people_lines(names))
         if other := other_plan(place.transcript.entries(), plan):
             say(f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; its confirmations end now.")
         if people_file is None and not typed:

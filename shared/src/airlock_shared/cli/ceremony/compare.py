@@ -44,6 +44,7 @@ from airlock_shared.cli.terminal import (
     plan_option,
     rows,
     say,
+    say_all,
     show_json,
     yes_or_other,
 )
@@ -162,8 +163,7 @@ def _have_compared(
         if checkpoint == "plan":
             show_by_screens(own, say)
         else:
-            for line in own:
-                say(line)
+            say_all(own)
 
 
 def _refuse_after_wrong(place: CeremonyMachine, plan: Plan, checkpoint: str, by: Collection[str]) -> None:
@@ -253,8 +253,8 @@ def _introduce(
     How much more there is to read is said. A deployment's lines were compared when its paper was made. For who has no paper,
     ``trust`` shows them.
     """
-    for line in () if led() or (by_words and checkpoint in BY_TYPING) else rows("", CHECKPOINTS[checkpoint].compares):
-        say(line)
+    if not (led() or (by_words and checkpoint in BY_TYPING)):
+        say_all(rows("", CHECKPOINTS[checkpoint].compares))
     short = whole[:1]
     if checkpoint != "deployment":
         short = list(place.shows(checkpoint, section_of(place.transcript.entries(), plan)[0], False))
@@ -267,8 +267,7 @@ def _introduce(
         say(f"on record  {grouped(compared[:32])}")  # the Ledger shows these digits and no words
         say(f"           {grouped(compared[32:])}")
     elif not by_words or checkpoint in ("address", "seal"):
-        for line in record_lines(compared):
-            say(line)
+        say_all(record_lines(compared))
 
 
 _NOT_SO = "not confirmed: the answer was not Yes"
@@ -396,8 +395,7 @@ def _is_needed(role: str, plan: Plan) -> bool:
 
 def _are_these(names: Mapping[str, str]) -> bool:
     """Show the names, and have people look at them; ``<`` says that one is wrong. Nothing is compared by it."""
-    for line in people_lines(names):
-        say(line)
+    say_all(people_lines(names))
     while (answer := ask(_AGREED, piped=False).strip()) != _BACK:
         if answer.casefold() in ("", "yes"):
             return True

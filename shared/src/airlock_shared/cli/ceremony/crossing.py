@@ -35,7 +35,7 @@ from airlock_shared.cli.ceremony.waits import (
     place_of_other,
     short,
 )
-from airlock_shared.cli.terminal import ask, ask_yes, at_a_terminal, forget_typed, renew, say, typed_line
+from airlock_shared.cli.terminal import ask, ask_yes, at_a_terminal, forget_typed, renew, say, say_all, typed_line
 from airlock_shared.errors import Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.host.picture_sources import PICTURES
@@ -104,8 +104,7 @@ def await_put_right(what: str) -> None:
 def _hand_over_by_hand(lead: Lead, task: Task) -> None:
     """Have people carry files where no folder for it was named. Raises ``Declined`` when nobody says that it was done."""
     say(f"Carry these files from {safe(lead.place.folder)} into the ceremony's folder on the other machine:")
-    for name in task.brings:
-        say(f"  {name}")
+    say_all(f"  {name}" for name in task.brings)
     if not at_a_terminal():
         raise Declined("nobody can say that it was handed over", do="name a folder for it: --exchange DIR")
     ask_yes("Are they there?", piped=False)

@@ -14,7 +14,7 @@ from airlock_shared.ceremony.workflow import DEPLOYMENT, PEOPLE, READY
 from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr.scanning import scan_document
-from airlock_shared.cli.terminal import json_option, led, plan_option, say, show_json
+from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, json_option, led, plan_option, say, show_json
 from airlock_shared.documents.hand_over import HAND_OVER_FORMAT, parse_hand_over, write_hand_over
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.files import MAX_FILE_BYTES, make_folder, read_input, write_new
@@ -54,14 +54,13 @@ def put(path: Path, data: bytes) -> None:
 # ---- by QR codes -----------------------------------------------------------------------------------------------------
 
 
-_INTO = click.Path(path_type=Path, file_okay=False)
 _AGAIN = re.compile(r"(requests|signatures)(-[0-9]{1,2})?\.json", re.ASCII)
 
 
 @click.command("codes", short_help="Show documents as one page of QR codes.")
-@click.argument("sources", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("sources", metavar="FILE...", nargs=-1, required=True, type=INPUT)
 @plan_option
-@click.option("-o", "--output", "folder", type=_INTO, required=True, help="The folder for the page.")
+@click.option("-o", "--output", "folder", type=FOLDER_TYPE, required=True, help="The folder for the page.")
 @json_option
 def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: bool) -> None:
     r"""Write one page that shows every FILE as QR codes, for the other machine's camera. The documents stay as they are.
@@ -95,7 +94,7 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @plan_option
 @click.option("--file", "names", multiple=True, required=True, metavar="NAME", help="A file that is waited for.")
-@click.option("-o", "--output", "folder", type=_INTO, required=True, help="The folder to write into.")
+@click.option("-o", "--output", "folder", type=FOLDER_TYPE, required=True, help="The folder to write into.")
 @json_option
 def scan_hand_over(
     sources: tuple[str, ...], plan_file: Path, names: tuple[str, ...], folder: Path, as_json: bool
@@ -169,7 +168,7 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
 
 @click.command("gather", short_help="Put together what the other machine needs to begin.")
 @plan_option
-@click.option("-o", "--output", "folder", type=_INTO, required=True, help="The folder to write into.")
+@click.option("-o", "--output", "folder", type=FOLDER_TYPE, required=True, help="The folder to write into.")
 @json_option
 @click.pass_obj
 def gather(place: CeremonyMachine, plan_file: Path, folder: Path, as_json: bool) -> None:
@@ -194,8 +193,8 @@ def gather(place: CeremonyMachine, plan_file: Path, folder: Path, as_json: bool)
 
 
 @click.command("carry", short_help="Copy documents into a folder, whole, and never over others.")
-@click.argument("sources", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
-@click.option("-o", "--output", "folder", type=_INTO, required=True, help="The folder to copy into.")
+@click.argument("sources", metavar="FILE...", nargs=-1, required=True, type=INPUT)
+@click.option("-o", "--output", "folder", type=FOLDER_TYPE, required=True, help="The folder to copy into.")
 @json_option
 def carry(sources: tuple[Path, ...], folder: Path, as_json: bool) -> None:
     r"""Copy each FILE into a folder, such as that of a stick. A file that is there already, and is the same, stays.

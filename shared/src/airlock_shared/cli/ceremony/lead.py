@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.roles import CHECKPOINTS, Half
 from airlock_shared.ceremony.workflow import TASKS_AT_MOST, Task, WorkflowPlace, read_task
-from airlock_shared.cli.ceremony.waits import names_in
+from airlock_shared.cli.ceremony.waits import CROSSING_NAME, names_in
 from airlock_shared.cli.terminal import LED, finish, say
 from airlock_shared.errors import ExitCode
 from airlock_shared.wire.strict_json import HEX_32, parse_json, read_list, read_matching, read_members
 
 _LOOK_AGAIN_S = 0.3
 _MISSED_S = 1.0
-_CROSSING = re.compile(r"[a-z0-9][a-z0-9-]{0,62}-[0-9a-f]{16}")
 
 
 class WorkflowState(NamedTuple):
@@ -133,7 +132,7 @@ def _read(answer: bytes, there: frozenset[str]) -> WorkflowState:
     }
     read_members(value, "workflow", form)
     read_matching(value["half"], "workflow.half", re.compile("online|offline"), "a machine")
-    read_matching(value["crossing"], "workflow.crossing", _CROSSING, "a ceremony's folder")
+    read_matching(value["crossing"], "workflow.crossing", CROSSING_NAME, "a ceremony's folder")
     made = read_members(value["made_here"], "workflow.made_here", {}, dict.fromkeys(CHECKPOINTS, str))
     for name in made:
         read_matching(made[name], f"workflow.made_here.{name}", HEX_32, "a fingerprint in hex")

@@ -58,7 +58,7 @@ from airlock_shared.cli.terminal import (
     rows,
     say,
     say_all,
-    show,
+    show_all,
     show_json,
 )
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
@@ -297,8 +297,7 @@ def _show_tasks(lead: Lead, *, as_json: bool) -> None:
         tasks = [{**task._asdict(), "command": _command(lead, state, task)} for task in state.tasks]
         show_json({"ok": True, "half": state.half, "folder": lead.place.folder, "tasks": tasks})
         return
-    for line in task_lines(state.tasks, state.half, [_command(lead, state, task) for task in state.tasks]):
-        show(line)
+    show_all(task_lines(state.tasks, state.half, [_command(lead, state, task) for task in state.tasks]))
 
 
 def _command(lead: Lead, state: WorkflowState, task: Task) -> list[str]:

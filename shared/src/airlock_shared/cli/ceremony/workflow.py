@@ -25,13 +25,12 @@ from airlock_shared.ceremony.workflow import (
     newest,
     next_task,
     numbered,
-    task_as_json,
     workflow_tasks,
 )
 from airlock_shared.checks.times import clock_of
 from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.waits import names_in
-from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, json_option, rows, show, show_json
+from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, json_option, rows, show_all, show_json
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.documents.transcript import SENDING
@@ -101,10 +100,9 @@ def workflow_command(
         told = {"ok": True, "half": place.half, "crossing": crossing_name(plan),
                 "made_here": made_here(place.half, facts, tasks), "sign_by_ms": _sign_by_ms(here, plan, facts.files),
                 "unsent": (bool(facts.digests) and touched.isdisjoint((*facts.digests, facts.signatures)))}  # fmt: skip
-        show_json(told | {"tasks": [task_as_json(task) for task in tasks]})
+        show_json(told | {"tasks": [task._asdict() for task in tasks]})
         return
-    for line in task_lines(tasks, place.half):
-        show(line)
+    show_all(task_lines(tasks, place.half))
 
 
 def made_here(half: Half, facts: Facts, tasks: Iterable[Task]) -> dict[str, str]:
