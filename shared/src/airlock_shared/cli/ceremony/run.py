@@ -175,11 +175,11 @@ def _walk(lead: Lead) -> None:
         if before != (task, False) and (task.by or _awaits_somebody(lead, state, task)):
             say_all(heading)
         done = False
-        leave_place(lead, state, task, "proof" if task.name == "take" and task.of else task.name)
+        leave_place(state, task, "proof" if task.name == "take" and task.of else task.name)
         try:
             done = _do(lead, state, task, shown)
         except BaseException as error:
-            leave_place(lead, state, task, STOPPED)
+            leave_place(state, task, STOPPED)
             if not task.by and not isinstance(error, KeyboardInterrupt):
                 say_all(heading)  # it was not said before, for nobody acts there
             if isinstance(error, AirlockError):
@@ -188,7 +188,7 @@ def _walk(lead: Lead) -> None:
                 )
             raise
         before = task, done
-    leave_place(lead, state, state.tasks[-1], OVER)
+    leave_place(state, state.tasks[-1], OVER)
     _show_words(state, shown)  # whoever began this run late may still be asked for them on the other machine
     if before is None and lead.pictures and state.half == "offline" and at_a_terminal():
         _show_again(lead, state, shown)
@@ -214,7 +214,7 @@ def _interrupt(_number: int, _frame: object) -> None:
 
 def _awaits_somebody(lead: Lead, state: WorkflowState, task: Task) -> bool:
     """Tell whether somebody has to make what a task waits for: a proof that is not there yet."""
-    there = lead.crossing(state) or lead.folder
+    there = state.crossing or lead.folder
     return task.name == "take" and bool(task.of) and not all(os.path.lexists(there / name) for name in task.brings)
 
 
@@ -223,8 +223,7 @@ def _bar(lead: Lead, state: WorkflowState, here: str) -> str:
     arrow = " \u25b8 " if "utf" in str(getattr(sys.stderr, "encoding", "")).lower() else " > "
     parts = arrow.join(f"[{part.upper()}]" if part == here else part for part in WORKFLOW_PARTS)
     other: Half = "offline" if state.half == "online" else "online"
-    crossing = lead.crossing(state)
-    place = None if crossing is None else place_of_other(crossing, state.half)
+    place = state.crossing and place_of_other(state.crossing, state.half)
     if lead.pictures:  # no note of it crosses
         return f"{parts}   ask the other machine's people"
     return f"{parts}{f'   {MACHINES[other]}: {workflow_part(other, *place)}' if place else ''}"
@@ -308,7 +307,7 @@ def _command(lead: Lead, state: WorkflowState, task: Task) -> list[str]:
             if task.name == "hand"
             else scanning(task, lead.place, pictures_source(lead, task))
         )
-    other = str(lead.crossing(state) or "EXCHANGE")
+    other = str(state.crossing or "EXCHANGE")
     if task.name == "take":
         return list(carrying(task, other, lead.place.folder))
     return list(carrying(task, lead.place.folder, other) if task.name == "hand" else command_of(task, lead.place))

@@ -87,8 +87,8 @@ def workflow_command(
     plan = plan_with_roles(plan_file)
     here = folder or ceremony_folder(plan_file)
     crossing = exchange and exchange / crossing_name(plan)
-    for names in (_people(each, plan, names_in(each)) for each in (here, crossing) if each and place.half == "offline"):
-        if names:
+    for each in (here, crossing):
+        if each and place.half == "offline" and (names := _people(each, plan)):
             require_same_people(place.standing(plan), names)
     facts = facts_of(place, plan, here, crossing)
     tasks = workflow_tasks(plan, place.half, place.transcript.entries(), facts)
@@ -135,7 +135,7 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
         brought=names_in(crossing) if crossing else frozenset(),
         deployment=came.fingerprint if came else "",
         pinned=place.known_deployment(plan.deployment),
-        names=_people(folder, plan, files),
+        names=_people(folder, plan),
         requests=parse_requests(requests)[2] if requests else "",
         signatures=mark,
         answers=answer.requests if answer else "",
@@ -168,10 +168,8 @@ def _sign_by_ms(folder: Path, plan: Plan, files: frozenset[str]) -> int:
     return until if 0 < until < 1 << 63 else 0  # another number is refused where it is judged
 
 
-def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:
+def _people(folder: Path, plan: Plan) -> dict[str, str]:
     """Return the names that stand in the folder; none when they are of another plan, and so not what is handed over."""
-    if PEOPLE not in files:
-        return {}
     try:
         return parse_people(read_input(folder / PEOPLE, max_bytes=MAX_PEOPLE_BYTES), plan)
     except AirlockError:
