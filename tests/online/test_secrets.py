@@ -237,7 +237,7 @@ def test_what_a_service_tells_without_end_is_cut_and_the_report_can_be_made(tmp_
         put(journal, OrderState.SENDING)
         journal.record(DIGEST, OrderEvent(0, "Told", payload))
         timeline, _ = timeline_of(journal, journal.get(DIGEST).record.ceremony, {DIGEST}, NOW)
-    [told] = parse_timeline(timeline).sent[DIGEST].events
+    [told] = parse_timeline(timeline)[DIGEST].events
     assert len(told["payload"]["value"]) <= 64 << 10
 
 

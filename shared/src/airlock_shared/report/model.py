@@ -10,9 +10,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any
 
-from airlock_shared.ceremony.roles import HOW, NO_KIT, NO_PAPER, differences, standing, wrong_words
+from airlock_shared.ceremony.roles import HOW, NO_KIT, NO_PAPER, Half, differences, standing, wrong_words
 from airlock_shared.ceremony.seals import SEALED, check_seals, signer_of
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED, PAGE_CONFIRMED, section_of
 from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING
@@ -41,12 +41,11 @@ from airlock_shared.text.safe import spoken
 # The frame of a report: the people, the machine before the ceremony, both transcripts and their seals.
 
 
-_Half = Literal["offline", "online"]
-HALVES: tuple[_Half, ...] = ("offline", "online")
+HALVES: tuple[Half, ...] = ("offline", "online")
 _ROWS_AT_MOST = 400
 
 
-def people_row(half: _Half, evidence: Evidence) -> Row:
+def people_row(half: Half, evidence: Evidence) -> Row:
     """Return what a machine's transcript says of the people: names, confirmations, exceptions, and what is missing."""
     entries, plan = evidence.transcripts[half], evidence.plan
     found = standing(entries, plan, half, _reported(evidence))
@@ -146,7 +145,7 @@ def transcript_rows(evidence: Evidence) -> list[Row]:
     return [_transcript(half, evidence.transcripts.get(half), evidence.plan) for half in HALVES]
 
 
-def _transcript(half: _Half, entries: Sequence[Entry] | None, plan: Plan) -> Row:
+def _transcript(half: Half, entries: Sequence[Entry] | None, plan: Plan) -> Row:
     """Return a row with the seals that were made for the plan's ceremony, oldest first.
 
     Raises ``DocumentError("DOC-SEAL")``.

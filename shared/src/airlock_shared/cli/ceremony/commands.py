@@ -64,8 +64,7 @@ def begin(
     if people_file is not None:
         names = parse_people(read_input(people_file, max_bytes=MAX_PEOPLE_BYTES), plan) | names
     check_people(names, plan)
-    names = {role: name for role, name in ask_names(plan, names).items() if role in plan.roles}
-    check_people(names, plan)
+    names = ask_names(plan, names)
     stands = place.standing(plan)
     require_same_people(stands, names)
     if stands.is_open:

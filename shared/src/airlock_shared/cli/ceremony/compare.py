@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -158,12 +158,12 @@ def _have_compared(
             _agree(who, partial(place.record, EXCEPTION, plan, no), opens, piped=place.all_worth_nothing())
             proof = {"how": NO_PAPER} if no_kit else {}
         place.record(CHECKPOINT_CONFIRMED, plan, data | proof)
-    if mark:
-        own = list(_own_lines(plan, checkpoint, mark))
+    if mark:  # after every answer: what this machine has
+        words = (word_lines if led() else fingerprint_lines)(_called(checkpoint), mark)
         if checkpoint == "plan":
-            show_by_screens(own, say)
+            show_by_screens([*plan_lines(plan, words=False), *words], say)
         else:
-            say_all(own)
+            say_all(words)
 
 
 def _refuse_after_wrong(place: CeremonyMachine, plan: Plan, checkpoint: str, by: Collection[str]) -> None:
@@ -225,13 +225,6 @@ def _positions_used(place: CeremonyMachine, checkpoint: str, compared: str) -> s
         and (entry.data.get("checkpoint"), entry.data.get("compared")) == (checkpoint, compared)
         for position in entry.data.get("positions", ())
     }
-
-
-def _own_lines(plan: Plan, checkpoint: str, mark: str) -> Iterator[str]:
-    """Yield what this machine has, after every answer: a plan whole, and the words that were compared."""
-    if checkpoint == "plan":
-        yield from plan_lines(plan, words=False)
-    yield from (word_lines if led() else fingerprint_lines)(_called(checkpoint), mark)
 
 
 def _called(checkpoint: str) -> str:

@@ -70,7 +70,7 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
       PROGRAM ceremony codes requests.json --plan plan.toml -o codes
     """
     files = {source.name: read_input(source, max_bytes=MAX_FILE_BYTES) for source in sources}
-    document = write_hand_over(_plan(plan_file).id, files)
+    document = write_hand_over(parse_written_plan(read_input(plan_file)).id, files)
     transfer = transfer_of(document)
     path = make_folder(folder) / f"{file_name(transfer.kind, transfer.fingerprint)}.html"
     if not path.exists():  # the name holds the fingerprint: it is the same page
@@ -108,7 +108,7 @@ def scan_hand_over(
       PROGRAM ceremony scan camera --plan plan.toml \
         --file requests.json -o plan.ceremony
     """
-    plan = _plan(plan_file)
+    plan = parse_written_plan(read_input(plan_file))
     told = ""
     if any(map(CAMERA.fullmatch, sources)):
         say(f"Point the camera at the other machine's page of codes: {', '.join(names)}")
@@ -127,10 +127,6 @@ def scan_hand_over(
         put(folder / name, data)
     if as_json:
         show_json({"ok": True, "folder": str(folder), "files": sorted(files)})
-
-
-def _plan(file: Path) -> Plan:
-    return parse_written_plan(read_input(file))
 
 
 def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[str]) -> DocumentError | None:
