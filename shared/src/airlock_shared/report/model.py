@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -140,13 +140,8 @@ def _flat(value: Any, where: str) -> Iterator[Row]:
         yield from named_rows({where: plain_text(value)})
 
 
-def transcript_rows(evidence: Evidence) -> list[Row]:
-    """Return a row for each machine's transcript, also for the one that was not given."""
-    return [_transcript(half, evidence.transcripts.get(half), evidence.plan) for half in HALVES]
-
-
 def _transcript(half: Half, entries: Sequence[Entry] | None, plan: Plan) -> Row:
-    """Return a row with the seals that were made for the plan's ceremony, oldest first.
+    """Return a row for a machine's transcript, with the seals that were made for the plan's ceremony, oldest first.
 
     Raises ``DocumentError("DOC-SEAL")``.
     """
@@ -195,7 +190,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "preflight": None if offline is None else preflight_row(offline, fingerprints["requests"]),
         "steps": steps,
         "alive": alive_row(evidence, judged),
-        "transcripts": transcript_rows(evidence),
+        "transcripts": [_transcript(half, evidence.transcripts.get(half), plan) for half in HALVES],
         "matches": matches,
         "artefacts": artefact_rows(evidence.files),
     }
@@ -224,7 +219,7 @@ def _part(evidence: Evidence, steps: Sequence[Row]) -> Row | None:
     return {"signer": signer, "what": f"part of the plan: the steps that {signer} signs", "not_in_it": apart}
 
 
-def artefact_rows(files: Any) -> list[Row]:
+def artefact_rows(files: Mapping[str, bytes]) -> list[Row]:
     """Return what is in the folder ``artefacts``, in the order of ``FILES``: name, size and SHA-256."""
     return [
         {

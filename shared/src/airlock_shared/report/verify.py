@@ -139,7 +139,7 @@ class Verified(NamedTuple):
     """A report that is what its artefacts give, and what could not be computed again: a sentence for each."""
 
     value: Row
-    open: tuple[str, ...]
+    open: list[str]
 
 
 def report_of_artefacts(files: Mapping[str, bytes], judge: Judge) -> MadeReport:
@@ -184,7 +184,7 @@ def verify_report(
         raise _differs("REPORT-FIELD", "report.json was written again", place)
     if html != made.html:
         raise _differs("REPORT-PAGE", "report.html is not the page of this report", _first_byte(html, made.html))
-    return Verified(made.value, tuple(_open(evidence._replace(answers=whole), screens_of)))
+    return Verified(made.value, _open(evidence._replace(answers=whole), screens_of))
 
 
 def _differs(check: str, what: str, difference: Difference) -> DocumentError:

@@ -40,12 +40,12 @@ def show_by_screens(lines: Sequence[str], tell: Callable[[str], None] = say, *, 
     _show(lines, tell, terminal.screen_rows() if led() else None, stays=stays)
 
 
-def show_above_question(lines: Sequence[str], tell: Callable[[str], None] = say) -> None:
+def show_above_question(lines: Sequence[str]) -> None:
     """Show lines before a question of one or two rows; at a terminal a screen at a time, and the last one stays above it.
 
     Raises as :func:`show_by_screens`.
     """
-    _show(lines, tell, terminal.screen_rows(), stays=1)
+    _show(lines, say, terminal.screen_rows(), stays=1)
 
 
 def _show(lines: Sequence[str], tell: Callable[[str], None], rows_there: int | None, *, stays: int) -> None:

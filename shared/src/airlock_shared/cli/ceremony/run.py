@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from airlock_shared.ceremony.roles import Half
 from airlock_shared.ceremony.workflow import (
@@ -111,12 +112,8 @@ def run_command() -> click.Command:
             raise UsageError(
                 f"the folder {pictures} is not there", do="make it: each page's pictures go into a folder in it"
             )
-        given = context.get_parameter_source("model")
-        model = (
-            ("--model", device["model"])
-            if "model" in device and given is not None and given.name == "COMMANDLINE"
-            else ()
-        )
+        chosen = context.get_parameter_source("model") is ParameterSource.COMMANDLINE
+        model = ("--model", device["model"]) if chosen else ()
         ledger = tuple(
             word
             for name, option in _DEVICE.items()
@@ -299,15 +296,11 @@ def _show_tasks(lead: Lead, *, as_json: bool) -> None:
     show_all(task_lines(state.tasks, state.half, [_command(lead, state, task) for task in state.tasks]))
 
 
-def _command(lead: Lead, state: WorkflowState, task: Task) -> list[str]:
+def _command(lead: Lead, state: WorkflowState, task: Task) -> tuple[str, ...]:
     """Return the words of a task's command, as a person would give them after the program's name."""
-    if lead.pictures and task.name in ("take", "hand"):
-        return list(
-            showing(task, lead.place)
-            if task.name == "hand"
-            else scanning(task, lead.place, pictures_source(lead, task))
-        )
-    other = str(state.crossing or "EXCHANGE")
-    if task.name == "take":
-        return list(carrying(task, other, lead.place.folder))
-    return list(carrying(task, lead.place.folder, other) if task.name == "hand" else command_of(task, lead.place))
+    place, other = lead.place, str(state.crossing or "EXCHANGE")
+    if task.name == "hand":
+        return showing(task, place) if lead.pictures else carrying(task, place.folder, other)
+    if task.name != "take":
+        return command_of(task, place)
+    return scanning(task, place, pictures_source(lead, task)) if lead.pictures else carrying(task, other, place.folder)
