@@ -35,6 +35,7 @@ from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
 from airlock_shared.cli.terminal import (
     INPUT,
     MACHINES,
+    Opens,
     ask,
     at_a_terminal,
     explain_error,
@@ -266,7 +267,7 @@ def _introduce(
 _NOT_SO = "not confirmed: the answer was not Yes"
 
 
-def _agree(who: str, tell_no: Callable[[], None], opens: Mapping[str, Callable[[], None]], *, piped: bool) -> None:
+def _agree(who: str, tell_no: Callable[[], None], opens: Opens, *, piped: bool) -> None:
     """Have a person say that it is so; a slip of ``Yes`` is asked again. Raises ``Declined`` for any other answer."""
     question = f"{who}: I compared it myself, and it is so. Type Yes: "
     if yes_or_other(question, f"{who}: type Yes: ", opening(ask, opens), piped=piped) != "Yes":
@@ -281,7 +282,7 @@ def _prove(
     data: dict[str, Any],
     mark: str,
     used: Collection[int],
-    opens: Mapping[str, Callable[[], None]],
+    opens: Opens,
 ) -> dict[str, Any]:
     """Have a person prove a comparison by two words of ``mark``; return what is recorded of it.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 
 import click
@@ -54,13 +55,15 @@ def put(path: Path, data: bytes) -> None:
 # ---- by QR codes -----------------------------------------------------------------------------------------------------
 
 
+_files_argument = click.argument("sources", metavar="FILE...", nargs=-1, required=True, type=INPUT)
+_into = partial(click.option, "-o", "--output", "folder", type=FOLDER_TYPE, required=True)
 _AGAIN = re.compile(r"(requests|signatures)(-[0-9]{1,2})?\.json", re.ASCII)
 
 
 @click.command("codes", short_help="Show documents as one page of QR codes.")
-@click.argument("sources", metavar="FILE...", nargs=-1, required=True, type=INPUT)
+@_files_argument
 @plan_option
-@click.option("-o", "--output", "folder", type=FOLDER_TYPE, required=True, help="The folder for the page.")
+@_into(help="The folder for the page.")
 @json_option
 def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: bool) -> None:
     r"""Write one page that shows every FILE as QR codes, for the other machine's camera. The documents stay as they are.
@@ -94,7 +97,7 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @plan_option
 @click.option("--file", "names", multiple=True, required=True, metavar="NAME", help="A file that is waited for.")
-@click.option("-o", "--output", "folder", type=FOLDER_TYPE, required=True, help="The folder to write into.")
+@_into(help="The folder to write into.")
 @json_option
 def scan_hand_over(
     sources: tuple[str, ...], plan_file: Path, names: tuple[str, ...], folder: Path, as_json: bool
@@ -164,7 +167,7 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
 
 @click.command("gather", short_help="Put together what the other machine needs to begin.")
 @plan_option
-@click.option("-o", "--output", "folder", type=FOLDER_TYPE, required=True, help="The folder to write into.")
+@_into(help="The folder to write into.")
 @json_option
 @click.pass_obj
 def gather(place: CeremonyMachine, plan_file: Path, folder: Path, as_json: bool) -> None:
@@ -189,8 +192,8 @@ def gather(place: CeremonyMachine, plan_file: Path, folder: Path, as_json: bool)
 
 
 @click.command("carry", short_help="Copy documents into a folder, whole, and never over others.")
-@click.argument("sources", metavar="FILE...", nargs=-1, required=True, type=INPUT)
-@click.option("-o", "--output", "folder", type=FOLDER_TYPE, required=True, help="The folder to copy into.")
+@_files_argument
+@_into(help="The folder to copy into.")
 @json_option
 def carry(sources: tuple[Path, ...], folder: Path, as_json: bool) -> None:
     r"""Copy each FILE into a folder, such as that of a stick. A file that is there already, and is the same, stays.
