@@ -60,12 +60,12 @@ def first_difference(got: Any, expected: Any, where: str = "") -> Difference | N
     if type(got) is not type(expected):
         return Difference(where, _text(got), _text(expected))
     if type(expected) is dict:
-        for name in [*expected, *(name for name in got if name not in expected)]:
+        for name in dict.fromkeys((*expected, *got)):
             place = f"{where}.{name}" if where else name
-            if name not in got:
-                return Difference(place, "nothing", _text(expected[name]))
-            if name not in expected:
-                return Difference(place, _text(got[name]), "nothing")
+            if name not in got or name not in expected:
+                return Difference(
+                    place, *(_text(each[name]) if name in each else "nothing" for each in (got, expected))
+                )
             if each := first_difference(got[name], expected[name], place):
                 return each
         return None

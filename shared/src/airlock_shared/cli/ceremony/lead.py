@@ -86,8 +86,7 @@ class Lead(NamedTuple):
     @staticmethod
     def code_of(code: int) -> ExitCode:
         """Return the exit code of a child that ended with this one; of one that a signal ended, as after Ctrl-C."""
-        known = [each for each in ExitCode if each == code]
-        return known[0] if known else ExitCode.INTERRUPTED
+        return ExitCode(code) if code in list(ExitCode) else ExitCode.INTERRUPTED
 
 
 def _started(words: Sequence[str], **how: Any) -> tuple[int, bytes]:

@@ -153,7 +153,7 @@ def own_program() -> tuple[str, ...]:
 
 def _walk(lead: Lead) -> None:
     """Do task after task until nothing is left; a task that fails ends the command with its exit code."""
-    signal.signal(signal.SIGHUP, _interrupt)  # a terminal that is closed is left as by Ctrl-C
+    signal.signal(signal.SIGHUP, signal.default_int_handler)  # a terminal that is closed is left as by Ctrl-C
     before: tuple[Task, bool] | None = None
     shown: set[str] = set()
     part = ""
@@ -203,10 +203,6 @@ def _show_again(lead: Lead, state: WorkflowState, shown: set[str]) -> None:
         _show_window(lead, shown)
         say(task.says)
         ask("Press Enter when the other machine has read the page: ", piped=False)
-
-
-def _interrupt(_number: int, _frame: object) -> None:
-    raise KeyboardInterrupt
 
 
 def _awaits_somebody(lead: Lead, state: WorkflowState, task: Task) -> bool:
