@@ -195,13 +195,10 @@ def _report_words(task: Task, path: Callable[[str], str]) -> list[str]:
     return [word for pair in named for word in pair]
 
 
-NAMES = {
-    "begin": "names", "gather": "documents", "hand": "hand-over", "take": "", "ready": "the builder",
-    "prepare": "requests", "compare": "comparison", "submit": "sending", "end": "the end", "report": "report",
-    "trust": "the pin", "preflight": "preflight", "address": "address", "proof": "proof of a key", "sign": "signing",
-    "seal": "the seal",
-}  # fmt: skip
-"""Every task, and what a machine is about at it."""
+NAMES = (
+    "begin", "gather", "hand", "take", "ready", "prepare", "compare", "submit", "end", "report", "trust", "preflight",
+    "address", "proof", "sign", "seal",
+)  # fmt: skip
 
 
 def read_task(value: Any) -> Task:

@@ -12,14 +12,19 @@ from contextlib import suppress
 from pathlib import Path
 
 from airlock_shared.ceremony.roles import Half
-from airlock_shared.ceremony.workflow import NAMES
 from airlock_shared.cli.terminal import MACHINES
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, write_new
 from airlock_shared.text.safe import safe
 
 STOPPED, OVER, LATE = "stopped", "over", "late"
-_DOES = NAMES | {LATE: "too late to sign"}
+_DOES = {
+    "begin": "names", "gather": "documents", "hand": "hand-over", "take": "", "ready": "the builder",
+    "prepare": "requests", "compare": "comparison", "submit": "sending", "end": "the end", "report": "report",
+    "trust": "the pin", "preflight": "preflight", "address": "address", "proof": "proof of a key", "sign": "signing",
+    "seal": "the seal", LATE: "too late to sign",
+}  # fmt: skip
+"""What a machine is about at a task, by the task's name."""
 _NOTE = re.compile(
     r"(online|offline)-at-([1-9][0-9]{0,3})-of-([1-9][0-9]{0,3})"
     rf"-({'|'.join((*_DOES, STOPPED, OVER))})-([0-2][0-9])([0-5][0-9])",
