@@ -334,7 +334,7 @@ def test_only_a_signature_whose_outcome_is_final_and_that_can_execute_no_more_is
         journal.record(digest, OrderEvent(1, event, proof))
         lines, ended = timeline_of(journal, "demo", {digest}, 1000 + 10**6 * late)
     assert ended == ({digest} if state in FINAL and over else set())
-    (sent,) = parse_timeline(lines).sent.values()
+    (sent,) = parse_timeline(lines).values()
     assert (sent.row["state"], sent.row["final"]) == (state.value, state in FINAL)
     stored = state is OrderState.CONFIRMED and route == "core-api"
     assert ("stored" in sent.row["meaning"], "of an order" in sent.row["meaning"]) == (stored, False)

@@ -238,7 +238,7 @@ def test_what_a_service_tells_without_end_is_cut_and_the_report_can_be_made(tmp_
         journal.record(DIGEST, OrderEvent(0, "Told", payload))
         journal.move(DIGEST, OrderState.FAILED, note="\a" * (1 << 20), code="x" * (1 << 20))
         timeline, _ = timeline_of(journal, journal.get(DIGEST).record.ceremony, {DIGEST}, NOW)
-    [told] = parse_timeline(timeline).sent[DIGEST].events
+    [told] = parse_timeline(timeline)[DIGEST].events
     assert len(told["payload"]["value"]) <= 16 << 10
 
 

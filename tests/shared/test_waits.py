@@ -145,7 +145,8 @@ PREPARE = Task("prepare", (), "", done=True, attempt=2)
 
 
 def reply_members(lead: Lead, half: Half = "online", sign_by_ms: int = 0, *tasks: Task) -> WorkflowState:
-    return WorkflowState(half, CROSSING, {}, [PREPARE, *tasks], sign_by_ms, unsent=False, there=names_in(lead.folder))
+    crossing = lead.exchange and lead.exchange / CROSSING
+    return WorkflowState(half, crossing, {}, [PREPARE, *tasks], sign_by_ms, unsent=False, there=names_in(lead.folder))
 
 
 TAKE = Task("take", (), "Wait for the requests.", done=False, brings=("requests.json",))

@@ -54,7 +54,8 @@ def read_entry(entry: Entry) -> dict[str, Any]:
     where = f"transcript entry {entry.seq}"
     proof = {"how": str, "positions": list} if entry.event == CHECKPOINT_CONFIRMED else {}
     data: dict[str, Any] = read_members(entry.data, where, _FORMS[entry.event], proof)
-    for name, members in (("by", data.get("by")), ("missing", data.get("missing"))):
+    for name in ("by", "missing"):
+        members = data.get(name)
         for member in members if type(members) is list else ():
             read_members({name: member}, where, {name: str})
     if entry.event == CEREMONY_BEGUN:

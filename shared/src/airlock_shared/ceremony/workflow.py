@@ -201,11 +201,6 @@ NAMES = (
 )  # fmt: skip
 
 
-def task_as_json(task: Task) -> dict[str, Any]:
-    """Return a task for another process."""
-    return {**task._asdict(), "by": list(task.by), "brings": list(task.brings)}
-
-
 def read_task(value: Any) -> Task:
     """Read a task from another process: names of a closed list, and nothing that could name another file.
 
@@ -291,6 +286,8 @@ class _Workflow(NamedTuple):
         signed = bool(facts.digests) and self.has_written() and not again
         attempt = max(signatures, 1) if signed or not signatures else signatures + 1
         answer, sealed = numbered("signatures", attempt), self.record("seal")
+        addresses = {name: checksum_address(signer.address) for name, signer in self.plan.signers.items()}
+        shown = self.record("address").split()
         signer = next(iter(self.plan.signers), "")
         first = (DEPLOYMENT, PEOPLE)
         evidence = tuple(f"{_ARTEFACTS}{name}" for name in EVIDENCE_FILES)
@@ -306,8 +303,8 @@ class _Workflow(NamedTuple):
                  signed or (facts.clock_stated and self.is_fit())),
             self.compare("preflight", self.record("preflight")),
             *(Task("address", self.held("signer"), f"All look at {name}'s address on the Ledger, then confirm it.",
-                   self.has_shown(name), name) for name in self.plan.signers),
-            self.compare("address", self.record("address") if all(map(self.has_shown, self.plan.signers)) else ""),
+                   address in shown, name) for name, address in addresses.items()),
+            self.compare("address", self.record("address") if set(addresses.values()) <= set(shown) else ""),
             *self.proofs(),
             Task("gather", (), "Tell the online machine that this one is ready.", READY in facts.files),
             Task("hand", (), "Hand over that this machine is ready.",
@@ -391,14 +388,6 @@ class _Workflow(NamedTuple):
         """Tell whether the last preflight refused nothing and found the Ledger ready."""
         last = next((entry.data for entry in reversed(self.section) if entry.event == "preflight"), None)
         return last is not None and not last.get("refused") and "error" not in (last.get("device") or {})
-
-    def has_shown(self, signer: str) -> bool:
-        """Tell whether the Ledger showed a signer's address, and it was confirmed there."""
-        address = checksum_address(self.plan.signers[signer].address)
-        return any(
-            entry.event == "address" and entry.data.get("confirmed") is True and entry.data.get("address") == address
-            for entry in self.section
-        )
 
     def proofs(self) -> Iterator[Task]:
         """Yield how the delegate keys prove themselves: their proofs come or are there, and are checked here."""

@@ -60,12 +60,10 @@ def changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str,
 
     A line counts in its place: one that stands elsewhere now, or beside another one, has changed.
     """
-    for _, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if (same := old[old_from:old_to]) == new[new_from:new_to]:
-            yield from ((" ", line) for line in same)
-        else:
-            yield from (("-", line) for line in old[old_from:old_to])
-            yield from (("+", line) for line in new[new_from:new_to])
+    for what, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        same = what == "equal"
+        yield from ((" " if same else "-", line) for line in old[old_from:old_to])
+        yield from (("+", line) for line in new[new_from:new_to] if not same)
 
 
 def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:

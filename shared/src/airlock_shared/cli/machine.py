@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-from click.shell_completion import ShellComplete, get_completion_class
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from airlock_shared.cli.program import completion_variable
 from airlock_shared.cli.terminal import finish, json_option, paint, say, show, show_all, show_json, worst
@@ -129,11 +129,11 @@ def finish_doctor(lines: Sequence[Observed], *, as_json: bool) -> None:
 # ``completion``: the lines that make a shell complete a program's command lines.
 
 
-SHELLS = ("bash", "zsh", "fish")
+SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
 
 @click.command("completion")
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=click.Choice(list(SHELLS)))
 @json_option
 @click.pass_context
 def completion(context: click.Context, shell: str, as_json: bool) -> None:
@@ -145,10 +145,7 @@ def completion(context: click.Context, shell: str, as_json: bool) -> None:
     zsh: the same with zsh; fish: PROGRAM completion fish | source
     """
     program = context.find_root().command_path
-    kind = get_completion_class(shell)
-    if kind is None:  # click always has the three
-        raise click.UsageError(f"no completion for {shell}")
-    script = ShellComplete.source(kind(context.find_root().command, {}, program, completion_variable(program)))
+    script = ShellComplete.source(SHELLS[shell](context.find_root().command, {}, program, completion_variable(program)))
     if as_json:
         show_json({"ok": True, "shell": shell, "script": script})
     else:

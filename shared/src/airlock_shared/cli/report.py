@@ -111,7 +111,7 @@ def verify_command(judge: Judge, screens_of: ScreensOf | None, example: str) -> 
             lines += rows("not computed again: ", sentence)
         if pdf:
             lines.append(f"not verified: {REPORT_PDF}, a browser's copy of {REPORT_HTML}")
-        facts = {**_mark(report), "not_computed_again": list(found.open), "pdf": pdf}
+        facts = {**_mark(report), "not_computed_again": found.open, "pdf": pdf}
         _tell(found.value, facts, lines, as_json=as_json)
 
     return verify_folder
@@ -190,22 +190,15 @@ def read_folder(folder: Path) -> tuple[bytes, bytes, dict[str, bytes]]:
     inside = folder / ARTEFACTS
     if not inside.is_dir() or inside.is_symlink():
         raise UsageError(f"{folder} is not an evidence folder", do="give the folder that `report make` wrote")
-    for path in sorted(folder.iterdir()):
-        if path.name not in (REPORT_JSON, REPORT_HTML, REPORT_PDF, ARTEFACTS):
-            raise _stray(path)
-    files = {}
-    for path in sorted(inside.iterdir()):
-        if path.name not in FILES:
-            raise _stray(path)
-        files[path.name] = read_input(path, max_bytes=_MAX_BYTES)
-    read = [read_input(folder / name, max_bytes=_MAX_BYTES) for name in (REPORT_JSON, REPORT_HTML)]
-    return read[0], read[1], files
-
-
-def _stray(path: Path) -> DocumentError:
-    return DocumentError(
-        "REPORT-ARTEFACT",
-        "a file that does not belong in an evidence folder",
-        got=path.name[:80],
-        do="find out who put it there; the report does not cover it",
-    )
+    for place, known in ((folder, (REPORT_JSON, REPORT_HTML, REPORT_PDF, ARTEFACTS)), (inside, FILES)):
+        for path in sorted(place.iterdir()):
+            if path.name not in known:
+                raise DocumentError(
+                    "REPORT-ARTEFACT",
+                    "a file that does not belong in an evidence folder",
+                    got=path.name[:80],
+                    do="find out who put it there; the report does not cover it",
+                )
+    files = read_artefacts({path.name: path for path in sorted(inside.iterdir())})
+    report, html = (read_input(folder / name, max_bytes=_MAX_BYTES) for name in (REPORT_JSON, REPORT_HTML))
+    return report, html, files

@@ -45,6 +45,8 @@ document_without_secrets: Callable[[Any], Any] = copy
 """What each text and document passes on its way to the screen: ``airlock_online.secrets`` puts its own, and nobody else."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+Opens = Mapping[str, Callable[[], None]]
+"""Answers that only open something to read, and what opens it."""
 
 
 def output_option(text: str) -> Callable[[_Command], _Command]:
@@ -144,7 +146,7 @@ def ask_yes(question: str, *, piped: bool, asking: Callable[..., str] | None = N
         raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
 
 
-def opening(asking: Callable[..., str], opens: Mapping[str, Callable[[], None]]) -> Callable[..., str]:
+def opening(asking: Callable[..., str], opens: Opens) -> Callable[..., str]:
     """Return a way to ask, as ``asking`` does, at which some answers only open something to read: then it is asked again."""
 
     def asked(question: str, *, piped: bool) -> str:

@@ -141,7 +141,7 @@ def _submitted(evidence: Evidence, begun: Sequence[Entry], requests: str) -> _Re
     """Tell whether these signatures, and no others for the same requests, were submitted, as the journal says."""
     if begun:
         return all(entry.data.get("requests") == requests for entry in begun)
-    sent = evidence.timeline.sent.values() if evidence.timeline else ()
+    sent = (evidence.timeline or {}).values()
     others = evidence.events("online", "submit-begun", requests=requests)
     return False if others or any(each.row["method"] != "export" for each in sent) else NOT_YET
 
@@ -197,14 +197,6 @@ def standings(
     return [Liveness(use, _over(use, state, spent, surely_ms), _known(use, state, proved)) for use, state in found]
 
 
-def _kind(use: Use) -> str:
-    return "intent" if use.contract else "transaction"
-
-
-def _is_stored(use: Use, state: str) -> bool:
-    return bool(use.contract) and use.deadline_ms is None and state == _STORED
-
-
 def _over(use: Use, state: str, spent: Collection[Use], surely_ms: int | None) -> str:
     if use in spent or state in PROVED_STATES:
         return f"it is {state}, and the operator's node shows that it can execute no more"
@@ -217,7 +209,7 @@ def _over(use: Use, state: str, spent: Collection[Use], surely_ms: int | None) -
 
 
 def _known(use: Use, state: str, proved: Container[str]) -> str:
-    if _is_stored(use, state):
+    if use.contract and use.deadline_ms is None and state == _STORED:
         return "the venue has stored it"
     by_word = ", which the operator's node has not proved" if state in _BY_WORD and use.digest not in proved else ""
     return f"the online machine has it as {state}{by_word}" if state else NO_END
@@ -260,14 +252,10 @@ def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     known = {use.digest: use for use in [*uses, *_answered(judged)]}
     late = {str(entry.data.get("digest")) for entry in evidence.events("offline", SIGNED_LATE)}
     states, proved = outcomes_recorded(online), proved_recorded(online)
-    if evidence.timeline is not None:
-        states |= {digest: str(sent.row["state"]) for digest, sent in evidence.timeline.sent.items()}
-        proved |= {
-            event["digest"]
-            for sent in evidence.timeline.sent.values()
-            for event in sent.events
-            if event["kind"] == "event" and proves(event["type"], event["payload"])
-        }
+    for digest, (row, events) in (evidence.timeline or {}).items():
+        states[digest] = str(row["state"])
+        if any(event["kind"] == "event" and proves(event["type"], event["payload"]) for event in events):
+            proved.add(digest)
     now_ms = own[-1].at_ms if own else None
     found = standings([*known.values()], states, proved, now_ms, stated_uncertainty_ms(offline))
     return {
@@ -294,7 +282,7 @@ def _row(standing: Liveness, begun: Mapping[str, int], late: Iterable[str]) -> R
         "digest": use.digest,
         "ceremony": use.ceremony,
         "step": use.step,
-        "kind": _kind(use),
+        "kind": "intent" if use.contract else "transaction",
         "signer": checksum_address(use.signer),
         "nonce": str(use.nonce),
         "may_execute": until_text(use),

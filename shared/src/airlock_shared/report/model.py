@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any
 
-from airlock_shared.ceremony.roles import HOW, NO_KIT, NO_PAPER, differences, standing, wrong_words
+from airlock_shared.ceremony.roles import HOW, NO_KIT, NO_PAPER, Half, differences, standing, wrong_words
 from airlock_shared.ceremony.seals import SEALED, check_seals, signer_of
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED, PAGE_CONFIRMED, section_of
 from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING
@@ -41,12 +41,11 @@ from airlock_shared.text.safe import spoken
 # The frame of a report: the people, the machine before the ceremony, both transcripts and their seals.
 
 
-_Half = Literal["offline", "online"]
-HALVES: tuple[_Half, ...] = ("offline", "online")
+HALVES: tuple[Half, ...] = ("offline", "online")
 _ROWS_AT_MOST = 400
 
 
-def people_row(half: _Half, evidence: Evidence) -> Row:
+def people_row(half: Half, evidence: Evidence) -> Row:
     """Return what a machine's transcript says of the people: names, confirmations, exceptions, and what is missing."""
     entries, plan = evidence.transcripts[half], evidence.plan
     found = standing(entries, plan, half, _reported(evidence))
@@ -141,13 +140,8 @@ def _flat(value: Any, where: str) -> Iterator[Row]:
         yield from named_rows({where: plain_text(value)})
 
 
-def transcript_rows(evidence: Evidence) -> list[Row]:
-    """Return a row for each machine's transcript, also for the one that was not given."""
-    return [_transcript(half, evidence.transcripts.get(half), evidence.plan) for half in HALVES]
-
-
-def _transcript(half: _Half, entries: Sequence[Entry] | None, plan: Plan) -> Row:
-    """Return a row with the seals that were made for the plan's ceremony, oldest first.
+def _transcript(half: Half, entries: Sequence[Entry] | None, plan: Plan) -> Row:
+    """Return a row for a machine's transcript, with the seals that were made for the plan's ceremony, oldest first.
 
     Raises ``DocumentError("DOC-SEAL")``.
     """
@@ -196,7 +190,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "preflight": None if offline is None else preflight_row(offline, fingerprints["requests"]),
         "steps": steps,
         "alive": alive_row(evidence, judged),
-        "transcripts": transcript_rows(evidence),
+        "transcripts": [_transcript(half, evidence.transcripts.get(half), plan) for half in HALVES],
         "matches": matches,
         "artefacts": artefact_rows(evidence.files),
     }
@@ -225,7 +219,7 @@ def _part(evidence: Evidence, steps: Sequence[Row]) -> Row | None:
     return {"signer": signer, "what": f"part of the plan: the steps that {signer} signs", "not_in_it": apart}
 
 
-def artefact_rows(files: Any) -> list[Row]:
+def artefact_rows(files: Mapping[str, bytes]) -> list[Row]:
     """Return what is in the folder ``artefacts``, in the order of ``FILES``: name, size and SHA-256."""
     return [
         {

@@ -22,6 +22,7 @@ from airlock_shared.units import GWEI, NATIVE, raw_text, to_human, utc_text
 from airlock_shared.venue.actions import Action
 from airlock_shared.venue.referral_code import code_rows, code_text
 from airlock_shared.venue.structs import AUTHORIZATION
+from airlock_shared.wire.strict_json import HEX_32
 
 if TYPE_CHECKING:
     from airlock_shared.checks.judge import Examined
@@ -105,7 +106,7 @@ def _fact(value: object) -> str:
 def _bytes(text: object) -> bytes | None:
     """Return the 32 bytes of 0x-hex, or None for anything else."""
     digits = text.removeprefix("0x") if isinstance(text, str) else ""
-    return bytes.fromhex(digits) if len(digits) == 64 and set(digits) <= set("0123456789abcdef") else None
+    return bytes.fromhex(digits) if HEX_32.fullmatch(digits) else None
 
 
 # ---- outcome --------------------------------------------------------------------------------------------------------
@@ -131,8 +132,8 @@ _FORGOTTEN = dict.fromkeys(_OUTCOME_FACTS, "") | {
 def outcome_of(digest: str, evidence: Evidence) -> Row | None:
     """Return the outcome of what has this digest; None when neither the journal nor the transcript has it as sent."""
     told = evidence.events("online", "outcome", digest=digest)
-    sent = evidence.timeline.sent.get(digest) if evidence.timeline else None
-    row, events = (sent.row, sent.events) if sent else (_FORGOTTEN, ())
+    sent = (evidence.timeline or {}).get(digest)
+    row, events = sent or (_FORGOTTEN, [])
     if not sent and not _is_begun(digest, evidence, told):
         return None
     last = next((entry for entry in reversed(told) if entry.data.get("read_back")), None)

@@ -60,12 +60,12 @@ def first_difference(got: Any, expected: Any, where: str = "") -> Difference | N
     if type(got) is not type(expected):
         return Difference(where, _text(got), _text(expected))
     if type(expected) is dict:
-        for name in [*expected, *(name for name in got if name not in expected)]:
+        for name in dict.fromkeys((*expected, *got)):
             place = f"{where}.{name}" if where else name
-            if name not in got:
-                return Difference(place, "nothing", _text(expected[name]))
-            if name not in expected:
-                return Difference(place, _text(got[name]), "nothing")
+            if name not in got or name not in expected:
+                return Difference(
+                    place, *(_text(each[name]) if name in each else "nothing" for each in (got, expected))
+                )
             if each := first_difference(got[name], expected[name], place):
                 return each
         return None
@@ -139,7 +139,7 @@ class Verified(NamedTuple):
     """A report that is what its artefacts give, and what could not be computed again: a sentence for each."""
 
     value: Row
-    open: tuple[str, ...]
+    open: list[str]
 
 
 def report_of_artefacts(files: Mapping[str, bytes], judge: Judge) -> MadeReport:
@@ -184,7 +184,7 @@ def verify_report(
         raise _differs("REPORT-FIELD", "report.json was written again", place)
     if html != made.html:
         raise _differs("REPORT-PAGE", "report.html is not the page of this report", _first_byte(html, made.html))
-    return Verified(made.value, tuple(_open(evidence._replace(answers=whole), screens_of)))
+    return Verified(made.value, _open(evidence._replace(answers=whole), screens_of))
 
 
 def _differs(check: str, what: str, difference: Difference) -> DocumentError:

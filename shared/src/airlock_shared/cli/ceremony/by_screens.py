@@ -6,7 +6,7 @@ The keys are those of a review's pages; they turn a page and answer nothing.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from airlock_shared.cli.terminal import (
     ENDED,
     LAYOUT,
     SWAPPED,
+    Opens,
     SingleKeys,
     ask,
     filled,
@@ -40,12 +41,12 @@ def show_by_screens(lines: Sequence[str], tell: Callable[[str], None] = say, *, 
     _show(lines, tell, whole=not led(), stays=stays)
 
 
-def show_above_question(lines: Sequence[str], tell: Callable[[str], None] = say) -> None:
+def show_above_question(lines: Sequence[str]) -> None:
     """Show lines before a question of one or two rows; at a terminal a screen at a time, and the last one stays above it.
 
     Raises as :func:`show_by_screens`.
     """
-    _show(lines, tell, whole=False, stays=1)
+    _show(lines, say, whole=False, stays=1)
 
 
 def _show(lines: Sequence[str], tell: Callable[[str], None], *, whole: bool, stays: int) -> None:
@@ -125,9 +126,7 @@ class Asked(NamedTuple):
     paper: bool = False
 
 
-def type_words(
-    asked: Asked, tell_wrong: Callable[[list[int]], None], opens: Mapping[str, Callable[[], None]], *, piped: bool
-) -> dict[str, Any]:
+def type_words(asked: Asked, tell_wrong: Callable[[list[int]], None], opens: Opens, *, piped: bool) -> dict[str, Any]:
     """Have a person type two words; return what is recorded of it: ``how``, and ``positions`` from 1.
 
     After a wrong answer it is the same two, also of another day: nobody gets another draw. ``tell_wrong`` records a wrong

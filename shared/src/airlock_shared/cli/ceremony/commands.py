@@ -30,7 +30,7 @@ from airlock_shared.cli.ceremony.handover import carry, codes, gather, scan_hand
 from airlock_shared.cli.ceremony.run import run_command
 from airlock_shared.cli.ceremony.status import CeremonyMachine, people_lines, plan_with_roles
 from airlock_shared.cli.ceremony.workflow import BRING_AGAIN, workflow_command
-from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, say, show_json
+from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, say, say_all, show_json
 from airlock_shared.host.files import read_document
 from airlock_shared.text.safe import grouped, hanging, safe
 
@@ -64,8 +64,7 @@ def begin(
     if people_file is not None:
         names = read_document(people_file, partial(parse_people, plan=plan), do=BRING_AGAIN) | names
     check_people(names, plan)
-    names = {role: name for role, name in ask_names(plan, names).items() if role in plan.roles}
-    check_people(names, plan)
+    names = ask_names(plan, names)
     stands = place.standing(plan)
     require_same_people(stands, names)
     if stands.is_open:
@@ -73,8 +72,7 @@ def begin(
     else:
         typed = led() and people_file is None  # and looked at, a moment ago; each answers for themselves later
         came = hanging(", ".join(f"{role} {safe(name) or 'nobody'}" for role, name in names.items()))
-        for line in () if typed else came if led() else people_lines(names):
-            say(line)
+        say_all(() if typed else came if led() else people_lines(names))
         if other := other_plan(place.transcript.entries(), plan):
             say(f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; its confirmations end now.")
         if people_file is None and not typed:

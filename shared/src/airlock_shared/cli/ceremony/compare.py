@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
 from airlock_shared.cli.terminal import (
     INPUT,
     MACHINES,
+    Opens,
     ask,
     at_a_terminal,
     explain_error,
@@ -44,6 +45,7 @@ from airlock_shared.cli.terminal import (
     plan_option,
     rows,
     say,
+    say_all,
     show_json,
     yes_or_other,
 )
@@ -157,13 +159,12 @@ def _have_compared(
             _agree(who, partial(place.record, EXCEPTION, plan, no), opens, piped=place.all_worth_nothing())
             proof = {"how": NO_PAPER} if no_kit else {}
         place.record(CHECKPOINT_CONFIRMED, plan, data | proof)
-    if mark:
-        own = list(_own_lines(plan, checkpoint, mark))
+    if mark:  # after every answer: what this machine has
+        words = (word_lines if led() else fingerprint_lines)(_called(checkpoint), mark)
         if checkpoint == "plan":
-            show_by_screens(own, say)
+            show_by_screens([*plan_lines(plan, words=False), *words], say)
         else:
-            for line in own:
-                say(line)
+            say_all(words)
 
 
 def _refuse_after_wrong(place: CeremonyMachine, plan: Plan, checkpoint: str, by: Collection[str]) -> None:
@@ -227,13 +228,6 @@ def _positions_used(place: CeremonyMachine, checkpoint: str, compared: str) -> s
     }
 
 
-def _own_lines(plan: Plan, checkpoint: str, mark: str) -> Iterator[str]:
-    """Yield what this machine has, after every answer: a plan whole, and the words that were compared."""
-    if checkpoint == "plan":
-        yield from plan_lines(plan, words=False)
-    yield from (word_lines if led() else fingerprint_lines)(_called(checkpoint), mark)
-
-
 def _called(checkpoint: str) -> str:
     return "kit" if checkpoint == "preflight" else checkpoint
 
@@ -253,8 +247,8 @@ def _introduce(
     How much more there is to read is said. A deployment's lines were compared when its paper was made. For who has no paper,
     ``trust`` shows them.
     """
-    for line in () if led() or (by_words and checkpoint in BY_TYPING) else rows("", CHECKPOINTS[checkpoint].compares):
-        say(line)
+    if not (led() or (by_words and checkpoint in BY_TYPING)):
+        say_all(rows("", CHECKPOINTS[checkpoint].compares))
     short = whole[:1]
     if checkpoint != "deployment":
         short = list(place.shows(checkpoint, section_of(place.transcript.entries(), plan)[0], False))
@@ -267,14 +261,13 @@ def _introduce(
         say(f"on record  {grouped(compared[:32])}")  # the Ledger shows these digits and no words
         say(f"           {grouped(compared[32:])}")
     elif not by_words or checkpoint in ("address", "seal"):
-        for line in record_lines(compared):
-            say(line)
+        say_all(record_lines(compared))
 
 
 _NOT_SO = "not confirmed: the answer was not Yes"
 
 
-def _agree(who: str, tell_no: Callable[[], None], opens: Mapping[str, Callable[[], None]], *, piped: bool) -> None:
+def _agree(who: str, tell_no: Callable[[], None], opens: Opens, *, piped: bool) -> None:
     """Have a person say that it is so; a slip of ``Yes`` is asked again. Raises ``Declined`` for any other answer."""
     question = f"{who}: I compared it myself, and it is so. Type Yes: "
     if yes_or_other(question, f"{who}: type Yes: ", opening(ask, opens), piped=piped) != "Yes":
@@ -289,7 +282,7 @@ def _prove(
     data: dict[str, Any],
     mark: str,
     used: Collection[int],
-    opens: Mapping[str, Callable[[], None]],
+    opens: Opens,
 ) -> dict[str, Any]:
     """Have a person prove a comparison by two words of ``mark``; return what is recorded of it.
 
@@ -396,8 +389,7 @@ def _is_needed(role: str, plan: Plan) -> bool:
 
 def _are_these(names: Mapping[str, str]) -> bool:
     """Show the names, and have people look at them; ``<`` says that one is wrong. Nothing is compared by it."""
-    for line in people_lines(names):
-        say(line)
+    say_all(people_lines(names))
     while (answer := ask(_AGREED, piped=False).strip()) != _BACK:
         if answer.casefold() in ("", "yes"):
             return True

@@ -35,7 +35,7 @@ from airlock_shared.cli.ceremony.waits import (
     place_of_other,
     short,
 )
-from airlock_shared.cli.terminal import ask, ask_yes, at_a_terminal, forget_typed, renew, say, typed_line
+from airlock_shared.cli.terminal import ask, ask_yes, at_a_terminal, forget_typed, renew, say, say_all, typed_line
 from airlock_shared.errors import Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.host.picture_sources import PICTURES
@@ -56,7 +56,7 @@ _WATCH_S = 60  # by which the other machine's watch may be slow
 
 def hand_over(lead: Lead, state: WorkflowState, task: Task) -> bool:
     """Hand over what a task brings; False where it did not cross, and has to be tried again."""
-    crossing = lead.crossing(state)
+    crossing = state.crossing
     if lead.pictures:
         crossed = _crosses(lead, showing(task, lead.place))
     elif crossing is None:
@@ -104,8 +104,7 @@ def await_put_right(what: str) -> None:
 def _hand_over_by_hand(lead: Lead, task: Task) -> None:
     """Have people carry files where no folder for it was named. Raises ``Declined`` when nobody says that it was done."""
     say(f"Carry these files from {safe(lead.place.folder)} into the ceremony's folder on the other machine:")
-    for name in task.brings:
-        say(f"  {name}")
+    say_all(f"  {name}" for name in task.brings)
     if not at_a_terminal():
         raise Declined("nobody can say that it was handed over", do="name a folder for it: --exchange DIR")
     ask_yes("Are they there?", piped=False)
@@ -119,7 +118,7 @@ def take(lead: Lead, state: WorkflowState, task: Task, asked: str = "") -> bool:
 
     ``asked`` is what people of the other machine have to do for it.
     """
-    crossing, awaited = lead.crossing(state), _awaited(lead, state, task)
+    crossing, awaited = state.crossing, _awaited(lead, state, task)
     signatures = task.brings[0].startswith("signatures")
 
     def new_here() -> bool:
@@ -159,7 +158,7 @@ def _awaited(lead: Lead, state: WorkflowState, task: Task) -> list[Path]:
     """Return what appears when the documents of a task have come; nothing before a camera."""
     if lead.pictures:
         return [] if by_camera(lead.pictures) else [Path(pictures_source(lead, task))]
-    return [(lead.crossing(state) or lead.folder) / name for name in task.brings]
+    return [(state.crossing or lead.folder) / name for name in task.brings]
 
 
 def _has_come(path: Path) -> bool:
@@ -218,7 +217,7 @@ def offer_new_requests(lead: Lead, state: WorkflowState) -> None:
 
 def await_new_requests(lead: Lead, state: WorkflowState, task: Task) -> None:
     """Wait on the machine that signs for requests in the place of those for which it is too late, and take them."""
-    leave_place(lead, state, task, LATE)
+    leave_place(state, task, LATE)
     say(f"{_TOO_LATE.format('sign')}. On the online machine press Enter when it offers it: they are prepared again.")
     take(lead, state, _new_requests(state, task), _ASKED)
 
@@ -229,7 +228,7 @@ def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
     Then the newest requests are noted, and the next ones: these are signed in the place of the ones before. What the other
     machine's note says is shown, and decides nothing.
     """
-    crossing, new = lead.crossing(state), _new_requests(state, task)
+    crossing, new = state.crossing, _new_requests(state, task)
 
     def came() -> bool:
         return any(map(_has_come, (*_awaited(lead, state, new), *_here(lead, new))))
@@ -292,11 +291,11 @@ def _still_in_time(sign_by_ms: int) -> bool:
 # ---- a wait ---------------------------------------------------------------------------------------------------------
 
 
-def leave_place(lead: Lead, state: WorkflowState, task: Task, name: str) -> None:
+def leave_place(state: WorkflowState, task: Task, name: str) -> None:
     """Say on the stick that this machine is at a task, about what ``name`` says; nothing where there is no stick."""
-    if (crossing := lead.crossing(state)) is not None:
+    if state.crossing is not None:
         place = 1 + state.tasks.index(task), len(state.tasks)
-        leave_note(crossing, state.half, place, name, time_ns() // 1_000_000)
+        leave_note(state.crossing, state.half, place, name, time_ns() // 1_000_000)
 
 
 def _wait(sees: Callable[[], str], sign_by_ms: int = 0, enter: str = "") -> str | None:

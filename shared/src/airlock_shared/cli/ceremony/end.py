@@ -25,7 +25,8 @@ from airlock_shared.cli.terminal import (
     led,
     plan_option,
     say,
-    show,
+    say_all,
+    show_all,
     show_json,
 )
 from airlock_shared.errors import Refusal
@@ -48,8 +49,7 @@ def show_ceremony(place: CeremonyMachine, plan_file: Path, as_json: bool) -> Non
     if as_json:
         show_json({"ok": True, **standing_json(stands, plan, place.half), "head": place.transcript.head()})
         return
-    for line in standing_lines(stands, plan, place.half):
-        show(line)
+    show_all(standing_lines(stands, plan, place.half))
 
 
 @click.command("end", short_help="End it, and record whether it is complete.")
@@ -73,8 +73,7 @@ def end(place: CeremonyMachine, plan_file: Path, when_complete: bool, as_json: b
     else:
         require_open(stands)
         missing = [line for line in stands.missing if line != NOT_ENDED]
-        for line in missing:
-            say(f"missing: {line}")
+        say_all(f"missing: {line}" for line in missing)
         if missing or not when_complete:
             ask_yes(
                 "End the ceremony INCOMPLETE?" if missing else "End the ceremony? Nothing is missing.",
@@ -101,12 +100,10 @@ def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json:
         error = {} if stands.complete else {"error": incomplete.as_json() | {"do": advice(incomplete)}}
         show_json({"ok": stands.complete, **standing_json(stands, plan, place.half), "head": head} | error)
     else:
-        told = () if short and stands.complete else standing_lines(stands, plan, place.half)  # the report says so next
-        for line in told:
-            show(line)
+        if not (short and stands.complete):  # the report says so next
+            show_all(standing_lines(stands, plan, place.half))
         if place.half == "offline":
-            for line in head_lines(place.transcript.entries(), plan.id):
-                show(line)
+            show_all(head_lines(place.transcript.entries(), plan.id))
             if led():
                 turn_page()  # it is written down by hand
     if not stands.complete:

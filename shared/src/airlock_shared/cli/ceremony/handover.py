@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,7 +15,7 @@ from airlock_shared.ceremony.workflow import DEPLOYMENT, PEOPLE, READY
 from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr.scanning import scan_document
-from airlock_shared.cli.terminal import json_option, led, plan_option, say, show_json
+from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, json_option, led, plan_option, say, show_json
 from airlock_shared.documents.hand_over import HAND_OVER_FORMAT, parse_hand_over, write_hand_over
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.files import MAX_FILE_BYTES, make_folder, read_input, write_new
@@ -54,14 +55,15 @@ def put(path: Path, data: bytes) -> None:
 # ---- by QR codes -----------------------------------------------------------------------------------------------------
 
 
-_INTO = click.Path(path_type=Path, file_okay=False)
+_files_argument = click.argument("sources", metavar="FILE...", nargs=-1, required=True, type=INPUT)
+_into = partial(click.option, "-o", "--output", "folder", type=FOLDER_TYPE, required=True)
 _AGAIN = re.compile(r"(requests|signatures)(-[0-9]{1,2})?\.json", re.ASCII)
 
 
 @click.command("codes", short_help="Show documents as one page of QR codes.")
-@click.argument("sources", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
+@_files_argument
 @plan_option
-@click.option("-o", "--output", "folder", type=_INTO, required=True, help="The folder for the page.")
+@_into(help="The folder for the page.")
 @json_option
 def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: bool) -> None:
     r"""Write one page that shows every FILE as QR codes, for the other machine's camera. The documents stay as they are.
@@ -71,7 +73,7 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
       PROGRAM ceremony codes requests.json --plan plan.toml -o codes
     """
     files = {source.name: read_input(source, max_bytes=MAX_FILE_BYTES) for source in sources}
-    document = write_hand_over(_plan(plan_file).id, files)
+    document = write_hand_over(parse_written_plan(read_input(plan_file)).id, files)
     transfer = transfer_of(document)
     path = make_folder(folder) / f"{file_name(transfer.kind, transfer.fingerprint)}.html"
     if not path.exists():  # the name holds the fingerprint: it is the same page
@@ -95,7 +97,7 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @plan_option
 @click.option("--file", "names", multiple=True, required=True, metavar="NAME", help="A file that is waited for.")
-@click.option("-o", "--output", "folder", type=_INTO, required=True, help="The folder to write into.")
+@_into(help="The folder to write into.")
 @json_option
 def scan_hand_over(
     sources: tuple[str, ...], plan_file: Path, names: tuple[str, ...], folder: Path, as_json: bool
@@ -109,7 +111,7 @@ def scan_hand_over(
       PROGRAM ceremony scan camera --plan plan.toml \
         --file requests.json -o plan.ceremony
     """
-    plan = _plan(plan_file)
+    plan = parse_written_plan(read_input(plan_file))
     told = ""
     if any(map(CAMERA.fullmatch, sources)):
         say(f"Point the camera at the other machine's page of codes: {', '.join(names)}")
@@ -128,10 +130,6 @@ def scan_hand_over(
         put(folder / name, data)
     if as_json:
         show_json({"ok": True, "folder": str(folder), "files": sorted(files)})
-
-
-def _plan(file: Path) -> Plan:
-    return parse_written_plan(read_input(file))
 
 
 def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[str]) -> DocumentError | None:
@@ -169,7 +167,7 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
 
 @click.command("gather", short_help="Put together what the other machine needs to begin.")
 @plan_option
-@click.option("-o", "--output", "folder", type=_INTO, required=True, help="The folder to write into.")
+@_into(help="The folder to write into.")
 @json_option
 @click.pass_obj
 def gather(place: CeremonyMachine, plan_file: Path, folder: Path, as_json: bool) -> None:
@@ -194,8 +192,8 @@ def gather(place: CeremonyMachine, plan_file: Path, folder: Path, as_json: bool)
 
 
 @click.command("carry", short_help="Copy documents into a folder, whole, and never over others.")
-@click.argument("sources", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
-@click.option("-o", "--output", "folder", type=_INTO, required=True, help="The folder to copy into.")
+@_files_argument
+@_into(help="The folder to copy into.")
 @json_option
 def carry(sources: tuple[Path, ...], folder: Path, as_json: bool) -> None:
     r"""Copy each FILE into a folder, such as that of a stick. A file that is there already, and is the same, stays.

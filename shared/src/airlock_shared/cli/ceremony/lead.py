@@ -15,25 +15,25 @@ from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.roles import CHECKPOINTS, Half
 from airlock_shared.ceremony.workflow import TASKS_AT_MOST, Task, WorkflowPlace, read_task
-from airlock_shared.cli.ceremony.waits import names_in
+from airlock_shared.cli.ceremony.waits import CROSSING_NAME, names_in
 from airlock_shared.cli.terminal import LED, finish, say
 from airlock_shared.errors import ExitCode
 from airlock_shared.wire.strict_json import HEX_32, parse_json, read_list, read_matching, read_members
 
 _LOOK_AGAIN_S = 0.3
 _MISSED_S = 1.0
-_CROSSING = re.compile(r"[a-z0-9][a-z0-9-]{0,62}-[0-9a-f]{16}")
 
 
 class WorkflowState(NamedTuple):
-    """Where a ceremony stands, as the child says: half, folder for crossing, fingerprints of what was made here, tasks.
+    """Where a ceremony stands, as the child says: half, fingerprints of what was made here, tasks.
 
-    ``sign_by_ms`` is until when the requests can be signed, 0 for no end; it is shown. ``unsent``: signatures are here, and
-    none of them was sent. ``there`` are the names that stood in the ceremony's folder before it was asked.
+    ``crossing`` is this ceremony's folder within the one through which documents cross, if there is one. ``sign_by_ms`` is
+    until when the requests can be signed, 0 for no end; it is shown. ``unsent``: signatures are here, and none of them was
+    sent. ``there`` are the names that stood in the ceremony's folder before it was asked.
     """
 
     half: Half
-    crossing: str
+    crossing: Path | None
     made_here: dict[str, str]
     tasks: list[Task]
     sign_by_ms: int
@@ -58,10 +58,6 @@ class Lead(NamedTuple):
         """The ceremony's folder on this machine."""
         return Path(self.place.folder)
 
-    def crossing(self, state: WorkflowState) -> Path | None:
-        """Return this ceremony's folder within the one through which documents cross, if there is one."""
-        return None if self.exchange is None else self.exchange / state.crossing
-
     def state(self) -> WorkflowState:
         """Ask a child where the ceremony stands. Ends the command with the child's exit code when it has no answer."""
         exchange = () if self.exchange is None else ("--exchange", str(self.exchange))
@@ -70,7 +66,7 @@ class Lead(NamedTuple):
         code, answer = _started([*self.program, *words], stdout=subprocess.PIPE)
         if code:
             finish(self.code_of(code))
-        return _read(answer, there)
+        return _read(answer, self.exchange, there)
 
     def child(self, words: Sequence[str]) -> int:
         """Run a command of this program in this terminal, and return its exit code."""
@@ -90,8 +86,7 @@ class Lead(NamedTuple):
     @staticmethod
     def code_of(code: int) -> ExitCode:
         """Return the exit code of a child that ended with this one; of one that a signal ended, as after Ctrl-C."""
-        known = [each for each in ExitCode if each == code]
-        return known[0] if known else ExitCode.INTERRUPTED
+        return ExitCode(code) if code in list(ExitCode) else ExitCode.INTERRUPTED
 
 
 def _started(words: Sequence[str], **how: Any) -> tuple[int, bytes]:
@@ -119,7 +114,7 @@ def _started(words: Sequence[str], **how: Any) -> tuple[int, bytes]:
     return process.returncode, answer or b""
 
 
-def _read(answer: bytes, there: frozenset[str]) -> WorkflowState:
+def _read(answer: bytes, exchange: Path | None, there: frozenset[str]) -> WorkflowState:
     """Read the child's answer, strictly. Raises ``DocumentError``."""
     value = parse_json(answer)
     form = {
@@ -133,9 +128,10 @@ def _read(answer: bytes, there: frozenset[str]) -> WorkflowState:
     }
     read_members(value, "workflow", form)
     read_matching(value["half"], "workflow.half", re.compile("online|offline"), "a machine")
-    read_matching(value["crossing"], "workflow.crossing", _CROSSING, "a ceremony's folder")
+    read_matching(value["crossing"], "workflow.crossing", CROSSING_NAME, "a ceremony's folder")
     made = read_members(value["made_here"], "workflow.made_here", {}, dict.fromkeys(CHECKPOINTS, str))
     for name in made:
         read_matching(made[name], f"workflow.made_here.{name}", HEX_32, "a fingerprint in hex")
     tasks = [read_task(each) for each in read_list(value["tasks"], "workflow.tasks", TASKS_AT_MOST)]
-    return WorkflowState(value["half"], value["crossing"], made, tasks, value["sign_by_ms"], value["unsent"], there)
+    crossing = exchange and exchange / value["crossing"]
+    return WorkflowState(value["half"], crossing, made, tasks, value["sign_by_ms"], value["unsent"], there)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from airlock_shared.ceremony.roles import Half
 from airlock_shared.ceremony.workflow import (
@@ -58,7 +59,7 @@ from airlock_shared.cli.terminal import (
     rows,
     say,
     say_all,
-    show,
+    show_all,
     show_json,
 )
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
@@ -111,12 +112,8 @@ def run_command() -> click.Command:
             raise UsageError(
                 f"the folder {pictures} is not there", do="make it: each page's pictures go into a folder in it"
             )
-        given = context.get_parameter_source("model")
-        model = (
-            ("--model", device["model"])
-            if "model" in device and given is not None and given.name == "COMMANDLINE"
-            else ()
-        )
+        chosen = context.get_parameter_source("model") is ParameterSource.COMMANDLINE
+        model = ("--model", device["model"]) if chosen else ()
         ledger = tuple(
             word
             for name, option in _DEVICE.items()
@@ -156,7 +153,7 @@ def own_program() -> tuple[str, ...]:
 
 def _walk(lead: Lead) -> None:
     """Do task after task until nothing is left; a task that fails ends the command with its exit code."""
-    signal.signal(signal.SIGHUP, _interrupt)  # a terminal that is closed is left as by Ctrl-C
+    signal.signal(signal.SIGHUP, signal.default_int_handler)  # a terminal that is closed is left as by Ctrl-C
     before: tuple[Task, bool] | None = None
     shown: set[str] = set()
     part = ""
@@ -175,11 +172,11 @@ def _walk(lead: Lead) -> None:
         if before != (task, False) and (task.by or _awaits_somebody(lead, state, task)):
             say_all(heading)
         done = False
-        leave_place(lead, state, task, "proof" if task.name == "take" and task.of else task.name)
+        leave_place(state, task, "proof" if task.name == "take" and task.of else task.name)
         try:
             done = _do(lead, state, task, shown)
         except BaseException as error:
-            leave_place(lead, state, task, STOPPED)
+            leave_place(state, task, STOPPED)
             if not task.by and not isinstance(error, KeyboardInterrupt):
                 say_all(heading)  # it was not said before, for nobody acts there
             if isinstance(error, AirlockError):
@@ -188,7 +185,7 @@ def _walk(lead: Lead) -> None:
                 )
             raise
         before = task, done
-    leave_place(lead, state, state.tasks[-1], OVER)
+    leave_place(state, state.tasks[-1], OVER)
     _show_words(state, shown)  # whoever began this run late may still be asked for them on the other machine
     if before is None and lead.pictures and state.half == "offline" and at_a_terminal():
         _show_again(lead, state, shown)
@@ -208,13 +205,9 @@ def _show_again(lead: Lead, state: WorkflowState, shown: set[str]) -> None:
         ask("Press Enter when the other machine has read the page: ", piped=False)
 
 
-def _interrupt(_number: int, _frame: object) -> None:
-    raise KeyboardInterrupt
-
-
 def _awaits_somebody(lead: Lead, state: WorkflowState, task: Task) -> bool:
     """Tell whether somebody has to make what a task waits for: a proof that is not there yet."""
-    there = lead.crossing(state) or lead.folder
+    there = state.crossing or lead.folder
     return task.name == "take" and bool(task.of) and not all(os.path.lexists(there / name) for name in task.brings)
 
 
@@ -223,8 +216,7 @@ def _bar(lead: Lead, state: WorkflowState, here: str) -> str:
     arrow = " \u25b8 " if "utf" in str(getattr(sys.stderr, "encoding", "")).lower() else " > "
     parts = arrow.join(f"[{part.upper()}]" if part == here else part for part in WORKFLOW_PARTS)
     other: Half = "offline" if state.half == "online" else "online"
-    crossing = lead.crossing(state)
-    place = None if crossing is None else place_of_other(crossing, state.half)
+    place = state.crossing and place_of_other(state.crossing, state.half)
     if lead.pictures:  # no note of it crosses
         return f"{parts}   ask the other machine's people"
     return f"{parts}{f'   {MACHINES[other]}: {workflow_part(other, *place)}' if place else ''}"
@@ -297,19 +289,14 @@ def _show_tasks(lead: Lead, *, as_json: bool) -> None:
         tasks = [{**task._asdict(), "command": _command(lead, state, task)} for task in state.tasks]
         show_json({"ok": True, "half": state.half, "folder": lead.place.folder, "tasks": tasks})
         return
-    for line in task_lines(state.tasks, state.half, [_command(lead, state, task) for task in state.tasks]):
-        show(line)
+    show_all(task_lines(state.tasks, state.half, [_command(lead, state, task) for task in state.tasks]))
 
 
-def _command(lead: Lead, state: WorkflowState, task: Task) -> list[str]:
+def _command(lead: Lead, state: WorkflowState, task: Task) -> tuple[str, ...]:
     """Return the words of a task's command, as a person would give them after the program's name."""
-    if lead.pictures and task.name in ("take", "hand"):
-        return list(
-            showing(task, lead.place)
-            if task.name == "hand"
-            else scanning(task, lead.place, pictures_source(lead, task))
-        )
-    other = str(lead.crossing(state) or "EXCHANGE")
-    if task.name == "take":
-        return list(carrying(task, other, lead.place.folder))
-    return list(carrying(task, lead.place.folder, other) if task.name == "hand" else command_of(task, lead.place))
+    place, other = lead.place, str(state.crossing or "EXCHANGE")
+    if task.name == "hand":
+        return showing(task, place) if lead.pictures else carrying(task, place.folder, other)
+    if task.name != "take":
+        return command_of(task, place)
+    return scanning(task, place, pictures_source(lead, task)) if lead.pictures else carrying(task, other, place.folder)

@@ -30,7 +30,7 @@ _NOTE = re.compile(
     rf"-({'|'.join((*_DOES, STOPPED, OVER))})-([0-2][0-9])([0-5][0-9])",
     re.ASCII,
 )
-_CROSSING = re.compile("([a-z0-9][a-z0-9-]{0,62})-[0-9a-f]{16}", re.ASCII)
+CROSSING_NAME = re.compile("([a-z0-9][a-z0-9-]{0,62})-[0-9a-f]{16}", re.ASCII)
 _NAMES_AT_MOST = 1000
 _PATH_AT_MOST = 27
 _SPARE_BYTES = 64 << 10  # beyond what is handed over: a file system has its own needs
@@ -60,16 +60,20 @@ def leave_note(crossing: Path, half: Half, task: tuple[int, int], name: str, now
         write_new(crossing / note, b"")  # not through a link that lies there
 
 
+def _notes_of_other(crossing: Path, half: Half) -> list[tuple[str, ...]]:
+    """Return the parts of each note that the other machine left on a stick: machine, task, tasks, what, hour, minute."""
+    notes = sorted(found.groups() for name in names_in(crossing) if (found := _NOTE.fullmatch(name)))
+    return [note for note in notes if note[0] != half]
+
+
 def place_of_other(crossing: Path, half: Half) -> tuple[int, int] | None:
     """Return at which task of how many the other machine says on a stick that it is; None where it says nothing."""
-    found = (_NOTE.fullmatch(name) for name in sorted(names_in(crossing)))
-    return next(((int(each[2]), int(each[3])) for each in found if each and each[1] != half), None)
+    return next(((int(note[1]), int(note[2])) for note in _notes_of_other(crossing, half)), None)
 
 
 def is_over(crossing: Path, half: Half) -> bool:
     """Tell whether the other machine says on a stick that its ceremony ended."""
-    found = map(_NOTE.fullmatch, names_in(crossing))
-    return any(each is not None and each[1] != half and each[4] == OVER for each in found)
+    return any(note[3] == OVER for note in _notes_of_other(crossing, half))
 
 
 def other_machine(crossing: Path, half: Half, asked: str = "") -> str:
@@ -77,11 +81,9 @@ def other_machine(crossing: Path, half: Half, asked: str = "") -> str:
 
     ``asked`` is what its people have to do while it waits too, empty where the task itself says it.
     """
-    notes = sorted(found.groups() for name in names_in(crossing) if (found := _NOTE.fullmatch(name)))
-    there = next((each for each in notes if each[0] != half), None)
-    machine = MACHINES["offline" if half == "online" else "online"]
-    if there is not None:
-        _, number, total, name, hour, minute = there
+    machine, notes = MACHINES["offline" if half == "online" else "online"], _notes_of_other(crossing, half)
+    if notes:
+        _, number, total, name, hour, minute = notes[0]
         at = f"{hour}:{minute}"  # UTC, by its clock
         if name == OVER:
             return f"{machine} ended {at}; is it this stick?"
@@ -91,7 +93,7 @@ def other_machine(crossing: Path, half: Half, asked: str = "") -> str:
             return asked or f"{machine} waits, {at}: carry the stick"
         return f"{machine} is at {number}/{total}: {_DOES[name]}, {at}"
     other = names_in(crossing.parent) - {crossing.name}
-    others = [found[1] for name in other if (found := _CROSSING.fullmatch(name))]
+    others = [found[1] for name in other if (found := CROSSING_NAME.fullmatch(name))]
     if crossing.name[:-17] in others:
         return "another plan of this id is there; compare it with paper"
     return f"is it this stick? Start run on {machine}" if others else f"start ceremony run on {machine}"

@@ -27,13 +27,12 @@ from airlock_shared.ceremony.workflow import (
     newest,
     next_task,
     numbered,
-    task_as_json,
     workflow_tasks,
 )
 from airlock_shared.checks.times import clock_of
 from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.waits import names_in
-from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, json_option, rows, show, show_json
+from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, json_option, rows, show_all, show_json
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.documents.transcript import SENDING
@@ -97,10 +96,8 @@ def workflow_command(
     """
     plan = plan_with_roles(plan_file)
     crossing = exchange and exchange / crossing_name(plan)
-    for names in (
-        _people(each, plan, names_in(each)) for each in (folder, crossing) if each and place.half == "offline"
-    ):
-        if names:
+    for each in (folder, crossing):
+        if each and place.half == "offline" and (names := _people(each, plan)):
             require_same_people(place.standing(plan), names)
     facts = facts_of(place, plan, folder, crossing)
     tasks = workflow_tasks(plan, place.half, place.transcript.entries(), facts)
@@ -112,10 +109,9 @@ def workflow_command(
         told = {"ok": True, "half": place.half, "crossing": crossing_name(plan),
                 "made_here": made_here(place.half, facts, tasks), "sign_by_ms": _sign_by_ms(folder, plan, facts.files),
                 "unsent": (bool(facts.digests) and touched.isdisjoint((*facts.digests, facts.signatures)))}  # fmt: skip
-        show_json(told | {"tasks": [task_as_json(task) for task in tasks]})
+        show_json(told | {"tasks": [task._asdict() for task in tasks]})
         return
-    for line in task_lines(tasks, place.half):
-        show(line)
+    show_all(task_lines(tasks, place.half))
 
 
 def made_here(half: Half, facts: Facts, tasks: Iterable[Task]) -> dict[str, str]:
@@ -147,7 +143,7 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
         brought=names_in(crossing) if crossing else frozenset(),
         deployment=came.fingerprint if came else "",
         pinned=place.known_deployment(plan.deployment),
-        names=_people(folder, plan, files),
+        names=_people(folder, plan),
         requests=requests[2] if requests else "",
         signatures=mark,
         answers=answer.requests if answer else "",
@@ -180,10 +176,10 @@ def _sign_by_ms(folder: Path, plan: Plan, files: frozenset[str]) -> int:
     return until if 0 < until < 1 << 63 else 0  # another number is refused where it is judged
 
 
-def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:
+def _people(folder: Path, plan: Plan) -> dict[str, str]:
     """Return the names that stand in the folder; none when they are of another plan, and so not what is handed over."""
     with suppress(AirlockError):
-        return _read(folder, PEOPLE, files, partial(parse_people, plan=plan)) or {}
+        return read_document(folder / PEOPLE, partial(parse_people, plan=plan))
     return {}
 
 

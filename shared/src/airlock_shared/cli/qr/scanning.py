@@ -45,7 +45,7 @@ def scan_message(sources: Sequence[str], *, kept: KeptFrames) -> Message:
         say("Point the camera at the other screen. Ctrl-C loses nothing: run the same command to continue.")
     context = click.get_current_context(silent=True)
     reader: Reader = context.meta.get(READER, texts_of) if context else texts_of
-    return scan_pictures(reader(sources, _remark), Decoder(), _Screen().tell, kept=kept, read=list)
+    return scan_pictures(reader(sources, _remark), Decoder(), _progress(), kept=kept, read=list)
 
 
 def _remark(text: str) -> None:
@@ -53,21 +53,22 @@ def _remark(text: str) -> None:
         say(safe_again(text))
 
 
-class _Screen:
-    """Progress on a terminal: one line that renews itself, and none elsewhere; a hint once, wherever it is read."""
+def _progress() -> Callable[[ScanReport], None]:
+    """Return what tells of a scan: one line that renews itself on a terminal, and none elsewhere; a hint once, wherever."""
+    told, live = "", sys.stderr.isatty()
 
-    def __init__(self) -> None:
-        self._hint, self._live = "", sys.stderr.isatty()
-
-    def tell(self, report: ScanReport) -> None:
+    def tell(report: ScanReport) -> None:
         """Show how the scan stands after a picture; where a ceremony is led and waits for a page, a hint is its line."""
-        if led() and self._live and report.hint and not report.progress.percent:
+        nonlocal told
+        if led() and live and report.hint and not report.progress.percent:
             renew(next(iter(wrapped(report.hint, _LINE))))
             return
-        if report.hint and report.hint != self._hint:
+        if report.hint and report.hint != told:
             say(report.hint)
-        self._hint = report.hint or self._hint
+        told = report.hint or told
         renew(report.line() if report.progress.percent < 100 or not led() else "")
+
+    return tell
 
 
 @contextmanager

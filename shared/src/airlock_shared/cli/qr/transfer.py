@@ -38,12 +38,12 @@ _HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (Tru
 
 def version_that_fits(rows: int, columns: int) -> int | None:
     """Return the largest version that a terminal shows whole with one line left, or None when none does."""
-    fitting = [
+    fitting = (
         version
         for version in range(SMALLEST_IN_TERMINAL, LARGEST_IN_TERMINAL + 1)
         if (width := side(version) + 2 * QUIET) <= columns and (width + 1) // 2 <= rows - 1
-    ]
-    return fitting[-1] if fitting else None
+    )
+    return max(fitting, default=None)
 
 
 def hint(rows: int, columns: int) -> str:

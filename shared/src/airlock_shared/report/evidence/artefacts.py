@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from airlock_shared.documents.transcript import Entry
     from airlock_shared.plan.model import Plan
     from airlock_shared.report.evidence.redaction import Answers
-    from airlock_shared.report.evidence.timeline import Screens, Timeline
+    from airlock_shared.report.evidence.timeline import Screens, Sent
 
 PLAN_FILE, DEPLOYMENT_FILE, REQUESTS_FILE, SIGNATURES_FILE = (
     "plan.toml",
@@ -60,7 +60,7 @@ class Evidence(NamedTuple):
     answers: Answers | None
     screens: Screens | None
     transcripts: Mapping[str, list[Entry]]
-    timeline: Timeline | None
+    timeline: dict[str, Sent] | None
 
     def fingerprints(self) -> dict[str, str]:
         """Return the fingerprint of each document, empty for one that was not given."""

@@ -45,36 +45,32 @@ class Sent(NamedTuple):
     """A submission, and its events in the order in which they came; both as they were written."""
 
     row: dict[str, Any]
-    events: tuple[dict[str, Any], ...]
+    events: list[dict[str, Any]]
 
 
-class Timeline(NamedTuple):
-    """What was submitted, by digest, oldest first."""
+def parse_timeline(data: bytes) -> dict[str, Sent]:
+    """Return what was submitted, by digest, oldest first.
 
-    sent: dict[str, Sent]
-
-
-def parse_timeline(data: bytes) -> Timeline:
-    """Read the lines. Raises ``DocumentError``: an event belongs to a submission before it."""
-    rows: dict[str, dict[str, Any]] = {}
-    events: dict[str, list[dict[str, Any]]] = {}
+    Raises ``DocumentError``: an event belongs to a submission before it.
+    """
+    sent: dict[str, Sent] = {}
     for number, line in enumerate(data.splitlines(), start=1):
         value = parse_json(line, max_bytes=_MAX_LINE_BYTES)
         where = f"line {number}"
         kind = value.get("kind") if type(value) is dict else None
         if kind == "submission":
             read_members(value, where, _SUBMISSION)
-            if value["digest"] in rows:
+            if value["digest"] in sent:
                 raise DocumentError("DOC-FIELD", f"{where} of the timeline is about a submission that is there already")
-            rows[value["digest"]], events[value["digest"]] = value, []
+            sent[value["digest"]] = Sent(value, [])
         elif kind in ROW_KINDS:
             read_members(value, where, _EVENT, _NUMBERS)
-            if value["digest"] not in rows:
+            if value["digest"] not in sent:
                 raise DocumentError("DOC-FIELD", f"{where} of the timeline is about nothing before it")
-            events[value["digest"]].append(value)
+            sent[value["digest"]].events.append(value)
         else:
             raise DocumentError("DOC-FIELD", f"{where} of the timeline is of no known kind", got=repr(kind)[:60])
-    return Timeline({digest: Sent(row, tuple(events[digest])) for digest, row in rows.items()})
+    return sent
 
 
 # ---- transcript entries ---------------------------------------------------------------------------------------------

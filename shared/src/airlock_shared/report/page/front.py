@@ -29,6 +29,7 @@ from airlock_shared.report.page.labels import label, leaf_label
 from airlock_shared.report.rows import Row, headline, machine_name, report_text
 from airlock_shared.text.safe import spoken
 from airlock_shared.units import utc_text
+from airlock_shared.wire.strict_json import HEX_32
 
 # ---- people ---------------------------------------------------------------------------------------------------------
 # The people of a ceremony: on the first page who compared what with what, in the evidence when, and what stood there.
@@ -130,7 +131,11 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
             )
     rows = [
         (
-            joined(element("strong", f"{checkpoint}: "), CHECKPOINTS[checkpoint].compares, *map(_line, lines)),
+            joined(
+                element("strong", f"{checkpoint}: "),
+                CHECKPOINTS[checkpoint].compares,
+                *(element("p", line) for line in lines),
+            ),
             _compared(compared, holds=holds),
         )
         for (checkpoint, compared, holds), lines in said.items()
@@ -144,15 +149,9 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
         )
 
 
-def _line(said: str) -> Html:
-    return element("p", said)
-
-
 def _compared(value: str, *, holds: bool) -> Html:
-    is_hex = len(value) == 64 and all(digit in "0123456789abcdef" for digit in value)
-    return joined(
-        hexes(value) if is_hex else value, "" if holds else bad("does not count, this is something else", "p")
-    )
+    shown = hexes(value) if HEX_32.fullmatch(value) else value
+    return joined(shown, "" if holds else bad("does not count, this is something else", "p"))
 
 
 # ---- front ----------------------------------------------------------------------------------------------------------

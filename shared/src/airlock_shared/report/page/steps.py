@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from airlock_shared.errors import AirlockError
 from airlock_shared.report.evidence.timeline import UNUSABLE_ID
 from airlock_shared.report.page.html import (
-    Fact,
     Html,
     bad,
     drawn,
@@ -40,7 +39,8 @@ def step_section(step: Row, number: int, count: int) -> Html:
             f"Not in this part of the plan: {step['signer']} signs it. It is neither done nor missing here; the report "
             "of that part has it."
         )
-        planned = pair_table(f"{step['title']} ({step['action']}): what the plan says", labelled(step["planned"]))
+        values = [(label(row["name"]), row["value"]) for row in step["planned"]]
+        planned = pair_table(f"{step['title']} ({step['action']}): what the plan says", values)
         return element("section", heading, planned, element("p", apart), css="step")
     parts = [*_before(step)]
     parts += _request(step["request"], step["device"]) if step["request"] else [bad("Nothing came back.", "p")]
@@ -53,11 +53,6 @@ def step_section(step: Row, number: int, count: int) -> Html:
     parts += _signature(step["signature"]) if step["signature"] and step["signature"]["result"] == "signed" else []
     parts += _outcome(step["outcome"]) if step["outcome"] else []
     return element("section", heading, *parts, css="step")
-
-
-def labelled(rows: Sequence[Row]) -> list[Fact]:
-    """Return rows of a name and a value, each name under its label."""
-    return [(label(row["name"]), row["value"]) for row in rows]
 
 
 def _said(name: str, value: str, of: str = "") -> Html:
