@@ -76,10 +76,11 @@ class ChainReceipt(NamedTuple):
 
 
 class ChainTransaction(NamedTuple):
-    """A transaction in a block: hash and sender as lower-case 0x-hex, ``data`` the input in lower-case hex after ``0x``."""
+    """A transaction in a block: hash and addresses as lower-case 0x-hex, ``data`` the input's hex after ``0x``."""
 
     transaction_hash: str
     sender: str
+    to: str
     nonce: int
     data: str
 
@@ -307,7 +308,8 @@ def _transaction_in(entry: object) -> ChainTransaction | None:
         return None
     if not (is_hash(tx_hash) and _QUANTITY.fullmatch(nonce) and _BYTES.fullmatch(data)):  # type: ignore[arg-type]
         return None
-    return ChainTransaction(str(tx_hash).lower(), str(sender).lower(), int(str(nonce), 16), str(data)[2:].lower())
+    addresses = str(sender).lower(), str(members.get("to")).lower()
+    return ChainTransaction(str(tx_hash).lower(), *addresses, int(str(nonce), 16), str(data)[2:].lower())
 
 
 def _revert_data(data: object) -> str:
