@@ -199,7 +199,7 @@ FORESEEN = [
     (REQUESTS, "open", (('pair = "btc-usd"', 'pair = "doge-usd"'),), "PLAN-FIELD", "pair"),
     (REQUESTS, "open", (('pair = "btc-usd"', "pairIndex = 99"),), "ORDER-TYPE", "pairIndex"),
     (REQUESTS, "open", (('pair = "btc-usd"', "pairIndex = 7"),), "ORDER-OPEN", "orderType"),
-    (REQUESTS, "open-pnl", (('orderType = "market_pnl"', 'orderType = "limit"'),), "ORDER-OPEN", "orderType"),
+    (REQUESTS, "open-pnl", (('orderType = "market_pnl"', 'orderType = "market"'),), "ORDER-OPEN", "orderType"),
     (REQUESTS, "increase", (("pairIndex = 0", "pairIndex = 7"),), "ORDER-TYPE", "pairIndex"),
     (REQUESTS, "close", (('"250.000001"', '{ at_least = "1", at_most = "250" }'),), "PLAN-FIELD", "collateralToCloseUsdc"),
     (REQUESTS, "close", ((TRADER, f"trader = {OTHER}"),), "SIGNER-ALLOWED", "trader"),
