@@ -20,6 +20,7 @@ class Mined(NamedTuple):
     data: str = "0x"
     ok: bool = True
     logs: tuple[dict[str, Any], ...] = ()
+    to: str | None = None
 
 
 class FakeChain:
@@ -76,7 +77,9 @@ class FakeChain:
         if number is None:
             return None
         mined = self.mined.get(number, [])
-        told = [{"hash": m.tx_hash, "from": m.sender, "nonce": hex(m.nonce), "input": m.data} for m in mined]
+        told = [
+            {"hash": m.tx_hash, "from": m.sender, "to": m.to, "nonce": hex(m.nonce), "input": m.data} for m in mined
+        ]
         hashes: list[object] = [m.tx_hash for m in mined]
         return {"number": hex(number), "timestamp": hex(self.times[number]), "transactions": told if whole else hashes}
 

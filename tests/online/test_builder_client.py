@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from airlock_online.addresses import join_address, segment
-from airlock_online.clients.builder import BuilderClient, BuilderError
+from airlock_online.clients.builder import BuilderClient, BuilderError, advice_on
 from airlock_online.clients.http import MAX_JSON_BYTES, Http, HttpCall, NotSent, Timeouts
 from airlock_shared.errors import ServiceError, UsageError
 from online.loopback import Answer, Wire, closed_port, http, reply
@@ -112,6 +112,14 @@ def test_a_refusal_keeps_its_code_status_and_details(client: Http, status: int, 
     assert told.as_json()["code"] == error["code"]
     assert str(caught.value).isprintable()
     assert caught.value.do
+
+
+@pytest.mark.parametrize(("status", "code"), [(451, "GEO_RESTRICTED"), (400, "BAD_REQUEST"), (429, "RATE_LIMITED")])
+def test_a_readiness_probe_that_is_refused_says_why(client: Http, status: int, code: str) -> None:
+    answer = reply(status, {"ok": False, "error": {"code": code, "message": "no"}})
+    with Wire({"GET /ready": [answer]}) as wire, pytest.raises(BuilderError) as caught:
+        BuilderClient(wire.url, client).ready()
+    assert (caught.value.code, caught.value.do) == (code, advice_on(code))
 
 
 OK = b'{"ok":true,"data":{}}'

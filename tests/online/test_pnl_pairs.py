@@ -13,7 +13,6 @@ from airlock_online.clients.builder_reads import pair_rows
 from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
-from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.comparison_lines import deployment_lines
@@ -102,11 +101,7 @@ def test_an_open_says_itself_what_it_is(client: Http, step: str, order_type: int
     )
 
 
-def test_a_limit_order_is_no_market_order_and_no_pnl_position_is_increased(client: Http) -> None:
-    plan = _plan("open-pnl", "", ("market_pnl", "limit"))
-    with pytest.raises(UsageError, match="the plan does not either"):
-        prepared(client, "open-pnl", plan)
-    assert {error.check for error in foreseen(Situation(plan, not_known(), NOW_MS))} == {"ORDER-OPEN"}
+def test_no_pnl_position_is_increased(client: Http) -> None:
     made = prepared(client, "increase", _plan("increase"), {"trades": []})
     assert (made.request.order_type, made.verdicts.blocking()) == (9, [])
     trade = {"pairIndex": 0, "index": 2}

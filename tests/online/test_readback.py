@@ -311,6 +311,7 @@ def test_a_trigger_has_id_and_position(payload: dict[str, Any], found: object, v
     events = (OrderEvent(0, STORED, payload),)
     promises = judged("tpsl-partial", TRIGGER, TRIGGERING, events, positions=found)
     assert (kept(promises), "by the service's answer alone" in promises[0].found) == (verdicts, True)
+    assert promises[1].found.startswith("no such position in this slot") is (verdicts[1] is False)
 
 
 def test_a_trigger_that_was_executed_may_have_closed_its_position_itself() -> None:

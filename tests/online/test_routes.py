@@ -231,12 +231,24 @@ def test_a_relay_that_names_no_hash_leaves_it_to_the_status(desk: DeliveringMach
     assert wire.count("POST", "/v2/relay") == 1
 
 
-def test_a_failed_simulation_is_a_rejection_that_shows_the_contracts_error(desk: DeliveringMachine) -> None:
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_a_failed_simulation_is_a_rejection_that_shows_the_contracts_error(
+    desk: DeliveringMachine, status: int
+) -> None:
     details = {"target": "0x1", "revertData": "0x", "decodedError": "WrongSl()"}
     error = {"code": "SIMULATION_FAILED", "message": "reverted", "details": details}
-    outcome, _ = sent(desk, "relay", {RELAY: [reply(400, {"ok": False, "error": error})]})
+    outcome, _ = sent(desk, "relay", {RELAY: [reply(status, {"ok": False, "error": error})]})
     assert (outcome.state, outcome.code) == (OrderState.REJECTED, "SIMULATION_FAILED")
     assert "decodedError: WrongSl()" in outcome.reason
+
+
+@pytest.mark.parametrize(("way", "ok"), [("relay", True), ("relay", None), ("twap", False), ("relayer", False)])
+def test_beside_another_ok_or_by_another_service_a_failed_simulation_refuses_nothing(
+    desk: DeliveringMachine, way: str, ok: object
+) -> None:
+    answer = reply(200, {"ok": ok, "error": {"code": "SIMULATION_FAILED", "message": "reverted"}})
+    outcome, _ = sent(desk, way, {FIRST[way]: [answer]})
+    assert outcome.state is OrderState.UNKNOWN
 
 
 def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: DeliveringMachine) -> None:

@@ -84,7 +84,7 @@ def test_what_waits_counts_for_the_nonce(client: Http) -> None:
 
 
 BLOCK = {"number": "0x10", "timestamp": "0x65", "transactions": ["0x" + "ab" * 32]}
-MINED = {"hash": "0x" + "AB" * 32, "from": "0x" + "Ee" * 20, "nonce": "0x7", "input": "0xBEef"}
+MINED = {"hash": "0x" + "AB" * 32, "from": "0x" + "Ee" * 20, "to": "0xFf", "nonce": "0x7", "input": "0xBEef"}
 
 
 def test_a_block_is_read_by_its_number_or_its_word(client: Http) -> None:
@@ -99,7 +99,7 @@ def test_a_block_is_read_by_its_number_or_its_word(client: Http) -> None:
 @pytest.mark.parametrize(
     ("entry", "found"),
     [
-        (MINED, [ChainTransaction("0x" + "ab" * 32, "0x" + "ee" * 20, 7, "beef")]),
+        (MINED, [ChainTransaction("0x" + "ab" * 32, "0x" + "ee" * 20, "0xff", 7, "beef")]),
         (MINED | {"nonce": None}, []),
         (MINED | {"hash": "0x1"}, []),
         (MINED | {"from": 7}, []),

@@ -21,6 +21,7 @@ from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import REPLIES, SERVICES_FORMAT, SHIPPED, Speech
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
 from online.delivering_machine import DeliveringMachine
 from online.loopback import Wire, reply
@@ -28,6 +29,9 @@ from online.node import Failure, Node
 from online.test_readback import KEY, TRADER, judged
 from online.test_routes import APPROVAL, CANCEL, RELAY, RELAYED, REPLACE, STORE, TX, relay_status, sent, taken
 from online.test_third_venue import DONE, RECEIPT, TAKEN, relayed
+from shared.test_own_structs import ENTRY, LEAVES
+from shared.test_own_structs import PLAN as OWN_PLAN
+from shared.test_own_structs import deployed as own_deployed
 from shared.world import deployment, plan, situation
 
 ABSENT = "the services file says that this venue has no endpoint"
@@ -167,6 +171,15 @@ def test_a_build_that_a_venue_does_not_have_is_said_before_anything_is_asked() -
     assert not is_built(step, said)
     with pytest.raises(UsageError, match=f"step close: {ABSENT} close"):
         planned_ask(step, situation(), said)
+
+
+@pytest.mark.parametrize(("flag", "sent"), [("true", "long"), ("false", "short"), ('"7"', "7")])
+def test_a_side_of_the_venue_s_own_is_asked_for_as_long_or_short(flag: str, sent: str) -> None:
+    pinned = own_deployed(ENTRY | {"leaves": LEAVES | {"urgent": "side"}})
+    agreed = parse_plan(OWN_PLAN.replace("urgent = true", f"urgent = {flag}").encode())
+    said = speech(paths={"MoveReq": "/v2/move"}, requests={"MoveReq": {"side": "$urgent", "slot": "$to.slot"}})
+    asked = planned_ask(agreed.steps["move"], situation()._replace(plan=agreed, deployment=pinned), said)
+    assert asked.fields == {"side": sent, "slot": "7"}
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from airlock_online.delivery.chain_evidence import confirmed_block
 from airlock_online.delivery.chain_search import ORDER_ENDS, search, settle_by_transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.relayer import transaction_on_chain
+from airlock_online.delivery.routes.struct import executing_call
 from airlock_online.delivery.submit import _record, follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import ServiceError, UsageError
@@ -104,6 +105,24 @@ def test_what_reverted_executed_nothing(desk: DeliveringMachine, way: str, mined
         outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
     assert outcome.state is OrderState.UNKNOWN
     assert why in outcome.reason + " ".join(desk.notices)
+
+
+@pytest.mark.parametrize(
+    ("to", "more", "state"),
+    [
+        ("", "", OrderState.CONFIRMED),
+        (KEEPER, "", OrderState.UNKNOWN),
+        ("", "00" * 32, OrderState.UNKNOWN),
+    ],
+)
+def test_the_executing_call_of_the_contract_itself_needs_no_log(
+    desk: DeliveringMachine, to: str, more: str, state: OrderState
+) -> None:
+    delivery = lost(desk, "relayer")
+    call = executing_call(delivery)
+    mined = carrier(delivery, to=to or call["to"], data=call["data"] + more, logs=())
+    with chain_with(delivery, mined).node() as node:
+        assert follow_submission(delivery.digest, world(desk, delivery, node.url)).state is state
 
 
 def test_what_a_service_said_of_another_voids_none_that_the_chain_shows_executed(desk: DeliveringMachine) -> None:

@@ -21,7 +21,7 @@ from airlock_shared.venue.calls import CALLS, arguments_of, selector_of
 from airlock_shared.venue.profile import MAX_OF_EACH, NEVER
 from airlock_shared.venue.profile_words import profile_words, resolve_profile
 from shared.make_payloads import DESK, NOW_MS, TREASURY
-from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, deployed, examined_of, good, refusals, to_bytes
+from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, deployed, examined_of, good, refusals, situation, to_bytes
 
 FOLDER = "transactions"
 DEPOSIT = {
@@ -135,9 +135,9 @@ REFUSED: dict[str, dict[str, Any]] = {
     "an unknown kind": _own(leaves={**_own()["depositLp"]["leaves"], "amount": "wei"}),
     "an argument called call": _own(signature="depositLp(uint256 call)", leaves={"call": "raw"}),
     "a title": _own(title="Withdraw nothing"),
-    "a contract of a shipped call": {
-        "claimTokens": {"signature": "claimRewards()", "leaves": {}, "contract": "tradingStorage"},
-    },
+    "another contract of a shipped call with arguments": {"setDelegate": {"contract": "tradingStorage"}},
+    "a shipped call to the token": {"claimTokens": {"contract": "usdc"}},
+    "a shipped call to no pinned contract": {"claimTokens": {"contract": "vault"}},
     "too many": {
         f"own{n}": {"signature": f"own{n}()", "leaves": {}, "contract": "referral"} for n in range(MAX_OF_EACH + 1)
     },
@@ -184,6 +184,16 @@ def test_people_read_all_of_it_before_they_pin_it() -> None:
     assert f"call depositLp: the function is now {DEPOSIT['signature']}" in lines
     assert any("native currency may be sent with it" in line for line in lines)
     assert any("its selector is 0x" in line and "ships" not in line for line in lines)
+
+
+def test_rewards_are_claimed_at_the_contract_that_people_pinned_for_it() -> None:
+    pinned = _deployed({"claimTokens": {"contract": "tradingStorage"}})
+    told = "call claimTokens: made to the pinned tradingStorage, by the signer for itself (ships: tradingRouter)"
+    assert list(profile_words(pinned.profile_text)) == [told]
+    document, where = good("keeper-rewards", FOLDER), situation(FOLDER)._replace(deployment=pinned)
+    document["requests"][0]["payload"]["to"] = pinned.document["contracts"]["tradingStorage"]
+    assert refusals(examined_of(document, where).verdicts.all()) == set()
+    assert refusals(examined_of(good("keeper-rewards", FOLDER), where).verdicts.all()) == {"TX-TO"}
 
 
 def test_a_zero_that_is_not_zero_is_refused() -> None:

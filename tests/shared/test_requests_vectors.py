@@ -66,6 +66,12 @@ def test_a_bad_request_gets_its_refusal_and_no_other(vector: Vector) -> None:
     assert judge(document, where, steps=steps) == vector.all_refusals
 
 
+def test_what_a_venue_lets_the_trader_alone_sign_is_signed_by_the_trader() -> None:
+    document = good("stop-twap")
+    document["requests"][0]["payload"]["signerRule"] = "trader-only"
+    assert judge(document) == set()
+
+
 def _transaction(step: str) -> dict[str, Any]:
     return good(step, "transactions")
 

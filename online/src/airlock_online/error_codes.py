@@ -87,7 +87,8 @@ _BUILDER = (
 _RELAY = (
     ErrorCode("SIMULATION_FAILED", "relay", "",
           "The relay simulated the transaction, and it reverted. The details give target, revertData and decodedError.",
-          "Nothing was sent. Read the decoded error, correct the request and build it again.", ExitCode.SERVICE, False),
+          "It says that it sent nothing. Read the decoded error, correct the request and build it again.",
+          ExitCode.SERVICE, False),
     ErrorCode("TX_REJECTED", "relay", "400",
           "The relay did not take the transaction: the contract is not whitelisted, or the node refused it.",
           "Check nonce, fees and target; then build it again, or send it by a node of your own.",

@@ -77,10 +77,11 @@ class ChainReceipt(NamedTuple):
 
 
 class ChainTransaction(NamedTuple):
-    """A transaction in a block: hash and sender as lower-case 0x-hex, ``data`` the input in lower-case hex after ``0x``."""
+    """A transaction in a block: hash and addresses as lower-case 0x-hex, ``data`` the input's hex after ``0x``."""
 
     transaction_hash: str
     sender: str
+    to: str
     nonce: int
     data: str
 
@@ -318,7 +319,7 @@ def _transaction_in(entry: object) -> ChainTransaction | None:
     tx_hash, sender, nonce, data = (str(members.get(name)).lower() for name in ("hash", "from", "nonce", "input"))
     if not (is_hash(tx_hash) and sender.startswith("0x") and _QUANTITY.fullmatch(nonce) and _BYTES.fullmatch(data)):
         return None
-    return ChainTransaction(tx_hash, sender, int(nonce, 16), data[2:])
+    return ChainTransaction(tx_hash, sender, str(members.get("to")).lower(), int(nonce, 16), data[2:])
 
 
 def _revert_data(data: object) -> str:

@@ -1,8 +1,9 @@
 """Finding the transaction that executed a signed intent, by the operator's own node, in full blocks.
 
 A transaction executed an intent when it carries the intent's encoding anywhere in its input (calls may be nested),
-succeeded, has a log of the venue's contracts, and stands in the block in which the contract marked the nonce, where no
-other signature with this nonce stands. What is not found proves nothing: a sender may pack its input.
+succeeded, has a log of the venue's contracts or is the executing call itself, and stands in the block in which the contract
+marked the nonce, where no other signature with this nonce stands. What is not found proves nothing: a sender may pack its
+input.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from functools import partial
 from typing import Any
 
 from airlock_online.clients.connection import is_hash
-from airlock_online.clients.rpc import ChainBlock, ChainReceipt, RpcClient, RpcError
+from airlock_online.clients.rpc import ChainBlock, ChainReceipt, ChainTransaction, RpcClient, RpcError
 from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.chain_evidence import first_block, nonce_used_in
 from airlock_online.delivery.event_lines import FOUND
 from airlock_online.delivery.routes.context import DeliveryContext, SubmissionProgress, Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record
-from airlock_shared.errors import ServiceError
+from airlock_shared.errors import Refusal, ServiceError
+from airlock_shared.ethereum.eip712 import decode_abi
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.venue.structs import BATCHED_MARKET
 
@@ -99,10 +101,12 @@ def _verified(
     if not receipt.ok:
         raise refuse("it was reverted")
     block = node.block(receipt.block_number, whole=True)
-    if tx_hash not in _carriers(block, encoded):
+    found = _carriers(block, encoded).get(tx_hash)
+    if found is None:
         raise refuse("its input does not carry this intent")
-    if not any(_is_of(log, context.contracts_of(record)) for log in receipt.logs):
-        raise refuse("no contract of the venue has a log in it")
+    logged = any(_is_of(log, context.contracts_of(record)) for log in receipt.logs)
+    if not logged and not _is_executing(found, record.contract, encoded):
+        raise refuse("it is not the executing call itself, and no contract of the venue has a log in it")
     for rival in (known.record for known in context.journal.rivals(record) if shares_nonce(record, known.record)):
         if (other := context.encoded(rival)) and _carriers(block, other):
             raise refuse(f"its block carries {rival.digest} too, which has the same nonce: one of the two was executed")
@@ -114,9 +118,18 @@ def _verified(
     return receipt
 
 
-def _carriers(block: ChainBlock | None, encoded: str) -> list[str]:
-    """Return the hashes of a block's transactions that carry an encoding (hex without 0x) in their input."""
-    return [found.transaction_hash for found in block.transactions if encoded in found.data] if block else []
+def _carriers(block: ChainBlock | None, encoded: str) -> dict[str, ChainTransaction]:
+    """Return a block's transactions that carry an encoding (hex without 0x) in their input, by hash."""
+    return {found.transaction_hash: found for found in block.transactions if encoded in found.data} if block else {}
+
+
+def _is_executing(found: ChainTransaction, contract: str, encoded: str) -> bool:
+    """Tell whether a transaction calls the contract with a signature and the encoding, in either order, and nothing else."""
+    try:
+        given = decode_abi(("bytes", "bytes"), bytes.fromhex(found.data)[4:])
+    except Refusal:
+        return False
+    return found.to == contract.lower() and bytes.fromhex(encoded) in given
 
 
 # ---- the search that an operator asks for -----------------------------------------------------------------------------

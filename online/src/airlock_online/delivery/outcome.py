@@ -95,9 +95,9 @@ _READ_BACK = "What was promised is read back; where it is not found, the command
 _ANOTHER_NODE = "A block explorer or another node shows it: the transaction and the block are in the journal."
 _INTENTS = (BATCHED_MARKET, RELAYER, TWAP)
 _FOUND = (
-    "A transaction in a confirmed block carries the intent's encoding, succeeded, has a log of the pinned contracts, and "
-    "stands in the block in which the contract marked the nonce, as far as the node still has that block's state, without "
-    "another signature of that nonce"
+    "A transaction in a confirmed block carries the intent's encoding, succeeded, has a log of the pinned contracts or is "
+    "the executing call itself, and stands in the block in which the contract marked the nonce, as far as the node still "
+    "has that block's state, without another signature of that nonce"
 )
 _HISTORY = "in the persisted history that names the order; where that cannot be asked, in the stream with an id"
 _RECEIPT = "The receipt of the hash that was computed here, in a confirmed block of the row's chain"

@@ -262,8 +262,8 @@ def _route_of(known: Submission) -> RouteModule:
 
 def _record(delivery: Delivery, method: str, body_sha256: str, known: Submission | None = None) -> Record:
     """Return the row; an EIP-7702 transaction that went along with a refused sending was seen, and may still be relayed."""
-    refused = known is not None and known.state is OrderState.REJECTED
-    along = delivery.eip7702 or (refused and known.record.method.endswith(WITH_EIP7702))
+    refused = known.record.method if known and known.state is OrderState.REJECTED else ""
+    along = delivery.eip7702 or refused.endswith(WITH_EIP7702)
     own: dict[str, Any] = {name: getattr(delivery, name) for name in Record._fields if name in Delivery._fields}
     own["trader"] = delivery.trader or delivery.signer
     return Record(

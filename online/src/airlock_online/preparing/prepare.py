@@ -32,7 +32,7 @@ from airlock_shared.plan.decisions import market_orders, replaced_trigger, reque
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Step
 from airlock_shared.text.safe import safe
 from airlock_shared.units import Unit, to_human
-from airlock_shared.venue.structs import AUTHORIZATION, BATCHED_MARKET, RELAY, Intent
+from airlock_shared.venue.structs import AUTHORIZATION, BATCHED_MARKET, RELAY, Intent, path_of
 from airlock_shared.wire.strict_json import refuse_floats
 
 # ---- own fields -----------------------------------------------------------------------------------------------------
@@ -40,14 +40,17 @@ from airlock_shared.wire.strict_json import refuse_floats
 
 
 def _own_field(step: Step, situation: Situation, leaf: str, decimals: int) -> str:
-    """Return the plan's value for a leaf; a deadline that the plan leaves open is asked for at the plan's limit.
+    """Return the plan's value for a leaf, a side as long or short; an open deadline is asked for at the plan's limit.
 
     Raises ``UsageError`` for a leaf of which the plan says nothing, and for one that is no number where decimals are wanted.
     """
-    wanted = step.values.get(leaf)
+    wanted, deployment = step.values.get(leaf), situation.deployment
+    struct = deployment.structs.get(step.action.primary_type)
+    signed = struct or deployment.calls.get(step.action.call)
     if isinstance(wanted, AsSigned):
+        if signed and leaf == path_of(signed.fields, "side"):
+            return {"true": "long", "false": "short"}.get(wanted.text, wanted.text)
         return with_decimals(wanted.text, decimals, f"step {step.id}: {leaf}") if decimals else wanted.text
-    struct = situation.deployment.structs.get(step.action.primary_type)
     horizon_ms = situation.plan.limits.deadline_at_most_ms
     if struct is None or leaf != struct.deadline or horizon_ms is None:
         raise UsageError(

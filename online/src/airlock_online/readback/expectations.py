@@ -221,9 +221,9 @@ def amount_text(raw: int | None, unit: Unit) -> str:
 
 
 def trade_text(trade: Trade | None) -> str:
-    """Return a position for a person; of None, that there is none."""
+    """Return a position for a person; of None, that it is not there."""
     if trade is None:
-        return "no position in this slot"
+        return "no such position in this slot"
     side = {True: "long", False: "short", None: "of an unknown side"}[trade.buy]
     text = f"{side}, collateral {amount_text(trade.collateral, USDC)}"
     if trade.open_price is not None:

@@ -160,8 +160,9 @@ def choices_are_limited(case: Case) -> Finding:
 
 @check("SIGNER-RULE", NAMED, "signerRule is not the one for this struct", "A delegate registering delegates.", STOP)
 def rule_is_ours(case: Named) -> Finding:
-    """``signerRule`` is what our own table says of this struct, whatever the payload says."""
-    return same(case.request.payload["signerRule"], case.intent.signer_rule)
+    """``signerRule`` is what our own table says of this struct, or the stricter ``trader-only``."""
+    told, ours = case.request.payload["signerRule"], case.intent.signer_rule
+    return Finding(told in (ours, "trader-only"), told, ours)
 
 
 @check("SIGNER-PLANNED", PLANNED, "the signer or its path is not that of the plan", "The wrong key.", PLAN)
@@ -188,11 +189,11 @@ def signer_is_planned(case: Planned) -> Finding:
     "right, find out who altered the payload.",
 )
 def signer_may_sign(case: IntentCase) -> Finding:
-    """The signer is the trader, or, where the struct allows one, a delegate that the plan names for this trader."""
+    """The signer is the trader, or, where struct and payload allow one, a delegate that the plan names for it."""
     intent, signer = case.intent, case.step.signer
     trader = leaf(case.message, intent.trader)
     ok = signer.address == trader
-    if intent.signer_rule == "trader-or-delegate":
+    if "trader-only" not in (intent.signer_rule, case.request.payload.get("signerRule")):
         ok = ok or (signer.delegate_of is not None and signer.delegate_of == trader)
     account = checksum_address(trader) if type(trader) is bytes else ""
     expected = f"{account} or its delegate, where one may sign"

@@ -290,7 +290,7 @@ def odd_directions(step: Step) -> Iterator[str]:
     kind, side = (_text(step, name) for name in ("kind", "side"))
     percentage = _exact(step, "percentage")
     if percentage is not None and kind in _NAMED and (percentage < 0) is (kind == _TAKES) and percentage:
-        yield f"a {_NAMED[kind]} at a {'profit' if percentage > 0 else 'loss'}: is the sign of the percentage meant?"
+        yield f"a {_NAMED[kind]} at a {'profit' if percentage > 0 else 'loss'}: check the percentage's sign"
     bounds, exact = step.values.get("openPrice"), _exact(step, "openPrice")
     low, high = (bounds.low, bounds.high) if isinstance(bounds, Bounds) else (exact, exact)
     for parameter, each in (("takeProfit", _TAKES), ("stopLoss", _STOPS)):

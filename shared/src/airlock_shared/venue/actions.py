@@ -91,20 +91,25 @@ _CODE = _sent("code", "1 to 31 characters, or 32 bytes in 0x-hex")
 _DELEGATE = _sent("delegate", "the key that may trade")
 _EXPIRY = _sent("expiry", "until when it may act", sent="expirySeconds")
 _CLOSED = _sent("collateralToCloseUsdc", "the collateral to close")
-_OPEN = (
+_OPENING = (
     _TRADER,
     *_PAIR,
     _SIDE,
     _sent("collateralUsdc", "the collateral"),
     _LEVERAGE,
-    _sent("orderType", "how it executes", required=False, default="market",
-          choices=("market", "limit", "stop_limit", "market_pnl")),
     _OPEN_PRICE,
     _sent("takeProfit", "take profit; none when left out", required=False),
     _sent("stopLoss", "stop loss; none when left out", required=False),
     _SLIPPAGE,
-    *_TIMED,
-)  # fmt: skip
+)
+_ORDER_TYPE = _sent(
+    "orderType",
+    "how it executes; trade-open has limit orders too",
+    required=False,
+    default="market",
+    choices=("market", "market_pnl"),
+)
+_OPEN = (*_OPENING, _ORDER_TYPE, *_TIMED)
 _CLOSE = (
     _sent("expectedPrice", "the price expected: a value, or bounds for the builder's", required=False),
     _OPENED,
@@ -166,7 +171,8 @@ _TRANSACTIONS = (
             _sent("price", "the new trigger price"), _SLIPPAGE,
             _sent("takeProfit", "the order's take profit from now on; 0 removes it"),
             _sent("stopLoss", "the order's stop loss from now on; 0 removes it")), "updateOpenLimitOrder"),
-    Action("trade-open", "Open a position by transaction", "", "", _OPEN[:-2], "openTrade"),
+    Action("trade-open", "Open a position by transaction", "", "",
+           (*_OPENING, _ORDER_TYPE._replace(choices=("market", "limit", "stop_limit", "market_pnl"))), "openTrade"),
     Action("trade-close", "Close a position by transaction", "", "",
            (*_HELD, _CLOSED, _CLOSE[0]),
            "closeTradeMarket"),

@@ -136,19 +136,19 @@ def _in_order(given: Mapping[str, Any], shipped: Mapping[str, Any]) -> list[tupl
 
 
 def venue_at(signed: str, contracts: Mapping[str, bytes]) -> Venue:
-    """Return the venue of a deployment's ``signed`` text, whose own calls go to a contract that it pins, never to the token.
+    """Return the venue of a deployment's ``signed`` text, whose own calls go to a contract that it pins, not to the token.
 
     A contract is told by its address: the token under another name is the token. Raises as :func:`venue_of`.
     """
     venue = venue_of(signed)
     for name, call in venue.calls.items():
-        if call.is_own:
+        if call.is_own or call.contract != CALLS[name].contract:
             require_contract(name, call.contract, contracts)
     return venue
 
 
 def require_contract(name: str, contract: str, contracts: Mapping[str, bytes | str]) -> None:
-    """Raise ``DocumentError("DOC-VENUE")`` for a call of the venue alone to none of these contracts, or to the token."""
+    """Raise ``DocumentError("DOC-VENUE")`` for a contract of a profile that is none of these, or is the token."""
     known = sorted(each for each, at in contracts.items() if at != contracts.get(_TOKEN))
     if contract not in known:
         what = "this is the token, under another name" if contract in contracts else "no contract of this deployment"
@@ -370,12 +370,14 @@ def _call(name: str, entry: Any) -> Call:
         own = tuple(_own_rule(each, of_struct=False) for each in fields)
         return Call(signature, f"{name}, a call of this venue's profile", entry["contract"], own, fee=fee)
     fields = _as_shipped(where, fields, shipped.fields, {ZERO})
-    return shipped._replace(signature=signature, fields=fields, known_as=name, fee=fee)
+    to = entry.get("contract", shipped.contract)
+    return shipped._replace(signature=signature, contract=to, fields=fields, known_as=name, fee=fee)
 
 
 def _in_call(where: str, name: str, entry: Mapping[str, Any], leaves: Mapping[str, str]) -> Iterator[DocumentError]:
     """Yield what is wrong with an entry of ``calls`` beside its leaves."""
-    signature, contract, shipped = entry["signature"], entry.get("contract", ""), CALLS.get(name)
+    signature, shipped = entry["signature"], CALLS.get(name)
+    contract = entry.get("contract", shipped.contract if shipped else "")
     if entry.get("value", FEE) != FEE:
         yield wrong_profile(f"{where}.value", "what is sent with a call is a fee, or nothing", entry["value"][:80], FEE)
     arguments = arguments_of(signature)
@@ -384,17 +386,17 @@ def _in_call(where: str, name: str, entry: Mapping[str, Any], leaves: Mapping[st
         yield wrong_profile(
             where, "two arguments of one name, of which one would be shown", signature, "a name for each"
         )
-    if shipped is not None:
-        if "contract" in entry:
-            yield wrong_profile(f"{where}.contract", "no profile changes this", contract[:80], shipped.contract)
-        return
-    function = signature.partition("(")[0]
-    if name != function:
-        yield wrong_profile(where, "a call that does not ship has its function's name", name[:80], function)
+    if shipped is not None and shipped.fields and "contract" in entry:
+        yield wrong_profile(f"{where}.contract", "no profile changes this", contract[:80], shipped.contract)
     if not _CONTRACT.fullmatch(contract):
         yield wrong_profile(
             f"{where}.contract", "not a contract of the venue", contract[:80], f"one that is pinned, but for {_TOKEN}"
         )
+    if shipped is not None:
+        return
+    function = signature.partition("(")[0]
+    if name != function:
+        yield wrong_profile(where, "a call that does not ship has its function's name", name[:80], function)
     if taken := sorted({path.partition(".")[0] for path in leaves} & {"call", "struct"}):
         yield wrong_profile(
             f"{where}.leaves", "a name that a plan's step has for something else", taken[0], "another name"

@@ -64,7 +64,9 @@ def _struct_words(intent: Intent, shipped: Intent | None) -> Iterator[str]:
 def _call_words(call: Call, shipped: Call | None) -> Iterator[str]:
     if shipped is None:
         yield f"call {call.name}: a call that does not ship; its meaning is this profile's alone"
-        yield f"call {call.name}: made to the pinned {call.contract}, by the signer for itself"
+    if shipped is None or call.contract != shipped.contract:
+        was = f" (ships: {shipped.contract})" if shipped is not None else ""
+        yield f"call {call.name}: made to the pinned {call.contract}, by the signer for itself{was}"
     new = {path: kind for each in call.arguments for path, kind in argument_leaves(each)}
     arguments = shipped.arguments if shipped is not None else ()
     old = {path: kind for each in arguments for path, kind in argument_leaves(each)}
@@ -142,9 +144,9 @@ def text_of(signed: Mapping[str, Any]) -> str:
 def resolve_profile(profile: Any, contracts: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return what is pinned: a profile's differences within everything that ships.
 
-    A leaf that has the name of a shipped one, and of which the profile says nothing, is of its kind. ``contracts`` are the
-    deployment's, for the calls of the venue alone; without them each name is taken. Raises as :func:`venue_of`, and so for
-    a profile that changes nothing: it would be pinned for nothing.
+    A leaf that has the name of a shipped one, and of which the profile says nothing, is of its kind. ``contracts`` are
+    the deployment's, for the calls whose contract it says; without them each name is taken. Raises as :func:`venue_of`,
+    and so for a profile that changes nothing: it would be pinned for nothing.
     """
     require_form(profile)
     wrong: list[DocumentError] = []
@@ -159,7 +161,7 @@ def resolve_profile(profile: Any, contracts: Mapping[str, str] | None = None) ->
             "structs", "nothing differs from what ships", "no difference", "at least one, or no profile"
         )
     read_each([(text_of(whole), None)], lambda signed, _: venue_of(signed), wrong)
-    own = [(name, call["contract"]) for name, call in whole["calls"].items() if name not in CALLS]
+    own = [(name, call["contract"]) for name, call in whole["calls"].items() if "contract" in call]
     read_each(own if contracts else (), lambda name, to: require_contract(name, to, contracts or {}), wrong)
     raise_first(wrong)
     return whole

@@ -177,7 +177,7 @@ PLAN_MEMBERS = {
     "percentage": _planned(PERCENT, "profit or loss that triggers; 0 with a price", "plan-or-zero", "", "int"),
     SLIPPAGE: _planned(PERCENT, "how far the fill may be from the price", "builder", "slippage"),
     "side": _planned(FLAG, "true is long, false is short"),
-    OPEN_TYPE: _planned(CHOICE, "market or limit order"),
+    OPEN_TYPE: _planned(CHOICE, "market order; of trade-open, limit order too"),
     "triggerType": _planned(CHOICE, "by a price or by a percentage of profit or loss"),
     "kind": _planned(CHOICE, "4 takes profit, 5 stops a loss"),
     EXPIRY: _planned(UNIX_S, "until when the delegate may act"),

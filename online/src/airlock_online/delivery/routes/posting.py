@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.addresses import join_address, segment
-from airlock_online.clients.connection import code_of, json_or_none
+from airlock_online.clients.connection import MAX_REASON_BYTES, code_of, json_or_none
 from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
 from airlock_online.clients.reply_values import StatusWord, id_text, value_at
 from airlock_online.delivery.chain_evidence import may_be_known
@@ -88,8 +88,9 @@ def until_final(question: str, ask: Callable[[], PollResult], context: DeliveryC
 
 # ---- posting --------------------------------------------------------------------------------------------------------
 # Posting once: what each kind of reply means for the one request that is ever sent. The same for every service.
-# A 4xx was not taken, and may be sent again. No connection means that nothing was sent. Everything else that is not
-# the answer expected leaves it unknown, and it is never sent again. Source: the specification, rule 4 of "Events".
+# A 4xx was not taken, nor was what the relay says to have failed its simulation: both may be sent again. No connection
+# means that nothing was sent. Everything else that is not the answer expected leaves it unknown, and it is never sent
+# again. Source: the specification, rule 4 of "Events".
 
 
 _Read = TypeVar("_Read")
@@ -139,16 +140,19 @@ def refused(opened: OpenReply, tracker: Tracker, context: DeliveryContext, *, bu
     if not 400 <= opened.status < 500 and not (busy and opened.status == 503):
         return False
     reason = read_reason(opened)
-    document = json_or_none(reason.encode())
     why = UNDECIDED if opened.status in MAY_BE_TAKEN else ""
-    if opened.status == 503 and not _says(document, busy):
+    if opened.status == 503 and not _says(json_or_none(reason.encode()), busy):
         why = "it is not in the service's own words, so a proxy may have sent it"
-    decoded = value_at(document, "error.details.decodedError")
-    shown = "" if decoded is None else f" (decodedError: {decoded if type(decoded) is str else json.dumps(decoded)})"
-    wait = f"; it asks to wait {opened.retry_after_s} s" if opened.retry_after_s else ""
-    told = f"HTTP {opened.status}: {reason}{shown}{wait}"
-    settle_refusal(ServiceRefusal(opened.status, code_of(reason.encode()), reason, told, why), tracker, context)
+    _refuse(opened, reason, why, tracker, context)
     return True
+
+
+def _refuse(reply: Reply | OpenReply, reason: str, why: str, tracker: Tracker, context: DeliveryContext) -> None:
+    decoded = value_at(json_or_none(reason.encode()), "error.details.decodedError")
+    shown = "" if decoded is None else f" (decodedError: {decoded if type(decoded) is str else json.dumps(decoded)})"
+    wait = f"; it asks to wait {reply.retry_after_s} s" if reply.retry_after_s else ""
+    told = f"HTTP {reply.status}: {reason}{shown}{wait}"
+    settle_refusal(ServiceRefusal(reply.status, code_of(reason.encode()), reason, told, why), tracker, context)
 
 
 class ServiceRefusal(NamedTuple):
@@ -222,6 +226,7 @@ class StatusRead(NamedTuple):
 class Posted(NamedTuple):
     """A route to such a service, called ``who``.
 
+    ``refusal`` is the error code by which it has taken nothing, whatever the HTTP status; empty for none.
     ``taken`` reads the answer to the POST. ``about`` is the id that is asked about, empty for nothing to ask; ``question``
     and ``notice`` have a place for it. ``on_status`` reads a status, and writes down what ends it.
     """
@@ -236,6 +241,7 @@ class Posted(NamedTuple):
         "", final=True
     )
     statuses: tuple[int, ...] = (200, 201, 202)
+    refusal: str = ""
 
     def parcel(self, delivery: Delivery, context: DeliveryContext) -> Parcel:
         """Return the request that the services file's body makes of a delivery."""
@@ -250,6 +256,10 @@ class Posted(NamedTuple):
                 if refused(opened, tracker, context, busy=busy):
                     return None
                 reply = opened.with_body(b"".join(opened.chunks))
+            document = json_or_none(reply.body)
+            if self.refusal and value_at(document, "error.code") == self.refusal and value_at(document, "ok") is False:
+                _refuse(reply, reply.body[:MAX_REASON_BYTES].decode("utf-8", "replace"), "", tracker, context)
+                return None
             taken = self.taken(delivery, reply, parcel.url, context)
             for name in ("tracking_id", "entity_id"):
                 given = getattr(taken, name)

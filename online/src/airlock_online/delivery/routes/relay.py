@@ -81,4 +81,5 @@ ROUTE = Posted(
     question="the status of {}",
     notice="asking the relay for transaction {}",
     on_status=_on_status,
+    refusal="SIMULATION_FAILED",  # of which the specification gives no HTTP status
 )
