@@ -14,7 +14,7 @@ from airlock_online.home import OnlineHome
 from airlock_online.preparing.prepare import Sources, prepare_step
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.cli.terminal import json_option, show, show_json
+from airlock_shared.cli.terminal import json_option, show, show_all, show_json
 from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.plan.model import Exact, Limits, Plan, Signer, Step
 from airlock_shared.plan.values import read_values
@@ -65,8 +65,7 @@ def build(
     if as_json and not wrong:
         show_json({"ok": True} | prepared.request.as_json())
     elif not as_json:
-        for line in payload_lines(prepared, deployment.calls):
-            show(line)
+        show_all(payload_lines(prepared, deployment.calls))
         show(f"checks: {len(prepared.verdicts.found) - len(wrong)} not refused, {len(wrong)} refused")
     accepted(prepared)
 

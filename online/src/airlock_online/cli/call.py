@@ -20,7 +20,7 @@ from airlock_online.preparing.kept_payloads import KeptPayloads
 from airlock_online.preparing.prepare import BuildRequest, fields_to_send, is_built, request_members
 from airlock_online.speech.sections import Speech
 from airlock_shared.checks.model import Situation
-from airlock_shared.cli.terminal import INPUT, json_option, say, show_json
+from airlock_shared.cli.terminal import INPUT, PATH_TYPE, json_option, say, show_json
 from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new
 from airlock_shared.plan.model import Plan, Step
@@ -39,7 +39,7 @@ TIMES = {"deadlineMs": UNIX_MS, "expirySeconds": UNIX_S}
 @click.option("--deployment", "name", help="The fetched deployment to ask (default: the only one, or the plan's).")
 @click.option("--plan", "plan_file", type=INPUT, help="Use the answer as the payload of a step of this plan.")
 @click.option("--step", "step_id", help="The step, by its id.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The requests to write.")
+@click.option("-o", "--output", type=PATH_TYPE, help="The requests to write.")
 @fee_options
 @json_option
 @click.pass_obj

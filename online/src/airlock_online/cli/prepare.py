@@ -35,6 +35,7 @@ from airlock_shared.cli.qr.documents import outgoing
 from airlock_shared.cli.qr.file_or_qr import qr_option, require_output
 from airlock_shared.cli.terminal import (
     INPUT,
+    PATH_TYPE,
     ask_yes,
     at_a_terminal,
     json_option,
@@ -43,6 +44,7 @@ from airlock_shared.cli.terminal import (
     say,
     say_all,
     show,
+    show_all,
     show_json,
 )
 from airlock_shared.documents.deployment import Deployment
@@ -59,7 +61,7 @@ _RANGE = re.compile(r"([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?", re.ASCII)
 
 @click.command("prepare")
 @click.argument("plan_file", metavar="PLAN", type=INPUT)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The requests to write.")
+@click.option("-o", "--output", type=PATH_TYPE, help="The requests to write.")
 @qr_option
 @click.option("--even-if-not-ready", is_flag=True, help="Build even if the builder says that it is not ready.")
 @click.option("--signer", default="", metavar="NAME", help="Only the steps that this signer of the plan signs.")
@@ -204,19 +206,16 @@ def keep(
     structs, expected = deployment.structs, home.config().speech.replies["builder"]["extra_members"]
     for item in prepared:
         replaced = replaced_lines(home, plan.steps[item.request.step], item.request, structs)
-        for line in (*replaced, *extra_of(item, expected)):
-            say(line)
+        say_all((*replaced, *extra_of(item, expected)))
     if as_json:
         codes = outgoing(home.folder, data, as_json=True) if qr else {}
         more = codes | ({"signer": signer} if signer else {}) | {"not_judged": unjudged.as_json()}
         _report_json(prepared, requests_fingerprint, file, more)
         return
     _report(prepared, plan, requests_fingerprint)
-    for line in part_lines(plan, signer):
-        say(line)
-    for line in () if led() else unjudged.lines():  # the signing machine judges them next
-        say(line)
-    if not led():  # there the words come next
+    say_all(part_lines(plan, signer))
+    if not led():  # there the signing machine judges them next, and the words come next
+        say_all(unjudged.lines())
         say(f"Wrote {safe(str(file))}")
         say("Carry it to the air-gapped machine, and compare the requests fingerprint there:")
         say(f"  airlock-offline verify {safe(file.name)} --plan PLAN")
@@ -334,5 +333,4 @@ def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str) -> 
         for line in filled_lines(item.request.transaction):
             show(f"    {line}")
     for label, mark in () if led() else (("plan", plan.fingerprint), ("requests", requests_fingerprint)):
-        for line in fingerprint_lines(label, mark):
-            show(line)
+        show_all(fingerprint_lines(label, mark))

@@ -52,7 +52,7 @@ from airlock_online.readback.delegates import able_now, delegation_on_chain
 from airlock_online.readback.expectations import is_about, moment_text
 from airlock_online.readback.referral_codes import disagreements, read_referral, seen_lines, settled_facts
 from airlock_shared.cli.comparison_lines import code_lines, deployment_lines
-from airlock_shared.cli.terminal import finish, json_option, led, rows, say, show, show_json
+from airlock_shared.cli.terminal import finish, json_option, led, rows, say, show, show_all, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ExitCode, Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
@@ -165,8 +165,7 @@ def _say_unnamed(what: str, asked: str) -> None:
 def show_rows(values: Iterable[ReadValue]) -> None:
     """Show what was read, a row a line, untrusted text escaped."""
     for row in values:
-        for line in rows(f"  {row.label:<24} ", row.text):
-            show(line)
+        show_all(rows(f"  {row.label:<24} ", row.text))
 
 
 def _account_of(text: str) -> str:
@@ -225,8 +224,7 @@ def meta(at: VenueRead) -> None:
     if at.as_json and not changed:
         show_json({"ok": True, "deployment": at.deployment.name, "reply": told.data})
     if not at.as_json:
-        for line in deployment_lines(at.deployment):
-            show(line)
+        show_all(deployment_lines(at.deployment))
     if changed:
         raise Refusal(
             "PIN-DEPLOYMENT",
@@ -388,8 +386,7 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
             lines += rows("  DISAGREE  ", text)
         if len(seen) > 1 and not apart and not any(one.trouble or one.owner is None for one in seen):
             lines.append("  both say the same")
-        for line in lines:
-            show(line)
+        show_all(lines)
     if apart:
         say("Sign nothing about this code until the venue has explained which of the two is right.")
     elif not clear and not at.as_json:
