@@ -97,15 +97,17 @@ class OnlineHome:
         differs = config is not None and config.speech.differences
         return TranscriptMarks(self.transcript, journal_id, config.speech.fingerprint if config and differs else "")
 
-    def config(self) -> OnlineConfig:
-        """Return the configuration, with the services file that it names; ``AIRLOCK_RPC`` stands in for its node.
+    def config(self, rpc: str | None = None) -> OnlineConfig:
+        """Return the configuration, with the services file that it names.
+
+        ``rpc``, or else ``AIRLOCK_RPC``, stands in for its node.
 
         Raises ``UsageError`` for a wrong one, with every mistake in a services file.
         """
         config = read_config(self.folder / "config.toml")
         if config.venue.services:
             config = config._replace(speech=read_services(self.folder / Path(config.venue.services).expanduser()))
-        node = os.environ.get(RPC_VARIABLE)
+        node = rpc or os.environ.get(RPC_VARIABLE)
         return config._replace(rpc=config.rpc._replace(url=node)) if node else config
 
     def api_key(self) -> ApiKey | None:

@@ -110,7 +110,7 @@ def _take(
     with asked_venue(home, plan, steps, deployment, fees) as (sources, _), payloads.alone():
         speech = sources.config.speech
         request = asked._replace(fields=sent, members=request_members(step, speech))
-        prepared = prepare_plan(plan, deployment, sources, payloads, {step.id: request}, part=steps)
+        prepared = prepare_plan(plan, deployment, sources, payloads, steps, {step.id: request})
         if output is None:
             _tell_kept(plan, step, payloads, speech, as_json=as_json)
         else:

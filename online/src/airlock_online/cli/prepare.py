@@ -111,7 +111,7 @@ def prepare(
     given = read_fee_options(fee_values)
     with asked_venue(home, plan, steps, deployment, given, even_if_not_ready=even_if_not_ready) as (sources, http):
         situation, chosen = Situation(plan, deployment, now_ms()), [plan.steps[step] for step in steps]
-        url = given.rpc or sources.config.rpc.url
+        url = sources.config.rpc.url
         lines = [
             *(nonce_lines(chosen, RpcClient(url, http)) if url else ()),
             *pace_lines(chosen, situation, sources.config.speech.limits["builder"]),
@@ -121,7 +121,7 @@ def prepare(
             _agree_to_warning(home, plan)
         payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
         with payloads.alone():
-            prepared = prepare_plan(plan, deployment, sources, payloads, part=steps)
+            prepared = prepare_plan(plan, deployment, sources, payloads, steps)
             if steps_range:
                 _tell_kept(plan, steps, payloads, as_json=as_json)
                 return
@@ -212,7 +212,8 @@ def keep(
         more = codes | ({"signer": signer} if signer else {}) | {"not_judged": unjudged.as_json()}
         _report_json(prepared, requests_fingerprint, file, more)
         return
-    _report(prepared, plan, requests_fingerprint)
+    if not led():  # where it is led, the other machine reviews them
+        _report(prepared, plan, requests_fingerprint)
     say_all(part_lines(plan, signer))
     if not led():  # there the signing machine judges them next, and the words come next
         say_all(unjudged.lines())
@@ -250,15 +251,25 @@ def asked_venue(
 ) -> Iterator[tuple[Sources, Http]]:
     """Yield what steps are prepared with, after the venue was asked how it is, and about the codes of these steps.
 
-    Raises ``ServiceError`` when the builder calls itself not ready.
+    What is pinned goes on being used where the venue's meta document says otherwise now: people are warned. Raises
+    ``ServiceError`` when the builder calls itself not ready.
     """
+    config = home.config(fees.rpc)
     with connections(home) as http:
-        gas_and_fees = fees.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
-        config = home.config()
-        sources = Sources(builder_of(deployment, http, config), config, gas_and_fees)
-        if _ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready):
+        gas_and_fees = fees.gas_and_fees([plan.steps[step] for step in steps], config, deployment, http)
+        builder = builder_of(deployment, http, config)
+        readiness = builder.ready()
+        if not readiness.ready and not even_if_not_ready:
+            components = safe(str(readiness.components), limit=400)
+            raise ServiceError(f"the builder is not ready: {components}", status=503, do="wait, then prepare again")
+        changes = decisive_differences(builder.meta().data, deployment, config.speech.replies)
+        for change in changes:
+            say(f"WARNING: the venue now says of {change.where}: {change.now}; pinned is {change.pinned}")
+        if changes:
+            say("The pinned values are used. Ask the venue why, and run: airlock-online meta")
             _agree_to_warning(home, plan)
-        _look_before(home, plan, steps, sources, deployment, fees.rpc, http)
+        sources = Sources(builder, config, gas_and_fees)
+        _look_before(home, plan, steps, sources, deployment, http)
         yield sources, http
 
 
@@ -269,30 +280,12 @@ def _agree_to_warning(home: OnlineHome, plan: Plan) -> None:
             ask_yes("There is a WARNING above. Prepare all the same?", piped=False)
 
 
-def _ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bool) -> bool:
-    """Ask whether the builder is ready, and warn where its meta document is not what was pinned: that goes on being used.
-
-    Return whether it is another one.
-    """
-    readiness = sources.builder.ready()
-    if not readiness.ready and not even_if_not_ready:
-        components = safe(str(readiness.components), limit=400)
-        raise ServiceError(f"the builder is not ready: {components}", status=503, do="wait, then prepare again")
-    changes = decisive_differences(sources.builder.meta().data, deployment, sources.config.speech.replies)
-    for change in changes:
-        say(f"WARNING: the venue now says of {change.where}: {change.now}; pinned is {change.pinned}")
-    if changes:
-        say("The pinned values are used. Ask the venue why, and run: airlock-online meta")
-    return bool(changes)
-
-
 def _look_before(
     home: OnlineHome,
     plan: Plan,
     steps: Sequence[str],
     sources: Sources,
     deployment: Deployment,
-    rpc: str | None,
     http: Http,
 ) -> None:
     """Tell and record what is known of the codes that these steps are about, and warn of what is in the way."""
@@ -300,7 +293,7 @@ def _look_before(
         wish = wish_of(plan.steps[step])
         if wish is None:
             continue
-        seen = read_referral(sources.builder, deployment, sources.config, rpc, http, wish.code, wish.trader)
+        seen = read_referral(sources.builder, deployment, sources.config, http, wish.code, wish.trader)
         apart, warnings = disagreements(seen), in_the_way(wish, settled_facts(seen), plan)
         first_lines = [f"step {step}: referral code {safe(code_text(wish.code))}"]
         first_lines += [*code_lines(wish.code, "    "), *seen_lines(seen, wish.trader, "    ")]
@@ -325,12 +318,11 @@ def _report_json(prepared: list[Prepared], fingerprint: str, file: Path, also: d
 
 
 def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str) -> None:
-    for item in () if led() else prepared:  # where it is led, the other machine reviews them
-        passed = item.verdicts.passed()
+    for item in prepared:
         order = f", order type {item.request.order_type}" if item.request.order_type is not None else ""
-        show(f"  {item.request.step:<24} {passed} checks passed")
+        show(f"  {item.request.step:<24} {item.verdicts.passed()} checks passed")
         show(f"    goes to the {item.request.route}{order}")
         for line in filled_lines(item.request.transaction):
             show(f"    {line}")
-    for label, mark in () if led() else (("plan", plan.fingerprint), ("requests", requests_fingerprint)):
-        show_all(fingerprint_lines(label, mark))
+    show_all(fingerprint_lines("plan", plan.fingerprint))
+    show_all(fingerprint_lines("requests", requests_fingerprint))

@@ -354,7 +354,7 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
     """
     wanted, account = _read_code(code), "" if trader is None else _account_of(trader)
     with at.builder() as builder, connections(at.home) as http:
-        seen = read_referral(builder, at.deployment, at.config, rpc, http, wanted, account)
+        seen = read_referral(builder, at.deployment, at.home.config(rpc), http, wanted, account)
     apart, known = disagreements(seen), settled_facts(seen)
     clear = not apart and known.owner is not None
     contract = checksum_address(at.deployment.domains["referral"].contract)
