@@ -35,12 +35,10 @@ from airlock_shared.wire.strict_json import fingerprint
 
 
 class Endpoint(NamedTuple):
-    """An endpoint of a route: the path as documented, what it is for, and the command that uses it."""
+    """An endpoint of a route: the method, and the path as documented."""
 
     method: str
     path: str
-    what: str
-    command: str
 
 
 class Route(NamedTuple):
@@ -63,40 +61,40 @@ _ROUTES = (
     Route(
         BATCHED_MARKET, SERVICES["batched"], INTENT,
         (
-            Endpoint("POST", "/market/execute-batched", "opens, closes and increases", "submit"),
-            Endpoint("GET", "/tracking-id/{trackingId}/status", "an order's events again", "follow"),
+            Endpoint("POST", "/market/execute-batched"),
+            Endpoint("GET", "/tracking-id/{trackingId}/status"),
         ),
         own=frozenset({"eip7702"}),
     ),
     Route(
         RELAYER, SERVICES["relayer"], INTENT,
         (
-            Endpoint("POST", "/intents", "delegate and referral intents", "submit"),
-            Endpoint("GET", "/intents/{id}", "the outcome of one", "follow"),
+            Endpoint("POST", "/intents"),
+            Endpoint("GET", "/intents/{id}"),
         ),
     ),
     Route(
         CORE_API, SERVICES["core"], INTENT,
         (
-            Endpoint("POST", "/price-triggers", "store a trigger", "submit"),
-            Endpoint("PUT", "/price-triggers/{entityId}", "replace a trigger; it gets a new id", "submit"),
+            Endpoint("POST", "/price-triggers"),
+            Endpoint("PUT", "/price-triggers/{entityId}"),
         ),
         own=frozenset({"replaces"}),
     ),
     Route(
         TWAP, SERVICES["twap"], INTENT,
-        (Endpoint("POST", "/twaps/cancel", "a signed cancellation", "submit"),),
+        (Endpoint("POST", "/twaps/cancel"),),
     ),
     Route(
         RELAY, SERVICES["builder"], TRANSACTION,
         (
-            Endpoint("POST", "/v2/relay", "send a signed transaction", "submit"),
-            Endpoint("GET", "/v2/relay/{hash}", "the outcome of a relayed transaction", "relay"),
+            Endpoint("POST", "/v2/relay"),
+            Endpoint("GET", "/v2/relay/{hash}"),
         ),
     ),
     Route(
         RPC, SERVICES["rpc"], TRANSACTION,
-        (Endpoint("POST", "eth_sendRawTransaction", "send a signed transaction, once", "submit"),),
+        (Endpoint("POST", "eth_sendRawTransaction"),),
     ),
 )  # fmt: skip
 
