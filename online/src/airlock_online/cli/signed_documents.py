@@ -17,7 +17,7 @@ from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
 
-_SIGNATURE = re.compile(r'"signature"\s*:\s*"([^"]*)')
+_SIGNATURE = re.compile(r'"(?:signature|r|s)"\s*:\s*"([^"]*)')
 
 
 class MatchedSignatures(NamedTuple):
@@ -55,7 +55,7 @@ def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -
 
 
 def keep_signatures_secret(data: bytes) -> None:
-    """Keep what a signatures document holds out of every output, before anything in it is read or refused."""
+    """Keep the signatures in a document of JSON out of every output, before anything in it is read or refused."""
     for found in _SIGNATURE.finditer(data.decode("utf-8", "replace")):
         keep_secret(found[1])
 
