@@ -194,10 +194,9 @@ def ready(at: VenueRead, builder: str | None) -> None:
         readiness = BuilderClient(url, http).ready()
     if at.as_json:
         show_json({"ok": readiness.ready, "components": readiness.components})
-    else:
-        if not (led() and readiness.ready):
-            show("ready" if readiness.ready else "not ready")
-        for name, value in () if led() and readiness.ready else readiness.components.items():
+    elif not (led() and readiness.ready):
+        show("ready" if readiness.ready else "not ready")
+        for name, value in readiness.components.items():
             show(f"  {safe(name):<24} {safe(_in_words(value), limit=200)}")
     if not readiness.ready:
         raise ServiceError("the builder is not ready", status=503, do="wait for its dependencies, then try again")

@@ -81,7 +81,7 @@ def scan_answer(
         say(f"step {signed.step}: signed by {signed.signer}, over the digest computed here")
     else:
         say(f"step {signed.step}: it was answered before; the first answer is kept")
-    answered = WalletAnswers(home.folder, requests).of(items)
+    answered = answers.of(items)
     missing = [request.step for request in items if request.step not in answered]
     document, signatures = signatures_document(header, items, answered, requests, now_ms()), ""
     if document is None:
