@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_online.speech.sections import ROUTES
-
 SPEC_LIST = Path(__file__).parents[1] / "vectors/endpoints/spec-endpoints.txt"
 
 DONE, GENERIC = "done", "generic `call`"
@@ -87,25 +85,19 @@ _BUILDER = (
     _called("/v2/margin/*", "transactions whose shapes are not shown", _NOT_THERE),
     _called("/v2/lp/*", "of the tag lp, whose paths are not shown", _NOT_THERE),
 )
-_PROVED = {
-    "POST /market/execute-batched": ("opens, closes and increases", "submit", _DELIVERED),
-    "GET /tracking-id/{trackingId}/status": ("an order's events again", "follow", _DELIVERED),
-    "POST /intents": ("delegate and referral intents", "submit", _RELAYED),
-    "GET /intents/{id}": ("the outcome of one", "follow", _RELAYED),
-    "POST /price-triggers": ("store a trigger", "submit", _STORED),
-    "PUT /price-triggers/{entityId}": ("replace a trigger; it gets a new id", "submit", _REPLACED),
-    "POST /twaps/cancel": ("a signed cancellation", "submit", _TWAP),
-    "POST /v2/relay": ("send a signed transaction", "submit", _RAW),
-    "GET /v2/relay/{hash}": ("the outcome of a relayed transaction", "relay", _READS),
-    "POST eth_sendRawTransaction": ("send a signed transaction, once", "submit", _SENT),
-}
-"""Of each endpoint that a signed thing goes to: what it is for, the command, and the test."""
-
-_EXECUTION = tuple(
-    Endpoint(route.service.name, *endpoint, *_PROVED[f"{endpoint.method} {endpoint.path}"])
-    for route in ROUTES.values()
-    for endpoint in route.endpoints
+_EXECUTION = (
+    Endpoint("batched", "POST", "/market/execute-batched", "opens, closes and increases", "submit", _DELIVERED),
+    Endpoint("batched", "GET", "/tracking-id/{trackingId}/status", "an order's events again", "follow", _DELIVERED),
+    Endpoint("relayer", "POST", "/intents", "delegate and referral intents", "submit", _RELAYED),
+    Endpoint("relayer", "GET", "/intents/{id}", "the outcome of one", "follow", _RELAYED),
+    Endpoint("core", "POST", "/price-triggers", "store a trigger", "submit", _STORED),
+    Endpoint("core", "PUT", "/price-triggers/{entityId}", "replace a trigger; it gets a new id", "submit", _REPLACED),
+    Endpoint("twap", "POST", "/twaps/cancel", "a signed cancellation", "submit", _TWAP),
+    Endpoint("builder", "POST", "/v2/relay", "send a signed transaction", "submit", _RAW),
+    Endpoint("builder", "GET", "/v2/relay/{hash}", "the outcome of a relayed transaction", "relay", _READS),
+    Endpoint("rpc", "POST", "eth_sendRawTransaction", "send a signed transaction, once", "submit", _SENT),
 )
+"""Where signed things go."""
 _ESTIMATED = "test_a_call_is_estimated_and_called_as_it_would_be_sent"
 _FEES, _BLOCK = "test_the_fee_covers_a_base_fee_that_doubles", "test_a_block_is_read_by_its_number_or_its_word"
 _RECEIPT, _KNOWN = "test_a_receipt_is_there_once_a_block_has_it", "test_a_transaction_is_known_once_the_node_has_it"
