@@ -155,7 +155,7 @@ class Desk:
             contracts_of=self._contracts,
             read_back=lambda digest: [(each.what, each.found) for each in self.expectations(digest)],
             encoded=self._encoded,
-            transcript_marks=home.transcript_marks(journal.journal_id, self.config),
+            transcript_marks=home.transcript_marks(journal.journal_id, self.config.speech),
         )
 
     def context(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> DeliveryContext:

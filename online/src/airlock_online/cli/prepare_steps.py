@@ -95,7 +95,11 @@ def prepare_plan(
             payloads.keep(step.id, kept)
             patience.bound(_until_ms(item, situation))
             prepared.append(item)
-        _require_in_time(patience)
+        if patience.until_ms < now_ms():
+            raise Expired(
+                "the first payload's deadline came too near while the others were built",
+                do="run it again: only what is too near is asked for again; or prepare fewer steps at once",
+            )
     except BaseException:
         if prepared:
             say(f"{len(prepared)} of {len(steps)} payloads are kept. The same command goes on from there.")
@@ -121,33 +125,22 @@ def _usable(step: Step, situation: Situation, sources: Sources, payloads: KeptPa
 def _until_ms(item: Prepared, situation: Situation) -> int | None:
     """Return when a payload has too little time left (unix ms); None for one without a deadline."""
     request = item.request
-    known = (
-        None if request.transaction is not None else situation.deployment.structs.get(request.payload["primaryType"])
-    )
-    deadline = leaf(request.payload["message"], known.deadline) if known is not None and known.deadline else None
-    return None if deadline is None else int(str(deadline)) - situation.plan.limits.remaining_at_least_ms
-
-
-def _require_in_time(patience: Patience) -> None:
-    if patience.until_ms < now_ms():
-        raise Expired(
-            "the first payload's deadline came too near while the others were built",
-            do="run it again: only what is too near is asked for again; or prepare fewer steps at once",
-        )
+    known = situation.deployment.structs[request.payload["primaryType"]] if request.transaction is None else None
+    if known is None or not known.deadline:
+        return None
+    return int(str(leaf(request.payload["message"], known.deadline))) - situation.plan.limits.remaining_at_least_ms
 
 
 def accepted(prepared: Prepared) -> Prepared:
     """Return what was prepared. Raises ``Refusal`` when a check refuses it."""
     for verdict in map(by_the_profile, prepared.verdicts.refused()):
-        refusal = Refusal(
+        raise Refusal(
             verdict.check,
             f"step {prepared.request.step}: {verdict.what}",
             got=str(verdict.got)[:400],
             expected=str(verdict.expected)[:400],
             do=f"nothing was written. {verdict.do}",
-        )
-        refusal.where = verdict.where
-        raise refusal
+        ).at(verdict.where)
     return prepared
 
 

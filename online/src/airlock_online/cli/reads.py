@@ -23,7 +23,6 @@ from airlock_online.clients.builder_reads import (
     NOT_TOLD,
     ORDER_COLUMNS,
     POSITION_COLUMNS,
-    Column,
     ReadValue,
     entries,
     nonce_flag,
@@ -32,6 +31,7 @@ from airlock_online.clients.builder_reads import (
     question_of,
     relayed,
     to_name,
+    values_read,
 )
 from airlock_online.clients.connection import is_hash
 from airlock_online.clients.pages import read_pairs
@@ -110,18 +110,13 @@ class VenueRead:
         self,
         heading: str,
         reply: object,
-        columns: Iterable[Column],
-        read: object,
-        *,
-        others: Iterable[ReadValue] = (),
+        told: list[ReadValue],
         judged: Mapping[str, tuple[bool | None, str]] = {},
     ) -> None:
-        """Show a reply of one thing: what was read in it, or as JSON beside the reply word for word.
+        """Show what was told of one thing, or as JSON beside the reply word for word.
 
-        ``read`` is the reply in Airlock's own words; ``others`` is what other sources say of it; ``judged`` is what
-        follows, with the reason where it is no, or not known.
+        ``judged`` is what follows, with the reason where it is no, or not known.
         """
-        told = [*builder_reads.values_read(read, columns), *others]
         if self.as_json:
             why = {label: {"is": answer, "why": reason} for label, (answer, reason) in judged.items()}
             shown = {"ok": True, "told": builder_reads.as_json(told), "reply": reply}
@@ -314,7 +309,7 @@ def nonce(at: VenueRead, account: str, nonce: str, space: str) -> None:
     reply = at.ask("nonce", question_of(trader, nonce, space, at.config.speech))
     _compare("nonce read", reply, to_name(nonce, space), {"trader": trader})
     read = {"used": nonce_flag(reply, at.config.speech.replies["nonce"])}
-    at.show_one(f"nonce {nonce} of {trader}, {space}", reply, NONCE_COLUMNS, read)
+    at.show_one(f"nonce {nonce} of {trader}, {space}", reply, values_read(read, NONCE_COLUMNS))
 
 
 @reading
@@ -331,10 +326,10 @@ def delegation(at: VenueRead, trader: str, delegate: str) -> None:
     fields = {"trader": _account_of(trader), "delegate": _account_of(delegate)}
     reply = at.ask("delegation", fields)
     _compare("delegation read", reply, fields)
-    told = delegation_read(reply, at.config.speech.replies["delegation"])
+    read = delegation_read(reply, at.config.speech.replies["delegation"])
     heading = f"delegate {fields['delegate']}\nfor trader {fields['trader']}"
-    on_chain = at.on_chain(fields)
-    at.show_one(heading, reply, DELEGATION_COLUMNS, told, others=on_chain, judged=able_now(told, now_ms()))
+    told = values_read(read, DELEGATION_COLUMNS) + at.on_chain(fields)
+    at.show_one(heading, reply, told, able_now(read, now_ms()))
 
 
 @reading
@@ -420,7 +415,7 @@ def relay(at: VenueRead, tx_hash: str) -> None:
     places = speech.replies["relay"]
     for named in hashes_named(members, places["transaction"]) or [None]:
         _compare("relay's read", {"hash": named}, {"hash": asked})
-    at.show_one(f"transaction {asked}", reply, relayed(places), reply)
+    at.show_one(f"transaction {asked}", reply, values_read(reply, relayed(places)))
     told = status_word(members, speech.words, places["status"])
     if (told.word or told.unknown) and not at.as_json:
         say(f"{told.text}.")

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import match_answers
 from airlock_online.home import OnlineHome
 from airlock_online.secrets import keep_secret
@@ -48,7 +47,7 @@ def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -
     if deployment.fingerprint != header.deployment:
         raise UsageError("the deployment changed since these requests were prepared", do="prepare and sign again")
     pairs = match_answers(answer_header, answers, header, items, fingerprint)
-    home.note_signing_head(answer_header, now_ms())
+    home.note_signing_head(answer_header)
     return MatchedSignatures(
         header, pairs, deployment, fingerprint, signatures_fingerprint, answer_header.transcript_head
     )
