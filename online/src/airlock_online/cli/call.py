@@ -46,7 +46,7 @@ TIMES = {"deadlineMs": UNIX_MS, "expirySeconds": UNIX_S}
 def call(
     home: OnlineHome,
     /,
-    method: str,
+    method: Method,
     path: str,
     values: tuple[str, ...],
     name: str | None,
@@ -68,9 +68,8 @@ def call(
       airlock-online call POST /v2/trade/open --plan PLAN --step open-btc
       airlock-online call POST /v2/trade/open --plan PLAN --step open-btc -o FILE
     """
-    asked_method: Method = "GET" if method.upper() == "GET" else "POST"
-    require_sends_nothing(asked_method, path, *sending_paths(home.config().speech))
-    asked = BuildRequest(path, fields_of(values), asked_method)
+    require_sends_nothing(method, path, *sending_paths(home.config().speech))
+    asked = BuildRequest(path, fields_of(values), method)
     require_units(asked.fields)
     fees = read_fee_options(fee_values)
     if plan_file is not None and step_id is not None:
@@ -82,7 +81,7 @@ def call(
         raise UsageError("nonce, gas and fees are for a plan's step", do="give --plan and --step with them")
     with connections(home) as http:
         builder = BuilderClient(home.choose_deployment(name).base_urls["builder"], http)
-        data = builder.ask(path, asked.fields, method=asked_method)
+        data = builder.ask(path, asked.fields, method=method)
     show_json({"ok": True, "data": data} if as_json else data)
 
 

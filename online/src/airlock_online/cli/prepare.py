@@ -198,19 +198,27 @@ def keep(
     if output is not None:
         write_new(output, data)
     facts: dict[str, object] = {"ceremony": plan.id, "plan": plan.fingerprint, "requests": requests_fingerprint}
+    part = {"signer": signer} if signer else {}
     extra = {item.request.step: extra_of(item)[1:] for item in prepared if item.extra}
-    facts |= ({"signer": signer} if signer else {}) | ({"extra_members": extra} if extra else {})
-    home.transcript.record("prepared", facts, now_ms())
+    home.transcript.record("prepared", facts | part | ({"extra_members": extra} if extra else {}), now_ms())
     file = output or kept
-    unjudged = _not_judged(header, Situation(plan, deployment, header.created_ms), prepared)
+    unjudged = NotJudged()
+    unjudged.of_document(judge_header(header, Situation(plan, deployment, header.created_ms), Known()))
     structs, expected = deployment.structs, home.config().speech.replies["builder"]["extra_members"]
     for item in prepared:
+        unjudged.of_item(item.verdicts)
         replaced = replaced_lines(home, plan.steps[item.request.step], item.request, structs)
         say_all((*replaced, *extra_of(item, expected)))
     if as_json:
+        told = {
+            "not_judged": unjudged.as_json(),
+            "file": str(file),
+            "fingerprint": requests_fingerprint,
+            "words": spoken(requests_fingerprint),
+            "steps": [_step_as_json(item) for item in prepared],
+        }
         codes = outgoing(home.folder, data, as_json=True) if qr else {}
-        more = codes | ({"signer": signer} if signer else {}) | {"not_judged": unjudged.as_json()}
-        _report_json(prepared, requests_fingerprint, file, more)
+        show_json({"ok": True} | codes | part | told)
         return
     if not led():  # where it is led, the other machine reviews them
         _report(prepared, plan, requests_fingerprint)
@@ -228,15 +236,6 @@ def extra_of(item: Prepared, expected: Sequence[str] = ()) -> list[str]:
     """Return what the builder sent beside an item's payload, as lines; none for what is expected there."""
     told = {name: value for name, value in item.extra.items() if name not in expected}
     return extra_lines(item.request.step, told)
-
-
-def _not_judged(header: Header, situation: Situation, prepared: Sequence[Prepared]) -> NotJudged:
-    """Return what is left to the signing machine to judge."""
-    unjudged = NotJudged()
-    unjudged.of_document(judge_header(header, situation, Known()))
-    for item in prepared:
-        unjudged.of_item(item.verdicts)
-    return unjudged
 
 
 @contextmanager
@@ -308,13 +307,9 @@ def _look_before(
             _agree_to_warning(home, plan)
 
 
-def _report_json(prepared: list[Prepared], fingerprint: str, file: Path, also: dict[str, Any]) -> None:
-    steps = [
-        {"step": p.request.step, "checks": p.verdicts.passed()} | ({"extra_members": dict(p.extra)} if p.extra else {})
-        for p in prepared
-    ]
-    names = {"file": str(file), "fingerprint": fingerprint, "words": spoken(fingerprint)}
-    show_json({"ok": True} | also | names | {"steps": steps})
+def _step_as_json(item: Prepared) -> dict[str, Any]:
+    told = {"step": item.request.step, "checks": item.verdicts.passed()}
+    return told | ({"extra_members": dict(item.extra)} if item.extra else {})
 
 
 def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str) -> None:
