@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_online.speech.sections import ROUTES
-
 SPEC_LIST = Path(__file__).parents[1] / "vectors/endpoints/spec-endpoints.txt"
 
 DONE, GENERIC = "done", "generic `call`"
@@ -37,6 +35,7 @@ _REPLACED = "tests/online/test_routes_rehearsed.py::test_a_trigger_replaces_anot
 _RELAYED = "tests/online/rehearsal/test_relayer.py::test_an_intent_is_pending_until_it_settles"
 _RAW = "tests/online/test_routes.py::test_a_transaction_is_relayed_once_and_followed_by_the_hash_computed_here"
 _RPC_TESTS = "tests/online/test_rpc.py::"
+_SENT = _RPC_TESTS + "test_a_transaction_is_sent_and_its_hash_returned"
 
 
 def _read(path: str, what: str, command: str, test: str = _READS) -> Endpoint:
@@ -86,29 +85,22 @@ _BUILDER = (
     _called("/v2/margin/*", "transactions whose shapes are not shown", _NOT_THERE),
     _called("/v2/lp/*", "of the tag lp, whose paths are not shown", _NOT_THERE),
 )
-_PROVED = {
-    "POST /market/execute-batched": _DELIVERED,
-    "GET /tracking-id/{trackingId}/status": _DELIVERED,
-    "POST /intents": _RELAYED,
-    "GET /intents/{id}": _RELAYED,
-    "POST /price-triggers": _STORED,
-    "PUT /price-triggers/{entityId}": _REPLACED,
-    "POST /twaps/cancel": _TWAP,
-    "POST /v2/relay": _RAW,
-    "GET /v2/relay/{hash}": _READS,
-    "POST eth_sendRawTransaction": _RPC_TESTS + "test_a_transaction_is_sent_and_its_hash_returned",
-}
-"""The test of each endpoint that a signed thing goes to."""
-
-_EXECUTION = tuple(
-    Endpoint(route.service.name, *endpoint, _PROVED[f"{endpoint.method} {endpoint.path}"])
-    for route in ROUTES.values()
-    for endpoint in route.endpoints
+_EXECUTION = (
+    Endpoint("batched", "POST", "/market/execute-batched", "opens, closes and increases", "submit", _DELIVERED),
+    Endpoint("batched", "GET", "/tracking-id/{trackingId}/status", "an order's events again", "follow", _DELIVERED),
+    Endpoint("relayer", "POST", "/intents", "delegate and referral intents", "submit", _RELAYED),
+    Endpoint("relayer", "GET", "/intents/{id}", "the outcome of one", "follow", _RELAYED),
+    Endpoint("core", "POST", "/price-triggers", "store a trigger", "submit", _STORED),
+    Endpoint("core", "PUT", "/price-triggers/{entityId}", "replace a trigger; it gets a new id", "submit", _REPLACED),
+    Endpoint("twap", "POST", "/twaps/cancel", "a signed cancellation", "submit", _TWAP),
+    Endpoint("builder", "POST", "/v2/relay", "send a signed transaction", "submit", _RAW),
+    Endpoint("builder", "GET", "/v2/relay/{hash}", "the outcome of a relayed transaction", "relay", _READS),
+    Endpoint("rpc", "POST", "eth_sendRawTransaction", "send a signed transaction, once", "submit", _SENT),
 )
+"""Where signed things go."""
 _ESTIMATED = "test_a_call_is_estimated_and_called_as_it_would_be_sent"
-_FEES = "test_the_fee_covers_a_base_fee_that_doubles"
+_FEES, _BLOCK = "test_the_fee_covers_a_base_fee_that_doubles", "test_a_block_is_read_by_its_number_or_its_word"
 _RECEIPT, _KNOWN = "test_a_receipt_is_there_once_a_block_has_it", "test_a_transaction_is_known_once_the_node_has_it"
-_BLOCK = "test_a_block_is_read_by_its_number_or_its_word"
 _CHAIN = "compared with the pinned chain before anything else"
 _RPC = (
     _node("eth_chainId", _CHAIN, "prepare", "test_an_ask_is_one_post_of_json_rpc"),

@@ -12,6 +12,7 @@ import pytest
 
 import airlock_online.clients.rpc
 from airlock_online.cli.main import program
+from airlock_online.speech.sections import PATHS
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.structs import SERVICES
@@ -133,6 +134,8 @@ def test_every_endpoint_of_the_specification_and_of_an_action_is_in_the_table() 
     assert sorted(path for path in paths if ("builder", "ANY", path) not in table) == []
     asked = set(re.findall(r'"(eth_\w+)"', Path(airlock_online.clients.rpc.__file__).read_text()))
     assert asked == {row.path for row in ENDPOINTS if row.service == "rpc"}
+    shipped = {path for path in PATHS.values() if path} - {PATHS["referral"]}
+    assert shipped <= {re.sub(r"\{\w+\}", "{id}", row.path) for row in ENDPOINTS}
 
 
 def test_every_endpoint_names_a_command_and_a_test_that_are_there_and_what_is_not_done_is_reached_by_call() -> None:

@@ -13,6 +13,7 @@ from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig, read_config
 from airlock_online.secrets import redact_document
 from airlock_online.speech.forms import read_services
+from airlock_online.speech.sections import SHIPPED, Speech
 from airlock_shared.documents.deployment import Deployment, all_worth_nothing, parse_deployment
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, SignaturesHeader, parse_requests
 from airlock_shared.documents.transcript import SENDING
@@ -46,7 +47,7 @@ def default_home() -> Path:
 class TranscriptMarks:
     """The marks of sendings in a transcript: ``sending`` before each, ``exported`` for another sender, and ``outcome``."""
 
-    def __init__(self, transcript: TranscriptFile, journal_id: str, services: str = "") -> None:
+    def __init__(self, transcript: TranscriptFile, journal_id: str, services: str) -> None:
         self._transcript = transcript
         self._journal_id = journal_id
         self._services = {"services": services} if services else {}
@@ -89,23 +90,24 @@ class OnlineHome:
         self.folder = folder
         self.transcript = TranscriptFile(folder / "transcript.jsonl", redact_document)
 
-    def transcript_marks(self, journal_id: str, config: OnlineConfig | None = None) -> TranscriptMarks:
+    def transcript_marks(self, journal_id: str, speech: Speech = SHIPPED) -> TranscriptMarks:
         """Return the marks of sendings in the transcript; new ones name the journal, and how the services were read.
 
         That is the fingerprint of how they speak, where it is not what ships.
         """
-        differs = config is not None and config.speech.differences
-        return TranscriptMarks(self.transcript, journal_id, config.speech.fingerprint if config and differs else "")
+        return TranscriptMarks(self.transcript, journal_id, speech.fingerprint if speech.differences else "")
 
-    def config(self) -> OnlineConfig:
-        """Return the configuration, with the services file that it names; ``AIRLOCK_RPC`` stands in for its node.
+    def config(self, rpc: str | None = None) -> OnlineConfig:
+        """Return the configuration, with the services file that it names.
+
+        ``rpc``, or else ``AIRLOCK_RPC``, stands in for its node.
 
         Raises ``UsageError`` for a wrong one, with every mistake in a services file.
         """
         config = read_config(self.folder / "config.toml")
         if config.venue.services:
             config = config._replace(speech=read_services(self.folder / Path(config.venue.services).expanduser()))
-        node = os.environ.get(RPC_VARIABLE)
+        node = rpc or os.environ.get(RPC_VARIABLE)
         return config._replace(rpc=config.rpc._replace(url=node)) if node else config
 
     def api_key(self) -> ApiKey | None:
@@ -186,12 +188,12 @@ class OnlineHome:
 
     # -- what was seen of the signing machines
 
-    def note_signing_head(self, answer: SignaturesHeader, at_ms: int) -> None:
+    def note_signing_head(self, answer: SignaturesHeader) -> None:
         """Record which head of its transcript a signing machine names in its signatures, unless it is on record already."""
         seen = {"machine": answer.machine, "head": answer.transcript_head, "signatures_ms": answer.created_ms}
         known = any(entry.event == HEAD_SEEN and entry.data == seen for entry in self.transcript.entries())
         if answer.machine and not known:
-            self.transcript.record(HEAD_SEEN, seen, at_ms)
+            self.transcript.record(HEAD_SEEN, seen, now_ms())
 
     def signing_heads(self) -> dict[str, str]:
         """Return the newest head that was seen of each signing machine, by the machine's id; of the 64 seen last."""

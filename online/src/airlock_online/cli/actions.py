@@ -6,7 +6,7 @@ import textwrap
 
 import click
 
-from airlock_shared.cli.terminal import json_option, show, show_json
+from airlock_shared.cli.terminal import json_option, show, show_all, show_json
 from airlock_shared.plan.known import literal
 from airlock_shared.text.safe import WIDTH
 from airlock_shared.units import UNIX_MS, UNIX_S
@@ -37,8 +37,7 @@ def actions(name: str | None, as_json: bool) -> None:
         )
         show(f"  {'signs' if given else 'returns'} {_result(action)}")
         for parameter in action.parameters:
-            for line in _parameter_lines(parameter):
-                show(line)
+            show_all(_parameter_lines(parameter))
         if given:
             continue
         words = " ".join(["build", action.name, *example(action)])

@@ -14,7 +14,7 @@ from airlock_online.home import OnlineHome
 from airlock_online.preparing.prepare import Sources, prepare_step
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.cli.terminal import json_option, show, show_json
+from airlock_shared.cli.terminal import json_option, show, show_all, show_json
 from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.plan.model import Exact, Limits, Plan, Signer, Step
 from airlock_shared.plan.values import read_values
@@ -53,20 +53,19 @@ def build(
         native_fee_at_most_wei=UNLIMITED,
         remaining_at_least_ms=0,
     )
-    signers, steps = {step.signer.name: step.signer}, {step.id: step}
-    plan = Plan("build", "one action", deployment.name, (), limits, signers, steps, "")
+    signers = {step.signer.name: step.signer}
+    plan = Plan("build", "one action", deployment.name, (), limits, signers, {step.id: step}, "")
+    fees = read_fee_options(fee_values)
+    config = home.config(fees.rpc)
     with connections(home) as http:
-        gas_and_fees = read_fee_options(fee_values).gas_and_fees(steps, home, deployment, http)
-        config = home.config()
-        builder = builder_of(deployment, http, config)
-        sources = Sources(builder, config, gas_and_fees)
+        gas_and_fees = fees.gas_and_fees([step], config, deployment, http)
+        sources = Sources(builder_of(deployment, http, config), config, gas_and_fees)
         prepared = prepare_step(step, Situation(plan, deployment, now_ms()), sources, UsedNonces(knows_signed=False))
     wrong = prepared.verdicts.refused()
     if as_json and not wrong:
         show_json({"ok": True} | prepared.request.as_json())
     elif not as_json:
-        for line in payload_lines(prepared, deployment.calls):
-            show(line)
+        show_all(payload_lines(prepared, deployment.calls))
         show(f"checks: {len(prepared.verdicts.found) - len(wrong)} not refused, {len(wrong)} refused")
     accepted(prepared)
 

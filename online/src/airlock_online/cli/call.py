@@ -20,7 +20,7 @@ from airlock_online.preparing.kept_payloads import KeptPayloads
 from airlock_online.preparing.prepare import BuildRequest, fields_to_send, is_built, request_members
 from airlock_online.speech.sections import Speech
 from airlock_shared.checks.model import Situation
-from airlock_shared.cli.terminal import INPUT, json_option, say, show_json
+from airlock_shared.cli.terminal import INPUT, PATH_TYPE, json_option, say, show_json
 from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new
 from airlock_shared.plan.model import Plan, Step
@@ -39,14 +39,14 @@ TIMES = {"deadlineMs": UNIX_MS, "expirySeconds": UNIX_S}
 @click.option("--deployment", "name", help="The fetched deployment to ask (default: the only one, or the plan's).")
 @click.option("--plan", "plan_file", type=INPUT, help="Use the answer as the payload of a step of this plan.")
 @click.option("--step", "step_id", help="The step, by its id.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The requests to write.")
+@click.option("-o", "--output", type=PATH_TYPE, help="The requests to write.")
 @fee_options
 @json_option
 @click.pass_obj
 def call(
     home: OnlineHome,
     /,
-    method: str,
+    method: Method,
     path: str,
     values: tuple[str, ...],
     name: str | None,
@@ -68,9 +68,8 @@ def call(
       airlock-online call POST /v2/trade/open --plan PLAN --step open-btc
       airlock-online call POST /v2/trade/open --plan PLAN --step open-btc -o FILE
     """
-    asked_method: Method = "GET" if method.upper() == "GET" else "POST"
-    require_sends_nothing(asked_method, path, *sending_paths(home.config().speech))
-    asked = BuildRequest(path, fields_of(values), asked_method)
+    require_sends_nothing(method, path, *sending_paths(home.config().speech))
+    asked = BuildRequest(path, fields_of(values), method)
     require_units(asked.fields)
     fees = read_fee_options(fee_values)
     if plan_file is not None and step_id is not None:
@@ -82,7 +81,7 @@ def call(
         raise UsageError("nonce, gas and fees are for a plan's step", do="give --plan and --step with them")
     with connections(home) as http:
         builder = BuilderClient(home.choose_deployment(name).base_urls["builder"], http)
-        data = builder.ask(path, asked.fields, method=asked_method)
+        data = builder.ask(path, asked.fields, method=method)
     show_json({"ok": True, "data": data} if as_json else data)
 
 
@@ -110,7 +109,7 @@ def _take(
     with asked_venue(home, plan, steps, deployment, fees) as (sources, _), payloads.alone():
         speech = sources.config.speech
         request = asked._replace(fields=sent, members=request_members(step, speech))
-        prepared = prepare_plan(plan, deployment, sources, payloads, {step.id: request}, part=steps)
+        prepared = prepare_plan(plan, deployment, sources, payloads, steps, {step.id: request})
         if output is None:
             _tell_kept(plan, step, payloads, speech, as_json=as_json)
         else:

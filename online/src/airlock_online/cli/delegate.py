@@ -16,7 +16,7 @@ from airlock_shared.cli.possession import (
     step_option,
     tell_proved,
 )
-from airlock_shared.cli.terminal import json_option, output_option, plan_option, rows, show, show_json
+from airlock_shared.cli.terminal import json_option, output_option, plan_option, rows, show_all, show_json
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe
@@ -75,4 +75,4 @@ def proof_command(
         show_json({"ok": True, "delegates": keys, "file": str(output)})
     else:
         tell_proved(proved)
-        show("\n".join(rows("Wrote ", safe(str(output)))))
+        show_all(rows("Wrote ", safe(str(output))))

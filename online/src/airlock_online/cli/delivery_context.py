@@ -52,7 +52,7 @@ from airlock_online.readback.referral_codes import from_chain
 from airlock_online.speech.sections import OF_TRANSACTIONS, STATUS
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.program import give_up
-from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, show, show_json, worst
+from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, say_all, show, show_all, show_json, worst
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import TOO_LATE
@@ -155,7 +155,7 @@ class Desk:
             contracts_of=self._contracts,
             read_back=lambda digest: [(each.what, each.found) for each in self.expectations(digest)],
             encoded=self._encoded,
-            transcript_marks=home.transcript_marks(journal.journal_id, self.config),
+            transcript_marks=home.transcript_marks(journal.journal_id, self.config.speech),
         )
 
     def context(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> DeliveryContext:
@@ -196,12 +196,12 @@ class Desk:
                 route = self.journal.get(digest).record.route
                 lines = list(event_lines(event, now_ms=now_ms(), route=route))
                 self._last[step] = lines
-                show("\n".join(lines[:1] if led() else lines))  # where it is led, the last one comes to be read
+                show_all(lines[:1] if led() else lines)  # where it is led, the last one comes to be read
 
     def _notice(self, step: str, text: str) -> None:
         with self._writing, suppress(OSError):
-            for line in () if self._interrupted.is_set() else rows(f"    {step}: ", text):
-                say(line)
+            if not self._interrupted.is_set():
+                say_all(rows(f"    {step}: ", text))
 
     def announce(self, text: str) -> None:
         """Say which order comes now: talk that cannot be written keeps none from being sent."""
@@ -253,8 +253,7 @@ class Desk:
     def tally(self) -> None:
         """Say, after several orders, how many ended how, and which of them need a person."""
         with suppress(OSError):  # what was sent is sent: its exit code says more
-            for line in tally_lines(self._summaries):
-                say(line)
+            say_all(tally_lines(self._summaries))
 
     def _tell(
         self,
@@ -328,9 +327,9 @@ class Desk:
             doubt = ", although what was told of it contradicts what was signed"
             show(f"    outcome: {outcome.state.value}{doubt if CONTRADICTIONS & {*outcome.anomalies} else ''}")
             if outcome.reason:
-                show("\n".join(rows("      ", outcome.reason, limit=1000)))
+                show_all(rows("      ", outcome.reason, limit=1000))
             if expectations and not (led() and error is None):  # where it is led, it is shown when people agree to it
-                show("\n".join(expectation_lines(expectations)))
+                show_all(expectation_lines(expectations))
         for anomaly in outcome.anomalies:
             say(f"    ANOMALY: {safe(anomaly, limit=300)}")
 

@@ -20,7 +20,7 @@ from airlock_online.preparing.venue_profile import MAX_PROFILE_BYTES as PROFILE_
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
 from airlock_online.speech.sections import Speech
 from airlock_shared.cli.comparison_lines import deployment_lines
-from airlock_shared.cli.terminal import json_option, say, show, show_json
+from airlock_shared.cli.terminal import INPUT, json_option, output_option, say, say_all, show_all, show_json
 from airlock_shared.documents.deployment import Deployment, parse_deployment, valid_elsewhere
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.text.safe import safe, spoken
@@ -46,16 +46,16 @@ def _service_options(command: _F) -> _F:
 @click.option("--name", required=True, help="Its name in plans, such as mainnet.")
 @_service_options
 @click.option("--test-network", metavar="NAME", help="It is a test network: the software Ledger alone may sign for it.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The document to write.")
+@output_option("The document to write.")
 @click.option(
     "--device-metadata",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=INPUT,
     multiple=True,
     help="A file of Ledger's token records or message filters, which the Ledger is then told of. It may be given twice.",
 )
 @click.option(
     "--venue-profile",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=INPUT,
     help="A file that says where this venue's structs and calls differ from Airlock's (docs/reference/venue-profile.md).",
 )
 @json_option
@@ -101,10 +101,8 @@ def fetch(
         words = spoken(fetched.fingerprint)
         show_json({"ok": True, "file": str(output), "fingerprint": fetched.fingerprint, "words": words})
         return
-    for line in deployment_lines(fetched):
-        show(line)
-    for line in _said_only(fetched, meta, config.speech.replies["meta"]["simulator"], home.deployments()):
-        say(line)
+    show_all(deployment_lines(fetched))
+    say_all(_said_only(fetched, meta, config.speech.replies["meta"]["simulator"], home.deployments()))
     say(f"Wrote {safe(str(output))}")
     say(f"Carry it to the air-gapped machine: airlock-offline trust {safe(output.name)}")
 

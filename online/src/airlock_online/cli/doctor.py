@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import stat
 import time
@@ -21,7 +20,7 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.connection import tls_context
 from airlock_online.clients.http import Http, HttpCall, Timeouts
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.home import JOURNAL_VARIABLE, OnlineHome
+from airlock_online.home import OnlineHome
 from airlock_online.journal.engine import PLACE_DO, is_journal, journal_errors, place_of, shown_place
 from airlock_online.journal.schema import SCHEMA, SCHEMA_VERSION
 from airlock_shared.cli.machine import finish_doctor, read_deployments, transcript_line
@@ -229,7 +228,7 @@ def _own_lines(home: OnlineHome) -> Iterator[Observed]:
     yield disk_line(home.folder, world)
     yield config_line(home.folder / CONFIG_FILE, lambda _: home.config())
     yield from _services_lines(home)
-    yield journal_line(os.environ.get(JOURNAL_VARIABLE) or str(home.folder / "journal.sqlite3"))
+    yield journal_line(home.journal_url())
     yield transcript_line(home.transcript)
     yield from library_lines(world)
     yield camera_line(world)

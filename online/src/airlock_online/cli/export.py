@@ -25,13 +25,12 @@ from airlock_shared.venue.structs import AUTHORIZATION
 
 @click.command("export")
 @click.argument("file", type=INPUT)
-@click.option("--step", "step", help="Export only this step.")
+@click.option("--step", help="Export only this step.")
 @click.option(
     "-o",
     "--output",
-    "output",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=INPUT,
     help="Where to write the package; an existing file is never overwritten.",
 )
 @requests_option

@@ -16,7 +16,7 @@ from airlock_online.journal.journal import journal_at
 from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Record
 from airlock_shared.cli.progress import working
-from airlock_shared.cli.terminal import finish, json_option, say, show, show_json, worst
+from airlock_shared.cli.terminal import finish, json_option, say, show, show_all, show_json, worst
 from airlock_shared.cli.terminal import rows as rows_of
 from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.text.safe import safe
@@ -105,7 +105,7 @@ def status(home: OnlineHome, as_json: bool) -> None:
         show(f"{row.record.ceremony} / {row.record.step}: {row.state.value}{code}")
         show(f"  {row.record.digest}")
         for given in row.unusable_ids:
-            show("\n".join(rows_of("  given: ", given)))
+            show_all(rows_of("  given: ", given))
         if row.state in OPEN:
             show("  continue with: airlock-online follow, or airlock-online resolve")
     if not rows and not forgotten:

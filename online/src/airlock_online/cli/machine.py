@@ -142,6 +142,8 @@ OUTCOMES: dict[OrderState, tuple[str, ExitCode]] = {
 }  # fmt: skip
 """What to do at each state of what was submitted, and the exit code of ``submit`` and ``follow`` there."""
 
+_KEEP = "Keep the transcript, and ask the service's operator."
+
 
 def everything() -> list[Explanation]:
     """Return all that can be explained, a kind after the other. Some names have two meanings: 3 is one."""
@@ -153,7 +155,10 @@ def everything() -> list[Explanation]:
             Explanation(state.value, "outcome", f"State of a submission: {STATE_MEANINGS[state]}.", do, code)
             for state, (do, code) in OUTCOMES.items()
         ),
-        *(_of_anomaly(kind, said) for kind, said in ANOMALIES.items()),
+        *(
+            Explanation(kind, "anomaly", f"A correct service does not do this: {said}.", _KEEP, ExitCode.DONE)
+            for kind, said in ANOMALIES.items()
+        ),
     ]
 
 
@@ -161,11 +166,6 @@ def _of_entry(entry: ErrorCode) -> Explanation:
     kind = "HTTP status" if entry.where == "http" else f"{entry.where} code"
     ends = entry.terminal if entry.where in ("batched", "contract", "relay") else None
     return Explanation(entry.code, kind, entry.meaning, entry.do, entry.exit_code, ends, entry.http, entry.source)
-
-
-def _of_anomaly(kind: str, said: str) -> Explanation:
-    meaning = f"A correct service does not do this: {said}."
-    return Explanation(kind, "anomaly", meaning, "Keep the transcript, and ask the service's operator.", ExitCode.DONE)
 
 
 # ---- explain --------------------------------------------------------------------------------------------------------

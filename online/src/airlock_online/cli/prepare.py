@@ -35,6 +35,7 @@ from airlock_shared.cli.qr.documents import outgoing
 from airlock_shared.cli.qr.file_or_qr import qr_option, require_output
 from airlock_shared.cli.terminal import (
     INPUT,
+    PATH_TYPE,
     ask_yes,
     at_a_terminal,
     json_option,
@@ -43,6 +44,7 @@ from airlock_shared.cli.terminal import (
     say,
     say_all,
     show,
+    show_all,
     show_json,
 )
 from airlock_shared.documents.deployment import Deployment
@@ -59,7 +61,7 @@ _RANGE = re.compile(r"([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?", re.ASCII)
 
 @click.command("prepare")
 @click.argument("plan_file", metavar="PLAN", type=INPUT)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The requests to write.")
+@click.option("-o", "--output", type=PATH_TYPE, help="The requests to write.")
 @qr_option
 @click.option("--even-if-not-ready", is_flag=True, help="Build even if the builder says that it is not ready.")
 @click.option("--signer", default="", metavar="NAME", help="Only the steps that this signer of the plan signs.")
@@ -109,7 +111,7 @@ def prepare(
     given = read_fee_options(fee_values)
     with asked_venue(home, plan, steps, deployment, given, even_if_not_ready=even_if_not_ready) as (sources, http):
         situation, chosen = Situation(plan, deployment, now_ms()), [plan.steps[step] for step in steps]
-        url = given.rpc or sources.config.rpc.url
+        url = sources.config.rpc.url
         lines = [
             *(nonce_lines(chosen, RpcClient(url, http)) if url else ()),
             *pace_lines(chosen, situation, sources.config.speech.limits["builder"]),
@@ -119,7 +121,7 @@ def prepare(
             _agree_to_warning(home, plan)
         payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
         with payloads.alone():
-            prepared = prepare_plan(plan, deployment, sources, payloads, part=steps)
+            prepared = prepare_plan(plan, deployment, sources, payloads, steps)
             if steps_range:
                 _tell_kept(plan, steps, payloads, as_json=as_json)
                 return
@@ -196,27 +198,33 @@ def keep(
     if output is not None:
         write_new(output, data)
     facts: dict[str, object] = {"ceremony": plan.id, "plan": plan.fingerprint, "requests": requests_fingerprint}
+    part = {"signer": signer} if signer else {}
     extra = {item.request.step: extra_of(item)[1:] for item in prepared if item.extra}
-    facts |= ({"signer": signer} if signer else {}) | ({"extra_members": extra} if extra else {})
-    home.transcript.record("prepared", facts, now_ms())
+    home.transcript.record("prepared", facts | part | ({"extra_members": extra} if extra else {}), now_ms())
     file = output or kept
-    unjudged = _not_judged(header, Situation(plan, deployment, header.created_ms), prepared)
+    unjudged = NotJudged()
+    unjudged.of_document(judge_header(header, Situation(plan, deployment, header.created_ms), Known()))
     structs, expected = deployment.structs, home.config().speech.replies["builder"]["extra_members"]
     for item in prepared:
+        unjudged.of_item(item.verdicts)
         replaced = replaced_lines(home, plan.steps[item.request.step], item.request, structs)
-        for line in (*replaced, *extra_of(item, expected)):
-            say(line)
+        say_all((*replaced, *extra_of(item, expected)))
     if as_json:
+        told = {
+            "not_judged": unjudged.as_json(),
+            "file": str(file),
+            "fingerprint": requests_fingerprint,
+            "words": spoken(requests_fingerprint),
+            "steps": [_step_as_json(item) for item in prepared],
+        }
         codes = outgoing(home.folder, data, as_json=True) if qr else {}
-        more = codes | ({"signer": signer} if signer else {}) | {"not_judged": unjudged.as_json()}
-        _report_json(prepared, requests_fingerprint, file, more)
+        show_json({"ok": True} | codes | part | told)
         return
-    _report(prepared, plan, requests_fingerprint)
-    for line in part_lines(plan, signer):
-        say(line)
-    for line in () if led() else unjudged.lines():  # the signing machine judges them next
-        say(line)
-    if not led():  # there the words come next
+    if not led():  # where it is led, the other machine reviews them
+        _report(prepared, plan, requests_fingerprint)
+    say_all(part_lines(plan, signer))
+    if not led():  # there the signing machine judges them next, and the words come next
+        say_all(unjudged.lines())
         say(f"Wrote {safe(str(file))}")
         say("Carry it to the air-gapped machine, and compare the requests fingerprint there:")
         say(f"  airlock-offline verify {safe(file.name)} --plan PLAN")
@@ -228,15 +236,6 @@ def extra_of(item: Prepared, expected: Sequence[str] = ()) -> list[str]:
     """Return what the builder sent beside an item's payload, as lines; none for what is expected there."""
     told = {name: value for name, value in item.extra.items() if name not in expected}
     return extra_lines(item.request.step, told)
-
-
-def _not_judged(header: Header, situation: Situation, prepared: Sequence[Prepared]) -> NotJudged:
-    """Return what is left to the signing machine to judge."""
-    unjudged = NotJudged()
-    unjudged.of_document(judge_header(header, situation, Known()))
-    for item in prepared:
-        unjudged.of_item(item.verdicts)
-    return unjudged
 
 
 @contextmanager
@@ -251,15 +250,25 @@ def asked_venue(
 ) -> Iterator[tuple[Sources, Http]]:
     """Yield what steps are prepared with, after the venue was asked how it is, and about the codes of these steps.
 
-    Raises ``ServiceError`` when the builder calls itself not ready.
+    What is pinned goes on being used where the venue's meta document says otherwise now: people are warned. Raises
+    ``ServiceError`` when the builder calls itself not ready.
     """
+    config = home.config(fees.rpc)
     with connections(home) as http:
-        gas_and_fees = fees.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
-        config = home.config()
-        sources = Sources(builder_of(deployment, http, config), config, gas_and_fees)
-        if _ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready):
+        gas_and_fees = fees.gas_and_fees([plan.steps[step] for step in steps], config, deployment, http)
+        builder = builder_of(deployment, http, config)
+        readiness = builder.ready()
+        if not readiness.ready and not even_if_not_ready:
+            components = safe(str(readiness.components), limit=400)
+            raise ServiceError(f"the builder is not ready: {components}", status=503, do="wait, then prepare again")
+        changes = decisive_differences(builder.meta().data, deployment, config.speech.replies)
+        for change in changes:
+            say(f"WARNING: the venue now says of {change.where}: {change.now}; pinned is {change.pinned}")
+        if changes:
+            say("The pinned values are used. Ask the venue why, and run: airlock-online meta")
             _agree_to_warning(home, plan)
-        _look_before(home, plan, steps, sources, deployment, fees.rpc, http)
+        sources = Sources(builder, config, gas_and_fees)
+        _look_before(home, plan, steps, sources, deployment, http)
         yield sources, http
 
 
@@ -270,30 +279,12 @@ def _agree_to_warning(home: OnlineHome, plan: Plan) -> None:
             ask_yes("There is a WARNING above. Prepare all the same?", piped=False)
 
 
-def _ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bool) -> bool:
-    """Ask whether the builder is ready, and warn where its meta document is not what was pinned: that goes on being used.
-
-    Return whether it is another one.
-    """
-    readiness = sources.builder.ready()
-    if not readiness.ready and not even_if_not_ready:
-        components = safe(str(readiness.components), limit=400)
-        raise ServiceError(f"the builder is not ready: {components}", status=503, do="wait, then prepare again")
-    changes = decisive_differences(sources.builder.meta().data, deployment, sources.config.speech.replies)
-    for change in changes:
-        say(f"WARNING: the venue now says of {change.where}: {change.now}; pinned is {change.pinned}")
-    if changes:
-        say("The pinned values are used. Ask the venue why, and run: airlock-online meta")
-    return bool(changes)
-
-
 def _look_before(
     home: OnlineHome,
     plan: Plan,
     steps: Sequence[str],
     sources: Sources,
     deployment: Deployment,
-    rpc: str | None,
     http: Http,
 ) -> None:
     """Tell and record what is known of the codes that these steps are about, and warn of what is in the way."""
@@ -301,7 +292,7 @@ def _look_before(
         wish = wish_of(plan.steps[step])
         if wish is None:
             continue
-        seen = read_referral(sources.builder, deployment, sources.config, rpc, http, wish.code, wish.trader)
+        seen = read_referral(sources.builder, deployment, sources.config, http, wish.code, wish.trader)
         apart, warnings = disagreements(seen), in_the_way(wish, settled_facts(seen), plan)
         first_lines = [f"step {step}: referral code {safe(code_text(wish.code))}"]
         first_lines += [*code_lines(wish.code, "    "), *seen_lines(seen, wish.trader, "    ")]
@@ -316,23 +307,17 @@ def _look_before(
             _agree_to_warning(home, plan)
 
 
-def _report_json(prepared: list[Prepared], fingerprint: str, file: Path, also: dict[str, Any]) -> None:
-    steps = [
-        {"step": p.request.step, "checks": p.verdicts.passed()} | ({"extra_members": dict(p.extra)} if p.extra else {})
-        for p in prepared
-    ]
-    names = {"file": str(file), "fingerprint": fingerprint, "words": spoken(fingerprint)}
-    show_json({"ok": True} | also | names | {"steps": steps})
+def _step_as_json(item: Prepared) -> dict[str, Any]:
+    told = {"step": item.request.step, "checks": item.verdicts.passed()}
+    return told | ({"extra_members": dict(item.extra)} if item.extra else {})
 
 
 def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str) -> None:
-    for item in () if led() else prepared:  # where it is led, the other machine reviews them
-        passed = item.verdicts.passed()
+    for item in prepared:
         order = f", order type {item.request.order_type}" if item.request.order_type is not None else ""
-        show(f"  {item.request.step:<24} {passed} checks passed")
+        show(f"  {item.request.step:<24} {item.verdicts.passed()} checks passed")
         show(f"    goes to the {item.request.route}{order}")
         for line in filled_lines(item.request.transaction):
             show(f"    {line}")
-    for label, mark in () if led() else (("plan", plan.fingerprint), ("requests", requests_fingerprint)):
-        for line in fingerprint_lines(label, mark):
-            show(line)
+    show_all(fingerprint_lines("plan", plan.fingerprint))
+    show_all(fingerprint_lines("requests", requests_fingerprint))

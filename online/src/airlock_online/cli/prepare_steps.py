@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import sleep
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,7 +11,7 @@ import click
 
 from airlock_online.clients.http import Http
 from airlock_online.clock import now_ms
-from airlock_online.home import OnlineHome
+from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees, gas_and_fees_of
 from airlock_online.preparing.kept_payloads import KeptPayload, KeptPayloads
 from airlock_online.preparing.patience import Patience
@@ -59,16 +59,15 @@ def prepare_plan(
     deployment: Deployment,
     sources: Sources,
     payloads: KeptPayloads,
-    asked: Mapping[str, BuildRequest] | None = None,
-    *,
-    part: Sequence[str] | None = None,
+    part: Sequence[str],
+    asked: Mapping[str, BuildRequest] = {},
 ) -> list[Prepared]:
-    """Return every step of a plan, or of a part of it, prepared and accepted; each payload that passed is kept at once.
+    """Return every step of a part of a plan prepared and accepted; each payload that passed is kept at once.
 
     ``asked`` holds the steps asked for otherwise than documented. Raises ``Refusal`` for the first payload that a check
     refuses, ``ServiceError`` when the builder or the node fails, ``Expired`` when a deadline came too near meanwhile.
     """
-    steps = [plan.steps[step] for step in (plan.steps if part is None else part)]
+    steps = [plan.steps[step] for step in part]
     patience = Patience(count_down, now_ms)
     sources, used = sources._replace(patience=patience), UsedNonces(knows_signed=False)
     prepared: list[Prepared] = []
@@ -82,7 +81,7 @@ def prepare_plan(
                 say(f"{label} {step.id} ({step.action.name}): the plan says all of it")
                 prepared.append(accepted(authorization_item(step, Situation(plan, deployment, now_ms()), used)))
                 continue
-            own = (asked or {}).get(step.id)
+            own = asked.get(step.id)
             kept = None if own else _usable(step, Situation(plan, deployment, now_ms()), sources, payloads)
             if kept is None:
                 require_known_action(step, begun)
@@ -96,7 +95,11 @@ def prepare_plan(
             payloads.keep(step.id, kept)
             patience.bound(_until_ms(item, situation))
             prepared.append(item)
-        _require_in_time(patience)
+        if patience.until_ms < now_ms():
+            raise Expired(
+                "the first payload's deadline came too near while the others were built",
+                do="run it again: only what is too near is asked for again; or prepare fewer steps at once",
+            )
     except BaseException:
         if prepared:
             say(f"{len(prepared)} of {len(steps)} payloads are kept. The same command goes on from there.")
@@ -122,33 +125,22 @@ def _usable(step: Step, situation: Situation, sources: Sources, payloads: KeptPa
 def _until_ms(item: Prepared, situation: Situation) -> int | None:
     """Return when a payload has too little time left (unix ms); None for one without a deadline."""
     request = item.request
-    known = (
-        None if request.transaction is not None else situation.deployment.structs.get(request.payload["primaryType"])
-    )
-    deadline = leaf(request.payload["message"], known.deadline) if known is not None and known.deadline else None
-    return None if deadline is None else int(str(deadline)) - situation.plan.limits.remaining_at_least_ms
-
-
-def _require_in_time(patience: Patience) -> None:
-    if patience.until_ms < now_ms():
-        raise Expired(
-            "the first payload's deadline came too near while the others were built",
-            do="run it again: only what is too near is asked for again; or prepare fewer steps at once",
-        )
+    known = situation.deployment.structs[request.payload["primaryType"]] if request.transaction is None else None
+    if known is None or not known.deadline:
+        return None
+    return int(str(leaf(request.payload["message"], known.deadline))) - situation.plan.limits.remaining_at_least_ms
 
 
 def accepted(prepared: Prepared) -> Prepared:
     """Return what was prepared. Raises ``Refusal`` when a check refuses it."""
     for verdict in map(by_the_profile, prepared.verdicts.refused()):
-        refusal = Refusal(
+        raise Refusal(
             verdict.check,
             f"step {prepared.request.step}: {verdict.what}",
             got=str(verdict.got)[:400],
             expected=str(verdict.expected)[:400],
             do=f"nothing was written. {verdict.do}",
-        )
-        refusal.where = verdict.where
-        raise refusal
+        ).at(verdict.where)
     return prepared
 
 
@@ -217,7 +209,6 @@ _OPTIONS = (
         "--priority-fee-gwei", metavar="GWEI", help="The part of it that goes to the block's builder, by hand."
     ),
 )
-_NAMES = ("rpc", "nonce", "gas", "max_fee_gwei", "priority_fee_gwei")
 
 
 class FeeOptions(NamedTuple):
@@ -232,11 +223,11 @@ class FeeOptions(NamedTuple):
         return self.rpc is not None or self.by_hand != ByHand()
 
     def gas_and_fees(
-        self, steps: Mapping[str, Step], home: OnlineHome, deployment: Deployment, http: Http
+        self, steps: Iterable[Step], config: OnlineConfig, deployment: Deployment, http: Http
     ) -> GasAndFees | None:
         """Return what fills in these steps' transactions, None when there are none. Raises as ``gas_and_fees_of``."""
-        if any(step.action.call for step in steps.values()):
-            return gas_and_fees_of(deployment, self.by_hand, self.rpc or home.config().rpc.url, http)
+        if any(step.action.call for step in steps):
+            return gas_and_fees_of(deployment, self.by_hand, config.rpc.url, http)
         if self.given:
             raise UsageError(
                 "nonce, gas and fees are only for transactions, and no step is a transaction",
@@ -246,7 +237,7 @@ class FeeOptions(NamedTuple):
 
 
 def fee_options(command: _F) -> _F:
-    """Add the options to a command, which gets them under the names of ``_NAMES``."""
+    """Add the options to a command; :func:`read_fee_options` reads what they say."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -254,7 +245,7 @@ def fee_options(command: _F) -> _F:
 
 def read_fee_options(values: Mapping[str, Any]) -> FeeOptions:
     """Return what the options say. Raises ``UsageError`` for a fee that is no amount of gwei."""
-    fees = [_wei(values[name], f"--{name.replace('_', '-')}") for name in _NAMES[3:]]
+    fees = [_wei(values["max_fee_gwei"], "--max-fee-gwei"), _wei(values["priority_fee_gwei"], "--priority-fee-gwei")]
     return FeeOptions(values["rpc"], ByHand(values["nonce"], values["gas"], *fees))
 
 

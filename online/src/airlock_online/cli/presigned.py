@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from airlock_online.cli.signed_documents import MatchedSignatures
+from airlock_online.cli.signed_documents import MatchedSignatures, keep_signatures_secret
 from airlock_online.delivery.admission import EIP7702, is_eip7702
 from airlock_online.delivery.deliveries import signed_authorization
 from airlock_online.delivery.routes.context import Delivery
@@ -119,10 +119,9 @@ def _authorization(value: Any) -> SignedAuthorization:
     chain_id, nonce = _number(value["chainId"], "chainId"), _number(value["nonce"], "nonce")
     contract = _address(value["address"], "address")
     told = {name: _number(value[name], name) for name in names & set(_PARITIES)}
-    parities = {_PARITIES[name].get(number) for name, number in told.items()}
-    if len(parities) != 1 or None in parities:
+    parity, *others = {_PARITIES[name].get(number) for name, number in told.items()}
+    if parity is None or others:
         raise _wrong("yParity and v are not one parity", str(told)[:80], "yParity 0 or 1, v 27 or 28")
-    parity = next(each for each in parities if each is not None)
     signature = _word(value["r"], "r") + _word(value["s"], "s") + bytes([27 + parity])
     digest = authorization_hash(chain_id, contract, nonce)
     try:
@@ -162,7 +161,6 @@ def _wrong(what: str, got: str = "", expected: str = "") -> Refusal:
 _MAX_BYTES = 1 << 20
 _LIST = "authorizationList"
 _OF_THE_VENUE = ("chainId", "to", "data", "gas")
-_SIGNATURE = re.compile(r'"[rs]"\s*:\s*"([^"]*)')
 
 
 def presigned_texts(given: Sequence[str], whole: MatchedSignatures) -> dict[str, str]:
@@ -229,12 +227,11 @@ def _files(given: Sequence[str], steps: set[str]) -> dict[str, str]:
         if not equals or step not in steps or step in texts:
             raise UsageError(f"{argument!r} is not STEP=FILE, once for a step of these signatures", do="correct it")
         data = read_input(Path(name), max_bytes=_MAX_BYTES)
+        keep_signatures_secret(data)
         try:
             texts[step] = data.decode().strip(" \t\r\n")
         except UnicodeDecodeError as error:
             raise DocumentError("DOC-JSON", f"{name} is not UTF-8", do="give the JSON object in a file") from error
-        for found in _SIGNATURE.finditer(texts[step]):
-            keep_secret(found[1])
         if not texts[step]:
             raise DocumentError("DOC-JSON", f"{name} is empty", do="give the JSON object in a file")
     return texts

@@ -23,7 +23,6 @@ from airlock_online.clients.builder_reads import (
     NOT_TOLD,
     ORDER_COLUMNS,
     POSITION_COLUMNS,
-    Column,
     ReadValue,
     entries,
     nonce_flag,
@@ -32,6 +31,7 @@ from airlock_online.clients.builder_reads import (
     question_of,
     relayed,
     to_name,
+    values_read,
 )
 from airlock_online.clients.connection import is_hash
 from airlock_online.clients.pages import read_pairs
@@ -52,7 +52,7 @@ from airlock_online.readback.delegates import able_now, delegation_on_chain
 from airlock_online.readback.expectations import is_about, moment_text
 from airlock_online.readback.referral_codes import disagreements, read_referral, seen_lines, settled_facts
 from airlock_shared.cli.comparison_lines import code_lines, deployment_lines
-from airlock_shared.cli.terminal import finish, json_option, led, rows, say, show, show_json
+from airlock_shared.cli.terminal import finish, json_option, led, rows, say, show, show_all, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ExitCode, Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
@@ -110,18 +110,13 @@ class VenueRead:
         self,
         heading: str,
         reply: object,
-        columns: Iterable[Column],
-        read: object,
-        *,
-        others: Iterable[ReadValue] = (),
+        told: list[ReadValue],
         judged: Mapping[str, tuple[bool | None, str]] = {},
     ) -> None:
-        """Show a reply of one thing: what was read in it, or as JSON beside the reply word for word.
+        """Show what was told of one thing, or as JSON beside the reply word for word.
 
-        ``read`` is the reply in Airlock's own words; ``others`` is what other sources say of it; ``judged`` is what
-        follows, with the reason where it is no, or not known.
+        ``judged`` is what follows, with the reason where it is no, or not known.
         """
-        told = [*builder_reads.values_read(read, columns), *others]
         if self.as_json:
             why = {label: {"is": answer, "why": reason} for label, (answer, reason) in judged.items()}
             shown = {"ok": True, "told": builder_reads.as_json(told), "reply": reply}
@@ -165,8 +160,7 @@ def _say_unnamed(what: str, asked: str) -> None:
 def show_rows(values: Iterable[ReadValue]) -> None:
     """Show what was read, a row a line, untrusted text escaped."""
     for row in values:
-        for line in rows(f"  {row.label:<24} ", row.text):
-            show(line)
+        show_all(rows(f"  {row.label:<24} ", row.text))
 
 
 def _account_of(text: str) -> str:
@@ -195,10 +189,9 @@ def ready(at: VenueRead, builder: str | None) -> None:
         readiness = BuilderClient(url, http).ready()
     if at.as_json:
         show_json({"ok": readiness.ready, "components": readiness.components})
-    else:
-        if not (led() and readiness.ready):
-            show("ready" if readiness.ready else "not ready")
-        for name, value in () if led() and readiness.ready else readiness.components.items():
+    elif not (led() and readiness.ready):
+        show("ready" if readiness.ready else "not ready")
+        for name, value in readiness.components.items():
             show(f"  {safe(name):<24} {safe(_in_words(value), limit=200)}")
     if not readiness.ready:
         raise ServiceError("the builder is not ready", status=503, do="wait for its dependencies, then try again")
@@ -225,8 +218,7 @@ def meta(at: VenueRead) -> None:
     if at.as_json and not changed:
         show_json({"ok": True, "deployment": at.deployment.name, "reply": told.data})
     if not at.as_json:
-        for line in deployment_lines(at.deployment):
-            show(line)
+        show_all(deployment_lines(at.deployment))
     if changed:
         raise Refusal(
             "PIN-DEPLOYMENT",
@@ -317,7 +309,7 @@ def nonce(at: VenueRead, account: str, nonce: str, space: str) -> None:
     reply = at.ask("nonce", question_of(trader, nonce, space, at.config.speech))
     _compare("nonce read", reply, to_name(nonce, space), {"trader": trader})
     read = {"used": nonce_flag(reply, at.config.speech.replies["nonce"])}
-    at.show_one(f"nonce {nonce} of {trader}, {space}", reply, NONCE_COLUMNS, read)
+    at.show_one(f"nonce {nonce} of {trader}, {space}", reply, values_read(read, NONCE_COLUMNS))
 
 
 @reading
@@ -334,10 +326,10 @@ def delegation(at: VenueRead, trader: str, delegate: str) -> None:
     fields = {"trader": _account_of(trader), "delegate": _account_of(delegate)}
     reply = at.ask("delegation", fields)
     _compare("delegation read", reply, fields)
-    told = delegation_read(reply, at.config.speech.replies["delegation"])
+    read = delegation_read(reply, at.config.speech.replies["delegation"])
     heading = f"delegate {fields['delegate']}\nfor trader {fields['trader']}"
-    on_chain = at.on_chain(fields)
-    at.show_one(heading, reply, DELEGATION_COLUMNS, told, others=on_chain, judged=able_now(told, now_ms()))
+    told = values_read(read, DELEGATION_COLUMNS) + at.on_chain(fields)
+    at.show_one(heading, reply, told, able_now(read, now_ms()))
 
 
 @reading
@@ -356,7 +348,7 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
     """
     wanted, account = _read_code(code), "" if trader is None else _account_of(trader)
     with at.builder() as builder, connections(at.home) as http:
-        seen = read_referral(builder, at.deployment, at.config, rpc, http, wanted, account)
+        seen = read_referral(builder, at.deployment, at.home.config(rpc), http, wanted, account)
     apart, known = disagreements(seen), settled_facts(seen)
     clear = not apart and known.owner is not None
     contract = checksum_address(at.deployment.domains["referral"].contract)
@@ -388,8 +380,7 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
             lines += rows("  DISAGREE  ", text)
         if len(seen) > 1 and not apart and not any(one.trouble or one.owner is None for one in seen):
             lines.append("  both say the same")
-        for line in lines:
-            show(line)
+        show_all(lines)
     if apart:
         say("Sign nothing about this code until the venue has explained which of the two is right.")
     elif not clear and not at.as_json:
@@ -424,7 +415,7 @@ def relay(at: VenueRead, tx_hash: str) -> None:
     places = speech.replies["relay"]
     for named in hashes_named(members, places["transaction"]) or [None]:
         _compare("relay's read", {"hash": named}, {"hash": asked})
-    at.show_one(f"transaction {asked}", reply, relayed(places), reply)
+    at.show_one(f"transaction {asked}", reply, values_read(reply, relayed(places)))
     told = status_word(members, speech.words, places["status"])
     if (told.word or told.unknown) and not at.as_json:
         say(f"{told.text}.")

@@ -85,7 +85,7 @@ def make_command(
     digests: set[str] = set()
     if SIGNATURES_FILE in files:
         answer, signed, _ = parse_signatures(files[SIGNATURES_FILE])
-        home.note_signing_head(answer, now_ms())
+        home.note_signing_head(answer)
         digests = {item.digest for item in signed if item.result == "signed"}
         kept = home.requests_path(answer.requests)
         if REQUESTS_FILE not in files and kept.exists():

@@ -22,7 +22,7 @@ from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Record, Submission
 from airlock_online.speech.sections import OF_TRANSACTIONS
-from airlock_shared.cli.terminal import finish, json_option, rows, say, show, show_json, worst
+from airlock_shared.cli.terminal import finish, json_option, rows, say, say_all, show, show_all, show_json, worst
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
@@ -51,8 +51,7 @@ def _take(ways: Mapping[str, Any], by: str, known: Submission, desk: Desk, conte
         raise UsageError("a transaction is known by its own hash", do="follow it: airlock-online follow")
 
     def tell(text: str) -> None:
-        for line in rows(f"  {safe(record.step)}: ", text):
-            say(line)
+        say_all(rows(f"  {safe(record.step)}: ", text))
 
     if "tracking_id" in ways:
         if known.tracking_id:
@@ -205,16 +204,16 @@ def _show(report: dict[str, Any]) -> None:
         if report[name]:
             show(f"  {name.replace('_', ' ')}\n    {safe(report[name], limit=200)}")
     for given in report["unusable_ids"]:
-        show("\n".join(rows("  given:     ", given)))
+        show_all(rows("  given:     ", given))
     if report["known"]:
-        show("\n".join(rows("  known:     ", report["known"], limit=1000)))
+        show_all(rows("  known:     ", report["known"], limit=1000))
     for note in report["notes"]:
         who = f"{safe(note['by'], limit=80)}, {utc_text(note['at_ms'])}"
-        show("\n".join(rows("  note:      ", f"{note['text']} ({who})", limit=1000)))
+        show_all(rows("  note:      ", f"{note['text']} ({who})", limit=1000))
     for rejection in report["rejections"]:
-        show("\n".join(rows(f"  refused {rejection['attempt']}: ", str(rejection["reason"]), limit=500)))
+        show_all(rows(f"  refused {rejection['attempt']}: ", str(rejection["reason"]), limit=500))
     for entry in report["asked"]:
-        show("\n".join(rows("  asked:     ", entry["asked"])))
-        show("\n".join(rows("  answered:  ", entry["answered"], limit=500)))
-    show("\n".join(rows("  waits for: ", report["waits_for"])))
-    show("\n".join(rows("  do:        ", report["do"])))
+        show_all(rows("  asked:     ", entry["asked"]))
+        show_all(rows("  answered:  ", entry["answered"], limit=500))
+    show_all(rows("  waits for: ", report["waits_for"]))
+    show_all(rows("  do:        ", report["do"]))

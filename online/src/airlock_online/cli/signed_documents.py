@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import match_answers
 from airlock_online.home import OnlineHome
 from airlock_online.secrets import keep_secret
@@ -17,7 +16,7 @@ from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
 
-_SIGNATURE = re.compile(r'"signature"\s*:\s*"([^"]*)')
+_SIGNATURE = re.compile(r'"(?:signature|r|s)"\s*:\s*"([^"]*)')
 
 
 class MatchedSignatures(NamedTuple):
@@ -48,14 +47,14 @@ def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -
     if deployment.fingerprint != header.deployment:
         raise UsageError("the deployment changed since these requests were prepared", do="prepare and sign again")
     pairs = match_answers(answer_header, answers, header, items, fingerprint)
-    home.note_signing_head(answer_header, now_ms())
+    home.note_signing_head(answer_header)
     return MatchedSignatures(
         header, pairs, deployment, fingerprint, signatures_fingerprint, answer_header.transcript_head
     )
 
 
 def keep_signatures_secret(data: bytes) -> None:
-    """Keep what a signatures document holds out of every output, before anything in it is read or refused."""
+    """Keep the signatures in a document of JSON out of every output, before anything in it is read or refused."""
     for found in _SIGNATURE.finditer(data.decode("utf-8", "replace")):
         keep_secret(found[1])
 

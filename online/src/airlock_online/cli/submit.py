@@ -22,7 +22,7 @@ from airlock_online.preparing.gas_and_fees import require_pinned_chain
 from airlock_shared.ceremony.sections import PlanMark
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr.file_or_qr import incoming, qr_option, restart_option
-from airlock_shared.cli.terminal import finish, json_option, led, say, worst
+from airlock_shared.cli.terminal import PATH_TYPE, finish, json_option, led, say, say_all, worst
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import SIGNATURES_FORMAT, Request
 from airlock_shared.errors import ExitCode, UsageError
@@ -31,13 +31,12 @@ from airlock_shared.venue.structs import AUTHORIZATION, RELAY, RPC
 
 
 @click.command("submit")
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source", type=PATH_TYPE)
 @requests_option
 @qr_option
 @restart_option
 @click.option(
     "--eip7702",
-    "eip7702",
     multiple=True,
     metavar="STEP=FILE",
     help="A market order's pre-signed EIP-7702 transaction: shown, then sent unchanged after a Yes.",
@@ -79,8 +78,8 @@ def submit(
         if request.step in extra and signed.result == "signed":
             order = delivery_of(request, signed, whole.header, whole.deployment, whole.requests)
             agree_to_presigned(order, extra[request.step], whole.deployment)
-    for line in () if led() else fingerprint_lines("signatures", whole.signatures):
-        say(line)
+    if not led():
+        say_all(fingerprint_lines("signatures", whole.signatures))
     facts = {"ceremony": whole.header.ceremony, "requests": whole.requests, "signatures": whole.signatures}
     home.transcript.record("submit-begun", {**facts, "offline_transcript_head": whole.offline_head}, now_ms())
     with open_desk(home, float(patience), as_json=as_json, make=True) as desk:

@@ -20,7 +20,7 @@ from airlock_online.wallets.other_wallets import (
 )
 from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
-from airlock_shared.cli.terminal import json_option, rows, say, say_all, show, show_json
+from airlock_shared.cli.terminal import FOLDER_TYPE, json_option, rows, say, say_all, show_all, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, parse_requests
 from airlock_shared.errors import UsageError
@@ -81,7 +81,7 @@ def scan_answer(
         say(f"step {signed.step}: signed by {signed.signer}, over the digest computed here")
     else:
         say(f"step {signed.step}: it was answered before; the first answer is kept")
-    answered = WalletAnswers(home.folder, requests).of(items)
+    answered = answers.of(items)
     missing = [request.step for request in items if request.step not in answered]
     document, signatures = signatures_document(header, items, answered, requests, now_ms()), ""
     if document is None:
@@ -110,7 +110,7 @@ def scan_answer(
 @click.option("--deployment", "name", help="The fetched deployment (default: the only one).")
 @click.option("--owner", help="The owner's name in wallets (default: the trading domain's name).")
 @click.option("--url", help="The owner's web site, https://...")
-@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="The folder.")
+@click.option("-o", "--output", type=FOLDER_TYPE, required=True, help="The folder.")
 @json_option
 @click.pass_obj
 def descriptors(
@@ -137,6 +137,6 @@ def descriptors(
         show_json({"ok": True, "deployment": deployment.fingerprint, "folder": str(output), "formats": shown})
         return
     for file, document in files.items():
-        show("\n".join(rows(f"{len(document['display']['formats']):>3} formats  ", safe(str(output / file)))))
+        show_all(rows(f"{len(document['display']['formats']):>3} formats  ", safe(str(output / file))))
     if deployment.rehearsal:
         say("REHEARSAL: these contracts are worth nothing; there is no registry for them.")

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.order_states import OPEN
 from airlock_online.journal.schema import Record, Submission
-from airlock_online.speech.sections import OF_TRANSACTIONS, ROUTES
+from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.errors import DocumentError, Expired, Refusal
 from airlock_shared.text.safe import safe
 from airlock_shared.units import looks_like_seconds, utc_text
-from airlock_shared.venue.structs import CATALOGUE, Intent
+from airlock_shared.venue.structs import BATCHED_MARKET, CATALOGUE, CORE_API, Intent
 from airlock_shared.wire.strict_json import parse_json
 
 _HASH = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
@@ -42,7 +42,7 @@ def check_admission(delivery: Delivery) -> None:
             expected=" or ".join(sorted(allowed)) or "a struct or a call of the catalogue",
             do="prepare the step again; a signature for one service is never sent to another",
         )
-    if delivery.replaces and "replaces" not in ROUTES[delivery.route].own:
+    if delivery.replaces and delivery.route != CORE_API:
         raise Refusal("ROUTE-FORM", "only a price trigger replaces another one").at("replaces")
     _check_order_type(delivery, intent)
     _check_forms(delivery)
@@ -62,7 +62,7 @@ def _check_order_type(delivery: Delivery, intent: Intent | None) -> None:
             expected=" or ".join(map(str, allowed)),
             do="prepare the step again; the order type follows from the struct and the pair",
         )
-    if delivery.eip7702 and ("eip7702" not in ROUTES[delivery.route].own or not _is_eip7702(delivery.eip7702)):
+    if delivery.eip7702 and (delivery.route != BATCHED_MARKET or not _is_eip7702(delivery.eip7702)):
         raise Refusal(
             "ORDER-EIP7702", "not an EIP-7702 transaction for the batched market", expected=str(list(EIP7702))
         )

@@ -256,16 +256,16 @@ def base_url_of(route: str, deployment: Deployment) -> str:
     if not base_url:
         raise UsageError(
             f"the deployment has no address for the {route} service",
-            do=f"fetch the deployment again with {ROUTES[route].service.option} URL, or export what was signed",
+            do=f"fetch the deployment again with {ROUTES[route].option} URL, or export what was signed",
         )
     return base_url
 
 
 def without_address(routes: Iterable[str], deployment: Deployment) -> dict[str, str]:
     """Return those of the routes whose service the deployment names no address for, each with the option that gives one."""
-    known = {route: ROUTES[route].service.option for route in routes if ROUTES[route].service.asked_for}
+    known = {route: ROUTES[route].option for route in routes if ROUTES[route].asked_for}
     return {route: option for route, option in known.items() if not _known_url(route, deployment)}
 
 
 def _known_url(route: str, deployment: Deployment) -> str:
-    return deployment.base_urls.get(ROUTES[route].service.url_key, "")
+    return deployment.base_urls.get(ROUTES[route].url_key, "")

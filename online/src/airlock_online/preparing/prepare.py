@@ -20,7 +20,7 @@ from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_online.preparing.patience import Patience
 from airlock_online.speech.forms import split_decimals
-from airlock_online.speech.sections import ACCOUNT, PLACEHOLDER, ROUTES, SHIPPED, Speech, part_name
+from airlock_online.speech.sections import ACCOUNT, MARKET, PATHS, PLACEHOLDER, SHIPPED, Speech, part_name
 from airlock_shared.checks.judge import Known, Verdicts, judge_item
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
@@ -410,7 +410,7 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, 
 def authorization_item(step: Step, situation: Situation, used: UsedNonces) -> Prepared:
     """Return a step's authorization with what the checks say of it; ``used`` knows the nonces of the steps before it."""
     fields = request_fields(step, situation.deployment)
-    asked = BuildRequest(ROUTES[BATCHED_MARKET].endpoints[0].path, fields)
+    asked = BuildRequest(PATHS[MARKET], fields)
     payload = {
         "chainId": situation.deployment.chain_id, "address": fields["contract"], "nonce": int(fields["nonce"]),
     }  # fmt: skip

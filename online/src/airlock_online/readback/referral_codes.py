@@ -104,18 +104,14 @@ def read_referral(
     builder: BuilderClient,
     deployment: Deployment,
     config: OnlineConfig,
-    rpc: str | None,
     http: Http,
     code: bytes,
-    trader: str = "",
+    trader: str,
 ) -> list[ReferralFacts]:
-    """Return what the builder tells of a code and, when one is given, of a trader; then the chain, when there is a node.
-
-    ``rpc`` is a node's address instead of the configured one.
-    """
+    """Return what the builder tells of a code and, when one is given, of a trader; then the chain, when there is a node."""
     seen = [from_builder(builder, code, trader)]
-    if url := rpc or config.rpc.url:
-        seen.append(from_chain(RpcClient(url, http), deployment, config.referral, code, trader))
+    if config.rpc.url:
+        seen.append(from_chain(RpcClient(config.rpc.url, http), deployment, config.referral, code, trader))
     return seen
 
 

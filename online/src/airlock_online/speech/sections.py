@@ -22,88 +22,22 @@ from airlock_shared.venue.structs import (
     RPC,
     SERVICES,
     TWAP,
-    Service,
 )
 from airlock_shared.wire.strict_json import fingerprint
 
 # ---- routes ---------------------------------------------------------------------------------------------------------
-# The routes by which signed things reach a venue's services, with the endpoints of each: the one table of them.
-#
-# A route's requests are made by a module of ``airlock_online.delivery.routes``, and the documentation lists the endpoints. A
-# new route is a name in ``airlock_shared.venue.structs``, a row here, that module, and the struct that names it. Source: the
-# specification, "Other execution services referenced".
+# A route's requests are made by a module of ``airlock_online.delivery.routes``. A new route is a name in
+# ``airlock_shared.venue.structs``, a row here and in the tables below, that module, and the struct that names it. Source:
+# the specification, "Other execution services referenced".
 
 
-class Endpoint(NamedTuple):
-    """An endpoint of a route: the path as documented, what it is for, and the command that uses it."""
+ROUTES = {
+    BATCHED_MARKET: SERVICES["batched"], RELAYER: SERVICES["relayer"], CORE_API: SERVICES["core"],
+    TWAP: SERVICES["twap"], RELAY: SERVICES["builder"], RPC: SERVICES["rpc"],
+}  # fmt: skip
+"""The service that takes what goes by each route; a route's name stands in requests and in the journal."""
 
-    method: str
-    path: str
-    what: str
-    command: str
-
-
-class Route(NamedTuple):
-    """A way that signed things go. ``name`` stands in requests and in the journal; ``takes`` is what goes by it.
-
-    ``own`` names the members of a delivery that belong to this route alone.
-    """
-
-    name: str
-    service: Service
-    takes: str
-    endpoints: tuple[Endpoint, ...]
-    own: frozenset[str] = frozenset()
-
-
-INTENT, TRANSACTION = "intent", "transaction"
-"""What a route takes."""
-
-_ROUTES = (
-    Route(
-        BATCHED_MARKET, SERVICES["batched"], INTENT,
-        (
-            Endpoint("POST", "/market/execute-batched", "opens, closes and increases", "submit"),
-            Endpoint("GET", "/tracking-id/{trackingId}/status", "an order's events again", "follow"),
-        ),
-        own=frozenset({"eip7702"}),
-    ),
-    Route(
-        RELAYER, SERVICES["relayer"], INTENT,
-        (
-            Endpoint("POST", "/intents", "delegate and referral intents", "submit"),
-            Endpoint("GET", "/intents/{id}", "the outcome of one", "follow"),
-        ),
-    ),
-    Route(
-        CORE_API, SERVICES["core"], INTENT,
-        (
-            Endpoint("POST", "/price-triggers", "store a trigger", "submit"),
-            Endpoint("PUT", "/price-triggers/{entityId}", "replace a trigger; it gets a new id", "submit"),
-        ),
-        own=frozenset({"replaces"}),
-    ),
-    Route(
-        TWAP, SERVICES["twap"], INTENT,
-        (Endpoint("POST", "/twaps/cancel", "a signed cancellation", "submit"),),
-    ),
-    Route(
-        RELAY, SERVICES["builder"], TRANSACTION,
-        (
-            Endpoint("POST", "/v2/relay", "send a signed transaction", "submit"),
-            Endpoint("GET", "/v2/relay/{hash}", "the outcome of a relayed transaction", "relay"),
-        ),
-    ),
-    Route(
-        RPC, SERVICES["rpc"], TRANSACTION,
-        (Endpoint("POST", "eth_sendRawTransaction", "send a signed transaction, once", "submit"),),
-    ),
-)  # fmt: skip
-
-ROUTES = {route.name: route for route in _ROUTES}
-"""By name."""
-
-OF_TRANSACTIONS = frozenset(name for name, route in ROUTES.items() if route.takes == TRANSACTION)
+OF_TRANSACTIONS = frozenset({RELAY, RPC})
 """The routes of a signed transaction: the operator chooses, and the chain takes it once whichever it is."""
 
 # ---- the file -------------------------------------------------------------------------------------------------------
@@ -142,19 +76,15 @@ ALL = "all"
 """The name in ``[requests]`` of what holds for every request."""
 
 
-_ENDING = {"POST": "", "GET": STATUS, "PUT": "-replace"}
 PATHS = {
     "meta": "/v2/meta", "pairs": "/v2/pairs", "nonce": "/v2/nonce", "delegation": "/v2/reads/delegation",
     "positions": "/v2/positions", "referral": "/v2/reads/referral",
-    **{
-        name + _ENDING[endpoint.method]: re.sub(r"\{\w+\}", "{id}", endpoint.path)
-        for name in (MARKET, RELAYER, RELAY, TWAP, CORE_API)
-        for endpoint in ROUTES[BATCHED_MARKET if name == MARKET else name].endpoints
-    },
-    TWAP + STATUS: "",
+    MARKET: "/market/execute-batched", MARKET + STATUS: "/tracking-id/{id}/status",
+    RELAYER: "/intents", RELAYER + STATUS: "/intents/{id}", RELAY: "/v2/relay", RELAY + STATUS: "/v2/relay/{id}",
+    TWAP: "/twaps/cancel", CORE_API: "/price-triggers", REPLACE: "/price-triggers/{id}", TWAP + STATUS: "",
     **{action.name: action.path for action in ACTIONS.values() if action.name != AUTHORIZATION},
 }  # fmt: skip
-"""Every endpoint, with ``{id}`` for what is asked about; a route's own by its name and its method. Empty: none is known."""
+"""Every endpoint, with ``{id}`` for what is asked about; a route's own by its name. Empty: none is known."""
 
 BODIES: Tables = {
     MARKET: {"orderType": "$order_type", "erc712": {"userIntent": "$encoded_intent", "userSignature": "$signature"}},

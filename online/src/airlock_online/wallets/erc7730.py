@@ -8,6 +8,7 @@ the standard. Every leaf that is signed is displayed; none is hidden. Source: ER
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from airlock_shared.documents.deployment import Deployment
@@ -138,14 +139,9 @@ def _of_domain(deployment: Deployment, name: str, intents: list[Intent], metadat
         "deployments": [{"chainId": domain.chain_id, "address": checksum_address(domain.contract)}],
     }
     formats = {
-        intent.encode_type: {
-            "intent": DESCRIBED_INTENTS[intent.name],
-            "fields": [_field(f, deployment) for f in intent.fields],
-        }
-        for intent in intents
+        intent.encode_type: _format(intent.name, [_field(f, deployment) for f in intent.fields]) for intent in intents
     }
-    fields = [field for intent in intents for field in intent.fields]
-    return _document({"$id": domain.name, "eip712": bound}, metadata | _enums(fields, deployment), formats)
+    return _document({"$id": domain.name, "eip712": bound}, metadata | _enums(intents, deployment), formats)
 
 
 def _of_contract(
@@ -153,21 +149,21 @@ def _of_contract(
 ) -> dict[str, Any]:
     bound = {"deployments": [{"chainId": deployment.chain_id, "address": checksum_address(address)}]}
     formats = {
-        call.signature: {
-            "intent": DESCRIBED_INTENTS[call.name],
-            "fields": [_argument(f, call, deployment) for f in call.fields],
-        }
-        for call in calls
+        call.signature: _format(call.name, [_argument(f, call, deployment) for f in call.fields]) for call in calls
     }
     if name == _TRADING_ROUTER:
         formats[f"{DELEGATED_ACTION}(address trader,bytes call)"] = _delegated()
-    fields = [field for call in calls for field in call.fields]
-    metadata = metadata | {"contractName": name} | _enums(fields, deployment)
+    metadata = metadata | {"contractName": name} | _enums(calls, deployment)
     return _document({"$id": name, "contract": bound}, metadata, formats)
 
 
 def _document(context: dict[str, Any], metadata: dict[str, Any], formats: dict[str, Any]) -> dict[str, Any]:
     return {"$schema": _SCHEMA, "context": context, "metadata": metadata, "display": {"formats": formats}}
+
+
+def _format(name: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how a wallet shows a struct or a call."""
+    return {"intent": DESCRIBED_INTENTS[name], "fields": fields}
 
 
 def label_of(field: Field) -> str:
@@ -212,12 +208,12 @@ def _delegated() -> dict[str, Any]:
         "format": "calldata",
         "params": {"calleePath": "@.to"},
     }
-    return {"intent": DESCRIBED_INTENTS[DELEGATED_ACTION], "fields": [trader, inner]}
+    return _format(DELEGATED_ACTION, [trader, inner])
 
 
-def _enums(fields: list[Field], deployment: Deployment) -> dict[str, Any]:
+def _enums(described: Iterable[Intent | Call], deployment: Deployment) -> dict[str, Any]:
     """Return the enums that a document's fields refer to: names by number, as the standard wants them."""
-    parameters = sorted({field.rule.parameter for field in fields if field.unit is CHOICE})
+    parameters = sorted({field.rule.parameter for each in described for field in each.fields if field.unit is CHOICE})
     enums = {
         parameter: {str(number): name for name, number in choices.items()}
         for parameter in parameters

@@ -202,11 +202,10 @@ class WalletAnswers:
 
     def of(self, requests: Iterable[Request]) -> dict[str, Answer]:
         """Return the answers that there are, by step. Raises ``DocumentError`` when a file is damaged."""
-        paths = {request.step: self._path(request.step) for request in requests}
         return {
-            step: read_signature(parse_json(read_input(path)), "answer kept")
-            for step, path in paths.items()
-            if path.exists()
+            request.step: read_signature(parse_json(read_input(path)), "answer kept")
+            for request in requests
+            if (path := self._path(request.step)).exists()
         }
 
     def _path(self, step: str) -> Path:

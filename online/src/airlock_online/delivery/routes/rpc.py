@@ -22,12 +22,10 @@ from airlock_online.delivery.routes.posting import (
 )
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
-from airlock_online.speech.sections import ROUTES
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.calls import CALLS
-from airlock_shared.venue.structs import RPC
 
 # ---- transaction ----------------------------------------------------------------------------------------------------
 # What the two routes of a signed transaction share: its hash computed here, and the events of its life.
@@ -84,14 +82,11 @@ def transaction_hash(raw: bytes) -> bytes:
 # ---- rpc ------------------------------------------------------------------------------------------------------------
 
 
-(SEND,) = ROUTES[RPC].endpoints
-
-
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return what is sent: the raw transaction in hex, which the client wraps. Raises ``UsageError`` without a node."""
     node = _node(context)
     node.require()
-    return Parcel(SEND.path, node.name, delivery.raw_transaction.encode())
+    return Parcel("eth_sendRawTransaction", node.name, delivery.raw_transaction.encode())
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
