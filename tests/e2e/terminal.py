@@ -9,6 +9,7 @@ import re
 import select
 import struct
 import termios
+import time
 
 from commands import begin
 
@@ -50,6 +51,8 @@ class Terminal:
         return None
 
     def press(self, keys: str) -> None:
+        if keys == "\x03":
+            time.sleep(0.05)  # Python keeps a signal of the instant before it waits for keys until the next key
         os.write(self.outside, keys.encode())
 
     def end(self) -> int:
