@@ -145,7 +145,11 @@ block is the node's `finalized`, or one that is deep enough (`[rpc] confirmed_by
 def journal() -> str:
     """Return the page ``journal.md``."""
     states = [
-        (state, STATE_MEANINGS[state], ", ".join(sorted(following)) or "nothing: it is final")
+        (
+            state,
+            STATE_MEANINGS[state],
+            ", ".join(sorted(following)) or "nothing, but for what the operator's node proves against a service's word",
+        )
         for state, following in TRANSITIONS.items()
     ]
     evidence = [

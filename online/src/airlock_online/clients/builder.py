@@ -206,8 +206,10 @@ class BuilderClient:
     def ready(self) -> Readiness:
         """Return what the readiness probe says, asked once. Raises ``ServiceError`` when it says neither."""
         url, reply = self._ask("/ready", {}, "GET", patient=False)
-        document = json_of(reply, url) if reply.status in (200, 503) else _data_of(url, reply)
+        document = json_of(reply, url)
         if reply.status not in (200, 503) or type(document) is not dict:
+            if value_at(document, "error.code"):
+                _data_of(url, reply)  # a refusal, by its code
             raise _unknown_shape(url, reply, "neither ready nor not ready")
         ready = reply.status == 200 and document.get("ok") is True and value_at(document, "data.ready") is True
         places = ("data.components", "error.details.components", "components", "error.details")
