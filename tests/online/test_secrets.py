@@ -234,9 +234,9 @@ ENDLESS = [{"m": "\u00e9" * 12_000}, {"m": "x" * 99_999}, parse_json(b'{"a":' * 
 @pytest.mark.parametrize("payload", ENDLESS)
 def test_what_a_service_tells_without_end_is_cut_and_the_report_can_be_made(tmp_path: Path, payload: Any) -> None:
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: NOW) as journal:
-        put(journal, OrderState.SENDING)
+        put(journal, OrderState.ACCEPTED)
         journal.record(DIGEST, OrderEvent(0, "Told", payload))
-        journal.move(DIGEST, OrderState.FAILED, note="\a" * (1 << 20), code="x" * (1 << 20))
+        assert journal.move(DIGEST, OrderState.FAILED, note="\a" * (1 << 20), code="x" * (1 << 20))
         timeline, _ = timeline_of(journal, journal.get(DIGEST).record.ceremony, {DIGEST}, NOW)
     [told] = parse_timeline(timeline)[DIGEST].events
     assert len(told["payload"]["value"]) <= 16 << 10
