@@ -21,8 +21,11 @@ DEPLOYMENT = read_deployment({**json.loads(DEPLOYMENT_TEXT), "base_urls": URLS})
 
 def test_every_good_signature_becomes_a_delivery() -> None:
     pairs = match_answers(ANSWER, SIGNED, HEADER, REQUESTS, FINGERPRINT)
-    for request, signed in pairs:
-        assert delivery_of(request, signed, HEADER, DEPLOYMENT).signature == signed.signature
+    made = [delivery_of(request, signed, HEADER, DEPLOYMENT) for request, signed in pairs]
+    assert [each.signature for each in made] == [signed.signature for _, signed in pairs]
+    opens = [told for told in (json.loads(each.signed) for each in made) if told.get("open")]
+    assert opens  # the side stands in an event and in its trade
+    assert all(told["isBuy"] is told["buy"] for told in opens)
     assert len(pairs) == len(REQUESTS)
 
 

@@ -190,6 +190,9 @@ def test_the_reason_of_every_rejection_is_kept(journal: Journal) -> None:
     kept = [(event.payload["attempt"], event.payload["reason"]) for event in journal.rejections(DIGEST)]
     assert kept == [(1, "first"), (2, "first")]
     assert (journal.events(DIGEST), journal.anomalies(DIGEST)) == ([], [])
+    assert journal.move(DIGEST, OrderState.UNKNOWN)
+    assert not journal.reject(DIGEST, 400, "late")  # not allowed any more: its reason is kept all the same
+    assert (journal.get(DIGEST).state, journal.get(DIGEST).note) == (OrderState.UNKNOWN, "late")
 
 
 @pytest.mark.parametrize("state", OrderState)

@@ -243,6 +243,7 @@ def test_both_wires_give_the_same_event_and_an_unknown_one_may_hold_anything() -
     streamed = from_stream(on_stream('{"code":"NO_PRICE"}', own_id="4"))
     told = {"events": [{"seq": 4, "type": "Error", "payload": {"code": "NO_PRICE"}, "at": 99}]}
     [replayed] = from_status(told, "t-1").events
+    assert from_status(told | {"trackingId": 7}, "7").events == (replayed,)
     assert replayed == streamed._replace(at_ms=99)
     assert from_stream(on_stream("not json", kind="Hello")).payload == {"value": "not json"}
     assert from_stream(on_stream("[1]", kind="Hello", own_id=None)) == OrderEvent(None, "Hello", {"value": [1]})

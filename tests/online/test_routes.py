@@ -377,7 +377,10 @@ def test_a_relay_s_refusal_is_none_where_it_or_the_node_has_the_transaction(
     assert outcome.state is state, outcome.reason
 
 
-@pytest.mark.parametrize(("way", "taken"), [("core-api-post", {"entityId": "e-7"}), ("relayer", {"id": "r-7"})])
+@pytest.mark.parametrize(
+    ("way", "taken"),
+    [("core-api-post", {"entityId": "e-7"}), ("relayer", {"id": "r-7"}), ("relayer", {"id": "intents"})],  # its path
+)
 def test_an_id_that_another_one_has_is_none(desk: DeliveringMachine, way: str, taken: dict[str, str]) -> None:
     desk.world = desk.world._replace(patience_s=0)
     script = {STORE: [reply(201, taken)], "POST /intents": [reply(201, taken)]}

@@ -383,6 +383,8 @@ def alive(
 def test_an_outcome_ends_a_signature_only_when_the_node_has_proved_it(kind: str, state: str) -> None:
     assert alive(KINDS[kind], states={"0x01": state}) == (set() if state in ENDED else {"0x01"})
     assert alive(KINDS[kind], states={"0x01": state}, proved="0x01") == set()
+    [told] = standings([KINDS[kind]], {"0x01": state}, ["0x01"], NOW_MS)
+    assert "has not proved" not in told.known
 
 
 @pytest.mark.parametrize(
