@@ -147,23 +147,21 @@ def test_an_event_is_written_once_and_a_first_tracking_id_stays(journal: Journal
     assert not journal.record(DIGEST, first._replace(payload={"other": 1}))
     assert not journal.record(DIGEST, first)
     known = journal.get(DIGEST)
-    assert (known.state, known.tracking_id, known.last_seq) == (OrderState.ACCEPTED, "t-1", 0)
+    assert (known.state, known.tracking_id) == (OrderState.ACCEPTED, "t-1")
     assert journal.events(DIGEST) == [first]
     assert journal.record(DIGEST, OrderEvent(1, "B", {}), tracking_id="t-2")
     assert journal.get(DIGEST).tracking_id == "t-1"
 
 
-def test_the_last_seq_never_goes_back_and_events_without_one_are_told_apart_by_content(journal: Journal) -> None:
+def test_events_are_kept_as_they_came_and_those_without_a_seq_told_apart_by_content(journal: Journal) -> None:
     put(journal, OrderState.ACCEPTED)
     for seq in (4, 2, 7, 0):
         journal.record(DIGEST, OrderEvent(seq, "X", {"n": seq}))
-    assert journal.get(DIGEST).last_seq == 7
     assert [event.seq for event in journal.events(DIGEST)] == [4, 2, 7, 0]
     error = OrderEvent(None, "Error", {"code": "ENQUEUE_FAILED"})
     assert journal.record(DIGEST, error)
     assert not journal.record(DIGEST, error)
     assert journal.record(DIGEST, error._replace(payload={"code": "OTHER"}))
-    assert journal.get(DIGEST).last_seq == 7
 
 
 def test_a_second_terminal_event_is_kept_and_changes_no_state(journal: Journal) -> None:
@@ -366,7 +364,6 @@ def test_two_writers_lose_no_event_and_write_none_twice(postgres_url: str) -> No
             thread.join()
         assert (len(fresh), sum(fresh)) == (100, 50)
         assert sorted(event.seq or 0 for event in one.events(DIGEST)) == list(range(50))
-        assert one.get(DIGEST).last_seq == 49
 
 
 def test_texts_that_no_database_holds_are_kept_escaped(database: Journal) -> None:

@@ -104,7 +104,7 @@ def accept(journal: Path | str, deliveries: list[Delivery]) -> None:
     for delivery in deliveries:
         own = {name: value for name, value in delivery._asdict().items() if name in Record._fields}
         record = Record(**own | {"trader": delivery.signer}, url=delivery.base_url, body_sha256="00" * 32)
-        known = {"state": OrderState.ACCEPTED.value, "created_ms": NOW, "updated_ms": NOW, "last_seq": 0}
+        known = {"state": OrderState.ACCEPTED.value, "created_ms": NOW, "updated_ms": NOW}
         order = tracking_id(delivery.encoded_intent)
         submissions.append({**record._asdict(), **known, "tracking_id": order})
         payload = json.dumps({"trackingId": order}, separators=(",", ":"))

@@ -43,12 +43,6 @@ def insert_event(connection: Connection, digest: str, event: OrderEvent, kind: s
     return True
 
 
-def raise_last_seq(connection: Connection, digest: str, seq: int) -> None:
-    """Keep the highest seq of a submission's events."""
-    lower = func.coalesce(SUBMISSIONS.c.last_seq, -1) < seq
-    connection.execute(update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest, lower).values(last_seq=seq))
-
-
 def read_events(connection: Connection, digest: str, kind: str) -> list[OrderEvent]:
     """Return the rows of one kind, in the order in which they came."""
     of = EVENTS.c

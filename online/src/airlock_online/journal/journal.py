@@ -37,7 +37,6 @@ from airlock_online.journal.events import (
     claimed_with,
     insert_event,
     move_row,
-    raise_last_seq,
     read_events,
     storable,
 )
@@ -277,8 +276,6 @@ class Journal:
                     fresh = insert_event(connection, digest, event, kind, self._clock_ms())
                     self._keep_id(connection, digest, "tracking_id", tracking_id)
                     self._keep_id(connection, digest, "entity_id", entity_id)
-                    if fresh and event.seq is not None:
-                        raise_last_seq(connection, digest, event.seq)
                     for state in path:
                         told = {"code": code, "note": note}
                         move_row(

@@ -90,7 +90,6 @@ SUBMISSIONS = Table(
     Column("body_sha256", String(64), nullable=False),
     Column("state", String(16), nullable=False, index=True),
     _text("tracking_id", ""),
-    Column("last_seq", BigInteger, nullable=True),
     Column("created_ms", BigInteger, nullable=False),
     Column("updated_ms", BigInteger, nullable=False),
     *(_text(name, "") for name in ("code", "note", "requests", "method")),
@@ -170,7 +169,6 @@ class Submission(NamedTuple):
     record: Record
     state: OrderState
     tracking_id: str
-    last_seq: int | None
     created_ms: int
     updated_ms: int
     code: str
