@@ -55,6 +55,7 @@ install() {
     above=$(dirname -- "$2")
     [ -d "$above" ] && [ -w "$above" ] || stop "$above is not a folder that can be written" "make it, name another, or be root"
     target=$(cd -- "$above" && pwd -P)/$(basename -- "$2")
+    case $target/ in "$medium"/*) stop "$target is within the kit" "name a folder outside it" ;; esac
     [ -x "$python" ] || stop "there is no $python" "install Debian's python3, or name the Python as the third word"
 
     part=

@@ -61,6 +61,7 @@ verify() {
     [ $# -lt 2 ] || [ -d "$folder" ] || usage "$folder is not a folder" "name the folder of the installation"
     [ $# -lt 2 ] || folder=$(cd -- "$folder" && pwd -P)
     python=${3-/usr/bin/python3}
+    [ $# -lt 2 ] || [ -x "$python" ] || usage "there is no $python" "install Debian's python3, or name the Python as the third word"
 
     cd -- "$(dirname -- "$0")"
     get_again="do not install from this kit: get it again, and find out where it was altered"

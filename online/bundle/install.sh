@@ -6,8 +6,8 @@
 # FINGERPRINT is the SHA-256 of MANIFEST, from the paper: 64 hex digits, in quotes when they stand in groups. PREFIX is a folder whose bin
 # is in the PATH, such as ~/.local or /usr/local: the program goes into PREFIX/lib, and links to it, to its manual page and its completions
 # go where a shell looks. PYTHON is /usr/bin/python3 unless named. It verifies a private copy of the bundle and installs from that copy.
-# Nothing is overwritten; when it fails or is stopped, nothing stays behind. Exit codes: 0 done, 2 cannot be done here, 3 refused,
-# 130 interrupted.
+# Nothing is overwritten; when it fails or is stopped, nothing but empty folders stays behind. Exit codes: 0 done, 2 cannot be done here,
+# 3 refused, 130 interrupted.
 set -eu
 caller_path=$PATH
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -75,9 +75,11 @@ install() {
     medium=$(cd -- "$(dirname -- "$0")" && pwd -P)
     python=${3-/usr/bin/python3}
     [ -x "$python" ] || stop "there is no $python" "install the system's python3, or name the Python as the third word"
+    prefix=$(readlink -m -- "$2") || stop "the folder has no name" "name one, such as ~/.local"
+    case $prefix/ in "$medium"/*) stop "$prefix is within the bundle" "name a folder outside it" ;; esac
     umask 022
-    mkdir -p -- "$2/bin" "$2/lib" && [ -w "$2/bin" ] && [ -w "$2/lib" ] || stop "$2 cannot be written" "name another folder, or be root"
-    prefix=$(cd -- "$2" && pwd -P)
+    mkdir -p -- "$prefix/bin" "$prefix/lib" && [ -w "$prefix/bin" ] && [ -w "$prefix/lib" ] ||
+        stop "$prefix cannot be written" "name another folder, or be root"
     umask 077
 
     part=
@@ -90,15 +92,17 @@ install() {
     say "Copying the bundle ..."
     take_bundle "$medium"
     target=$prefix/lib/$(value name)
+    umask 022
     { (cd -- "$bundle" && find share -type f) && printf '%s\n' "lib/$(value name)" bin/airlock-online; } | while read -r file; do
         if [ -e "$prefix/$file" ] || [ -L "$prefix/$file" ]; then
             stop "$prefix/$file exists already, and nothing is installed over anything" \
-                "take away the links of the earlier version, or name another folder"
+                "take away the earlier version, its folder in $prefix/lib and the links to it, or name another folder"
         fi
+        above=$(dirname -- "$prefix/$file")
+        mkdir -p -- "$above" && [ -w "$above" ] || stop "$above cannot be written" "make it yours, or name another folder"
     done
     interpreter=$(interpreter)
 
-    umask 022
     packages=$new/lib/python$(value python)/site-packages
     mkdir -p "$new/bin" "$part/tmp" "$packages"
     ln -s "$interpreter" "$new/bin/python3"
@@ -120,19 +124,18 @@ install() {
     env -i PATH="$PATH" "$new/bin/python3" -I -m compileall -q -s "$new" -p "$target" "$packages" >&2 || :
     env -i PATH="$PATH" LC_ALL=C.UTF-8 HOME="$part/tmp" "$new/bin/airlock-online" --version >&2
     sync
+    trap '' INT TERM HUP # from here on it is there, and its links follow
     mv -T -n -- "$new" "$target"
     [ ! -e "$new" ] || stop "$target was made by somebody else meanwhile" "see what it is, and begin again"
     cd -- "$target"
     find share -type f | while read -r file; do
-        mkdir -p -- "$(dirname -- "$prefix/$file")"
         ln -s -- "$target/$file" "$prefix/$file"
     done
     ln -s -- "$target/bin/airlock-online" "$prefix/bin/airlock-online"
     printf '%s\n' "$prefix/bin/airlock-online"
-    case :$caller_path: in
-        *":$prefix/bin:"*) ;;
-        *) say "$prefix/bin is not in your PATH: add it, or type the whole name." ;;
-    esac
+    found=$(PATH=$caller_path && command -v airlock-online) || found=
+    [ "$found" -ef "$target/bin/airlock-online" ] ||
+        say "By your PATH airlock-online is not this program: put $prefix/bin first in it, or type the whole name."
     say "Next: airlock-online doctor, and man airlock-online"
 }
 

@@ -40,7 +40,7 @@ def prefix(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("machine") / "local"
     ended = _install(bundle, folder, PATH=f"{folder}/bin:/usr/bin:/bin")
     assert (ended.code, ended.out) == (0, f"{folder}/bin/airlock-online\n"), ended.err
-    assert "is not in your PATH" not in ended.err
+    assert "By your PATH" not in ended.err
     return folder
 
 
@@ -160,6 +160,32 @@ def test_a_link_that_is_there_already_is_not_replaced(place: str, name: str, sma
     ended = _install(small, tmp_path / name)
     assert (ended.code, f"{there} exists already" in ended.err) == (2, True), ended.err
     assert [path for path in (tmp_path / name).rglob("*") if not path.is_dir()] == [there]
+
+
+def test_where_a_link_cannot_stand_nothing_is_installed(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "to").mkdir()
+    (tmp_path / "to/share").write_text("")
+    ended = _install(small, tmp_path / "to")
+    assert (ended.code, "to/share/man/man1 cannot be written" in ended.err) == (2, True), ended.err
+    assert list((tmp_path / "to/lib").iterdir()) == []
+
+
+def test_nothing_is_installed_into_the_bundle_itself(small: Path) -> None:
+    before = set(small.rglob("*"))
+    ended = _install(small, small / "to")
+    assert (ended.code, "is within the bundle" in ended.err) == (2, True), ended.err
+    assert set(small.rglob("*")) == before
+
+
+@pytest.mark.parametrize("another", [False, True])
+def test_it_says_when_the_path_leads_to_another_program(another: bool, small: Path, tmp_path: Path) -> None:
+    (tmp_path / "home").symlink_to(".")  # homes are behind links on some machines
+    if another:
+        (tmp_path / "bin").mkdir()
+        shutil.copyfile("/bin/true", tmp_path / "bin/airlock-online")
+        (tmp_path / "bin/airlock-online").chmod(0o755)
+    ended = _install(small, tmp_path / "to", PATH=f"{tmp_path}/bin:{tmp_path}/home/to/bin:/usr/bin:/bin")
+    assert (ended.code, "By your PATH" in ended.err) == (0, another), ended.err
 
 
 def test_another_fingerprint_installs_nothing(small: Path, tmp_path: Path) -> None:

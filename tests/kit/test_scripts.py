@@ -134,7 +134,17 @@ def test_without_a_whole_fingerprint_nothing_is_verified_and_nothing_installed(t
     assert (ended.code, list(machine.iterdir())) == (2, []), ended.err
 
 
+def test_a_python_that_is_not_there_is_said_before_the_installation_is_examined(small: Kit) -> None:
+    ended = small.verify(small.folder.parent, "/nowhere/python")
+    assert (ended.code, "there is no /nowhere/python" in ended.err) == (2, True), ended.err
+
+
 # ---- install.sh -------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_installed_into_the_kit_itself(small: Kit) -> None:
+    ended = run_command("sh", small.folder / "install.sh", small.fingerprint, "new", cwd=small.folder)
+    assert (ended.code, "is within the kit" in ended.err) == (2, True), ended.err
 
 
 def test_nothing_is_taken_from_a_medium_that_is_swapped_after_the_copy(small: Kit) -> None:

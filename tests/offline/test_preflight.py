@@ -286,6 +286,7 @@ def test_a_library_that_is_missing_is_named_with_its_package(library: Library) -
     [line] = [line for line in library_lines(MachineProbes(load=load)) if line.verdict != OK]
     assert (line.what, line.verdict) == (library.soname, LOOK if library.optional else FAULT)
     assert library.package in line.do
+    assert f"needed by {library.needed_by}" in line.found
 
 
 def entry(package: str, version: str, status: str = "install ok installed") -> str:

@@ -20,6 +20,7 @@ from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
 from airlock_shared.documents.requests import SIGNATURES_FORMAT as SIGNATURES
 from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.qr import render
 from airlock_shared.qr.documents import PLAN_TEXT, received, transfer_of
 from airlock_shared.qr.render import write_sequence
 from airlock_shared.ur.decode import Message
@@ -59,7 +60,8 @@ def document(kind: str, folder: Path) -> bytes:
 
 
 def frames(data: bytes, folder: Path, version: int = 20) -> list[Path]:
-    return write_sequence(transfer_of(data), folder, version)
+    write_sequence(transfer_of(data), folder, version)
+    return sorted(folder.iterdir())
 
 
 def message_of(value: dict[str, Any], ceremony: str) -> Message:
@@ -114,6 +116,24 @@ def test_an_existing_file_is_not_overwritten_and_nothing_is_scanned(tmp_path: Pa
     with pytest.raises(UsageError, match="exists already"):
         scan(tmp_path, "camera")
     assert (tmp_path / "back").read_bytes() == b"mine"
+
+
+def test_where_the_file_cannot_stand_nothing_is_scanned(tmp_path: Path) -> None:
+    frames(to_json(good("desk-key")), tmp_path / "frames")
+    with pytest.raises(UsageError, match="could not be written"):
+        scan(tmp_path / "absent", tmp_path / "frames")
+    assert not (tmp_path / "absent").exists()
+
+
+def test_of_pictures_that_were_interrupted_nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(path: Path, _data: bytes) -> None:
+        path.touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(render, "write_new", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        frames(to_json(whole()), tmp_path / "frames")
+    assert not (tmp_path / "frames").exists()
 
 
 @pytest.mark.parametrize("typed", ["", "yes\n", "Yes \n"])

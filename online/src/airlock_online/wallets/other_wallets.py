@@ -193,7 +193,6 @@ class WalletAnswers:
     def keep(self, answer: Answer) -> bool:
         """Keep a step's answer; return False when the step had one before, which stays."""
         path = self._path(answer.step)
-        make_folder(self._folder.parent)
         make_folder(self._folder)
         if path.exists():
             return False

@@ -118,7 +118,7 @@ def library_lines(world: MachineProbes, libraries: Iterable[Library] = LIBRARIES
             found = f"cannot be loaded; needed by {library.needed_by}"
             do = f"install Debian's package {library.package}"
             if library.optional:
-                yield Observed("libraries", library.soname, f"optional: {library.needed_by} is not installed", LOOK, do)
+                yield Observed("libraries", library.soname, f"optional: {found}", LOOK, do)
             else:
                 yield fault("libraries", library.soname, found, do)
         else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from base64 import b64encode
 from collections.abc import Sequence
 from importlib.resources import files
@@ -52,20 +53,21 @@ def pictures(texts: Sequence[str], version: int) -> list[Image.Image]:
     return [picture(each, module_pixels=module) for each in drawn]
 
 
-def write_sequence(transfer: Transfer, folder: Path, version: int) -> list[Path]:
-    """Write the cycle's frames as ``frame-0001.png`` and so on into a new folder; return their paths.
+def write_sequence(transfer: Transfer, folder: Path, version: int) -> None:
+    """Write the cycle's frames as ``frame-0001.png`` and so on into a new folder, all of them or none.
 
     Raises ``UsageError`` when the folder exists or cannot be written.
     """
     require_new(folder)
     make_folder(folder)
-    paths = []
-    for number, image in enumerate(pictures(cycle_texts(transfer, version), version), start=1):
-        data = BytesIO()
-        image.save(data, "PNG")
-        paths.append(folder / f"frame-{number:04}.png")
-        write_new(paths[-1], data.getvalue())
-    return paths
+    try:
+        for number, image in enumerate(pictures(cycle_texts(transfer, version), version), start=1):
+            data = BytesIO()
+            image.save(data, "PNG")
+            write_new(folder / f"frame-{number:04}.png", data.getvalue())
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
 
 
 # ---- page -----------------------------------------------------------------------------------------------------------

@@ -38,18 +38,19 @@ def put(path: Path, data: bytes) -> None:
     """
     if path.parent.is_symlink():
         raise DocumentError("DOC-LINK", f"{path.parent} is a symbolic link", do="remove it, or name the folder itself")
-    if path.exists() and read_input(path, max_bytes=MAX_FILE_BYTES) == data:
-        if not led():
-            say(f"{safe(path.name)} is there already, and the same.")
-        return
-    if path.exists():
+    name = safe(path.name)
+    if not path.exists():
+        write_new(path, data)
+        said = f"Wrote {name}"
+    elif read_input(path, max_bytes=MAX_FILE_BYTES) == data:
+        said = f"{name} is there already, and the same."
+    else:
         raise UsageError(
             f"{path} is there already, and it is another document",
             do="find out which is right; move the other one away, or use an empty folder",
         )
-    write_new(path, data)
     if not led():
-        say(f"Wrote {safe(path.name)}")
+        say(said)
 
 
 # ---- by QR codes -----------------------------------------------------------------------------------------------------

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from airlock_shared.cli.qr.file_or_qr import restart_option
+from airlock_shared.cli.qr.file_or_qr import require_output, restart_option
 from airlock_shared.cli.qr.scanning import Deployments, kept_frames, scan_document
 from airlock_shared.cli.qr.transfer import Showing, show_transfer
 from airlock_shared.cli.terminal import json_option, output_option, say, say_all, show_json
 from airlock_shared.errors import UsageError
-from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.documents import PLAN_TEXT, Transfer, transfer_of
 from airlock_shared.text.safe import fingerprint_lines, safe, spoken
@@ -46,7 +46,7 @@ def scan_to_file(
     home: Path, sources: Sequence[str], output: Path, *, known: Deployments, restart: bool, as_json: bool
 ) -> None:
     """Scan a document of any kind, have it confirmed, and write its file. Raises as ``scan_document``."""
-    require_new(output)
+    require_output(output, qr=False)
     kept = kept_frames(home, "scan", restart=restart)
     document = scan_document(sources, kept=kept, known=known)
     write_new(output, document.data)
