@@ -255,6 +255,11 @@ def _services_lines(home: OnlineHome) -> Iterator[Observed]:
             yield Observed(group, "ca_file", found)
         except AirlockError as error:
             yield broken(group, "ca_file", error)
+    try:
+        if key := home.api_key():
+            yield Observed(group, "api_key", f"{key.header}, for {safe(config.api_key.addresses)} alone")
+    except AirlockError as error:
+        yield broken(group, "api_key", error)
     if settings.proxy:
         yield Observed(group, "proxy", f"{safe(settings.proxy)}, for all but this machine")
     if settings.plain_http:
@@ -266,6 +271,7 @@ def _reached(home: OnlineHome, deployments: list[Deployment]) -> Iterator[Observ
     try:
         config = home.config()
         tls_context(config.http.ca_file)
+        home.api_key()
     except AirlockError:  # its line says what is wrong
         return
     url = config.rpc.url
