@@ -261,6 +261,20 @@ def _damaged_deployment(home: Path) -> None:
     (home / "deployments/venue.json").write_text("{}")
 
 
+def _no_key(home: Path) -> None:
+    (home / "config.toml").write_text(
+        '[api_key]\nheader = "X-Key"\nfile = "key"\naddresses = "https://venue.example"\n'
+    )
+
+
+def test_files_are_named_from_the_folder_wherever_a_command_is_given(tmp_path: Path) -> None:
+    _no_key(tmp_path)
+    with pytest.raises(UsageError, match=re.escape(str(tmp_path / "key"))):
+        OnlineHome(tmp_path).api_key()
+    (tmp_path / "config.toml").write_text('[http]\nca_file = "own.pem"\n')
+    assert OnlineHome(tmp_path).config().http.ca_file == str(tmp_path / "own.pem")
+
+
 @pytest.mark.parametrize(
     ("harm", "what", "code"),
     [
@@ -270,6 +284,7 @@ def _damaged_deployment(home: Path) -> None:
         (lambda home: (home / "config.toml").write_text('[api_key]\nheader = "X-Api-Key"\n'), "api_key", 2),
         (_broken_chain, "transcript", 4),
         (_damaged_deployment, "venue", 4),
+        (_no_key, "api_key", 2),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, harm: Callable[[Path], object], what: str, code: int) -> None:

@@ -175,7 +175,7 @@ LIVE = {"isEnabled": True, "expiry": "4102444800", "canSignIntents": True, "canD
         ({"isEnabled": 1}, *["not known: nobody told whether it is enabled"] * 2),
         ({"expiry": None}, *["not known: nobody told when it expires"] * 2),
         ({"expiry": 0}, *["NO: it expired "] * 2),
-        ({"expiry": "4102444800000"}, *["NO: its expiry, 4102444800000, is in milliseconds"] * 2),
+        ({"expiry": "4102444800000"}, *["not known: its expiry, "] * 2),
     ],
 )
 def test_a_delegation_is_judged_and_not_only_shown(
@@ -195,17 +195,24 @@ def test_a_delegation_is_judged_and_not_only_shown(
 
 
 @pytest.mark.parametrize(
-    ("expiry", "row"),
+    ("expiry", "enabled", "row", "able"),
     [
-        (4102444800, "enabled until 2100-01-01 00:00:00 UTC (unix s 4102444800)"),
-        (0, "not enabled"),
-        (None, "not told: "),
+        (4102444800, True, "enabled until 2100-01-01 00:00:00 UTC (unix s 4102444800)", "yes"),
+        (4102444800, False, "enabled until 2100", "not known: it is not enabled; by the chain it is enabled"),
+        (0, True, "not enabled", "NO: by the chain it is not enabled"),
+        (None, False, "not told: ", "NO: it is not enabled"),
     ],
 )
 def test_the_operator_s_node_is_asked_of_a_delegate_too(
-    ask: Ask, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, expiry: int | None, row: str
+    ask: Ask,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    expiry: int | None,
+    enabled: bool,
+    row: str,
+    able: str,
 ) -> None:
-    names_nobody = told(LIVE, "/v2/reads/delegation")
+    names_nobody = told(LIVE | {"isEnabled": enabled}, "/v2/reads/delegation")
     answer: object = Failure(3, "reverted", "0x") if expiry is None else f"0x{expiry:064x}"
     with Node({"eth_chainId": hex(84532), "eth_call": answer}) as node:
         monkeypatch.setenv("AIRLOCK_RPC", node.url)
@@ -214,6 +221,7 @@ def test_the_operator_s_node_is_asked_of_a_delegate_too(
     assert call["data"] == "0x21ae831b" + "".join(each[2:].lower().rjust(64, "0") for each in (TREASURY, DESK))
     out, err = capsys.readouterr()
     assert f"by the chain {row}" in " ".join(out.split())
+    assert f"can sign intents now {able}" in " ".join(out.split())
     assert "by the service's word alone" in " ".join(err.split())
 
 

@@ -31,7 +31,7 @@ class ApiKeySettings(NamedTuple):
 
 
 class VenueSettings(NamedTuple):
-    """The services file, which says how the venue's services speak, from the folder of ``config.toml``; empty: none."""
+    """The services file, which says how the venue's services speak; empty: none."""
 
     services: str = ""
 

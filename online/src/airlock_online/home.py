@@ -105,8 +105,15 @@ class OnlineHome:
         Raises ``UsageError`` for a wrong one, with every mistake in a services file.
         """
         config = read_config(self.folder / "config.toml")
-        if config.venue.services:
-            config = config._replace(speech=read_services(self.folder / Path(config.venue.services).expanduser()))
+        ca_file, key_file, services = (
+            str(self.folder.absolute() / Path(name).expanduser()) if name else ""
+            for name in (config.http.ca_file, config.api_key.file, config.venue.services)
+        )
+        config = config._replace(
+            http=config.http._replace(ca_file=ca_file),
+            api_key=config.api_key._replace(file=key_file),
+            speech=read_services(Path(services)) if services else config.speech,
+        )
         node = rpc or os.environ.get(RPC_VARIABLE)
         return config._replace(rpc=config.rpc._replace(url=node)) if node else config
 

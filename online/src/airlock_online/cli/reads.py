@@ -328,8 +328,9 @@ def delegation(at: VenueRead, trader: str, delegate: str) -> None:
     _compare("delegation read", reply, fields)
     read = delegation_read(reply, at.config.speech.replies["delegation"])
     heading = f"delegate {fields['delegate']}\nfor trader {fields['trader']}"
-    told = values_read(read, DELEGATION_COLUMNS) + at.on_chain(fields)
-    at.show_one(heading, reply, told, able_now(read, now_ms()))
+    on_chain = at.on_chain(fields)
+    until_s = next((int(row.raw) for row in on_chain if row.raw is not None), None)
+    at.show_one(heading, reply, values_read(read, DELEGATION_COLUMNS) + on_chain, able_now(read, until_s, now_ms()))
 
 
 @reading

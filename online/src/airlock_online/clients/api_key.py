@@ -88,7 +88,7 @@ def _origin(address: str) -> Origin:
 def _from_file(name: str) -> str:
     if not name:
         raise _wrong("no key is there", "file, or set AIRLOCK_API_KEY")
-    with open_input(Path(name).expanduser(), max_bytes=_MAX_BYTES) as source:
+    with open_input(Path(name), max_bytes=_MAX_BYTES) as source:
         status = os.fstat(source.fileno())
         if stat.S_IMODE(status.st_mode) & 0o077 or status.st_uid != os.geteuid():
             raise UsageError(

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from html import unescape
-from pathlib import Path
 from socket import SHUT_RDWR, SOCK_STREAM, getaddrinfo, socket
 from typing import Any, NamedTuple, TypeGuard
 
@@ -171,7 +170,7 @@ def tls_context(ca_file: str) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
-        context.load_verify_locations(cafile=str(Path(ca_file).expanduser()) if ca_file else certifi.where())
+        context.load_verify_locations(cafile=ca_file or certifi.where())
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         raise UsageError(
             f"[http] ca_file {safe(ca_file, limit=200)} cannot be used: {safe(str(error), limit=200)}",

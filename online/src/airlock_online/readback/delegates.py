@@ -33,9 +33,10 @@ def _registered(scene: Scene) -> list[Expectation]:
 _PERMISSIONS = {"may sign intents": "canSignIntents", "may send calls": "canDelegatedAction"}
 
 
-def able_now(read: object, now_ms: int) -> dict[str, tuple[bool | None, str]]:
-    """Return what a delegate can do now, by a read of its delegation: whether, and why not; None where that is not told.
+def able_now(read: object, on_chain_s: int | None, now_ms: int) -> dict[str, tuple[bool | None, str]]:
+    """Return what a delegate can do now, by a read of its delegation: whether, and why not; None where that is not known.
 
+    ``on_chain_s`` is its expiry by the operator's node, which goes before the read; None where no node tells it.
     Keys are ``can sign intents now`` and ``can send calls now``. An expiry with the magnitude of milliseconds is none.
     """
     told = read if type(read) is dict else {}
@@ -47,14 +48,15 @@ def able_now(read: object, now_ms: int) -> dict[str, tuple[bool | None, str]]:
     elif until is None:
         standing = None, "nobody told when it expires"
     elif not looks_like_seconds(until):
-        standing = (
-            False,
-            f"its expiry, {until}, is in milliseconds, not seconds: remove it, and register it anew",
-        )
+        standing = None, f"its expiry, {until}, is in milliseconds, not seconds: remove it, and register it anew"
     elif until * 1000 <= now_ms:
         standing = False, f"it expired {span_text(now_ms // 1000 - until)} ago"
     else:
         standing = True, ""
+    if on_chain_s is not None and on_chain_s * 1000 <= now_ms:
+        standing = False, "by the chain it is not enabled"
+    elif on_chain_s is not None and not standing[0]:
+        standing = None, f"{standing[1]}; by the chain it is enabled"
     able: dict[str, tuple[bool | None, str]] = {}
     for label, name in _PERMISSIONS.items():
         may = told.get(name)

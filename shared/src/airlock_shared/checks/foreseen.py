@@ -38,15 +38,20 @@ _LEDGER_PATH = re.compile(r"m/(?:44'/60'|45')(?:/.*)?")
 """What the Ethereum app may derive. Source: its ``makefile_conf/chain/ethereum.mk``, ``PATH_APP_LOAD_PARAMS``."""
 
 _TIMES = (times.units_are_right, times.deadline_is_ahead, times.expiry_is_ahead, times.position_is_past)
+_OF_DECISIONS = (agreement.nothing_is_undecided, agreement.choices_are_limited)
 _OF_INTENTS = (
-    agreement.nothing_is_undecided,
-    agreement.choices_are_limited,
+    *_OF_DECISIONS,
     agreement.signer_may_sign,
     agreement.order_type_fits,
     agreement.open_type_fits,
 )
-_OF_CALLS = (agreement.nothing_is_undecided, agreement.choices_are_limited, transaction.account_is_planned,
-             transaction.pair_is_pinned, transaction.spender_is_pinned, transaction.approval_is_bounded)  # fmt: skip
+_OF_CALLS = (
+    *_OF_DECISIONS,
+    transaction.account_is_planned,
+    transaction.pair_is_pinned,
+    transaction.spender_is_pinned,
+    transaction.approval_is_bounded,
+)
 
 
 def foreseen(situation: Situation) -> Iterator[PlanError]:
@@ -170,7 +175,8 @@ def _refused(case: Case, fields: str, checks: tuple[Check, ...]) -> Iterator[Pla
         if verdict.result == "refused":
             late = f"; this machine's clock says {utc_text(case.situation.now_ms)}" if check in _TIMES else ""
             place = _place(verdict.where, check, case)
-            yield _error(check.id, verdict.what, f"{fields}{place}", str(verdict.got), f"{verdict.expected}{late}")
+            got = "" if check in _OF_DECISIONS else str(verdict.got)  # no payload has come
+            yield _error(check.id, verdict.what, f"{fields}{place}", got, f"{verdict.expected}{late}")
 
 
 def _place(path: str, check: Check, case: Case) -> str:
@@ -183,7 +189,9 @@ def _place(path: str, check: Check, case: Case) -> str:
         agreement.signer_may_sign: ("trader", "referee", "referrer"), transaction.account_is_planned: ("trader", "caller"),
     }  # fmt: skip
     by_path = [field.rule.parameter for field in case.fields if field.path == path]
-    return next((f".{name}" for name in (*by_path, *named.get(check, ())) if name in case.step.values), "")
+    written = (name for name in (*by_path, *named.get(check, ())) if name in case.step.values)
+    missing = by_path if check is agreement.nothing_is_undecided else ()
+    return next((f".{name}" for name in (*written, *missing)), "")
 
 
 def _error(check: str, what: str, where: str, got: str, expected: str) -> PlanError:

@@ -228,7 +228,7 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
         if name == "pairIndex" and wanted is None:
             wanted = wanted_value("pairIndex", step, deployment)
             if isinstance(wanted, Exact) and wanted.raw is None:
-                raise _plan_error(step, "pair", "the pinned deployment has no such pair", "one of its pairs")
+                raise _plan_error(step, "pair", "not the name of one pinned pair", "one of its pairs, or pairIndex")
         if wanted is None or not sent:
             continue
         if type(wanted) is not Exact:

@@ -159,7 +159,7 @@ _BY_PLACE = {
     "steps[*].action": '"delegate"',
     "steps[*].signer": '"treasury"',
     "steps[*].replaces": f'"0x{"4d" * 32}"',
-    "steps[*].fields": '{ trader = "0x…", delegate = "0x…", expiry = 2027-03-31T00:00:00Z }',
+    "steps[*].fields": '{ trader = "0x…", … }',
     "signers": "[signers.treasury]",
     "ceremony": "[ceremony]",
     "steps": "[[steps]]",
