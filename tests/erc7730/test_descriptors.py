@@ -82,7 +82,7 @@ def test_the_words_fit_a_ledger_and_tell_the_leaves_of_a_format_apart() -> None:
 
 
 def test_without_names_for_the_choices_their_numbers_are_shown() -> None:
-    files = make_descriptors(_deployment(enums={}), "Venue")
+    files = make_descriptors(_deployment(enums={}), "Venue", None)
     fields = [field for _, content in formats(files) for field in content["fields"]]
     assert [field["format"] for field in fields if field["label"] == "Order type"] == ["raw", "raw", "raw"]
     assert files["eip712-trading.json"]["metadata"]["enums"] == {"kind": {"4": "take_profit", "5": "stop_loss"}}

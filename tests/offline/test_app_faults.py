@@ -114,7 +114,7 @@ def pinned(show: str) -> tuple[Request, Situation]:
         "encodedIntent": "0x" + encoding_of(intent, read).hex(),
         "types": {name: [m._asdict() for m in ms] for name, ms in definitions(intent).structs.items()},
     }  # fmt: skip
-    return read_request(item), where
+    return read_request(item, "item"), where
 
 
 @pytest.mark.parametrize(("show", "told"), [("fields", ["DIGEST-LEDGER"]), ("hashes", [])])

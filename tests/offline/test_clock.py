@@ -56,8 +56,8 @@ def test_a_statement_holds_for_a_day_while_the_clock_runs_on(events: list[tuple[
     for event, at_ms in events:
         data = Statement(at_ms, 60).as_data(at_ms) if event in (STATED, CONTRADICTED) else {}
         entries.append(next_entry(entries[-1] if entries else None, at_ms, event, data))
-    assert clock_of(entries, NOW_MS).uncertainty_ms == (MINUTE if holds else None)
-    verdict = time_is_stated.run(clock_of(entries, NOW_MS))
+    assert clock_of(entries, NOW_MS, None).uncertainty_ms == (MINUTE if holds else None)
+    verdict = time_is_stated.run(clock_of(entries, NOW_MS, None))
     known_wrong = bool(entries) and entries[-1].event == CONTRADICTED
     failed = "refused" if known_wrong else "not-judged"
     assert (verdict.check, verdict.result) == ("TIME-CLOCK", "pass" if holds else failed)

@@ -72,7 +72,7 @@ class Table:
         proofs = frozenset(challenge.sha256() for challenge in good_challenges())
         self.desk = SigningDesk(
             self.state, ledger or UsedNonces(), self._look, lambda: open_app(self), self.close, lambda: self.now_ms,
-            lambda entries: clock_of(entries, self.now_ms), partial(account_lock, home), lambda _examined: None,
+            lambda entries: clock_of(entries, self.now_ms, None), partial(account_lock, home), lambda _examined: None,
             self._ask, self.told.append, proofs, SameProcess,
         )  # fmt: skip
 

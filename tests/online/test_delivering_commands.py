@@ -200,7 +200,7 @@ def test_an_end_that_another_desk_saw_first_is_not_called_read_back(
     told = other("follow")
     assert (told.code, "its requests are not on this machine" in " ".join(told.out.split())) == (0, True)
     with open_journal(str(tmp_path / "shared.sqlite3"), now_ms) as journal:
-        journal.record_anomaly(digest, Anomaly("seq-gap", OrderEvent(None, "gap", {})))
+        journal.record_anomaly(digest, Anomaly("seq-gap", OrderEvent(None, "gap", {})), "")
     plan = machine.folder / "signatures.json.plan.toml"
     made = machine("report", "make", "--plan", plan, "--signatures", signatures, "-o", tmp_path / "evidence")
     notes = json.loads((tmp_path / "evidence/report.json").read_text())["notes"]

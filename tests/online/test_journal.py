@@ -173,8 +173,8 @@ def test_a_second_terminal_event_is_kept_and_changes_no_state(journal: Journal) 
 def test_anomalies_are_kept_apart_and_once(journal: Journal) -> None:
     put(journal, OrderState.ACCEPTED)
     anomaly = Anomaly("seq-went-back", OrderEvent(1, "X", {"a": 1}))
-    assert journal.record_anomaly(DIGEST, anomaly)
-    assert not journal.record_anomaly(DIGEST, anomaly)
+    assert journal.record_anomaly(DIGEST, anomaly, "")
+    assert not journal.record_anomaly(DIGEST, anomaly, "")
     assert journal.events(DIGEST) == []
     assert journal.anomalies(DIGEST) == ["seq-went-back"]
 

@@ -88,7 +88,7 @@ OWN = {
 )  # fmt: skip
 def test_a_struct_that_no_route_can_send_is_refused_before_it_is_signed(route: str, body: str, delivered: bool) -> None:
     profile = {"format": VENUE_FORMAT, "structs": {"MoveReq": OWN | {"route": route}}, "calls": {}}
-    document = add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode())
+    document = add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode(), "a profile")
     made = read_deployment(document)
     said = {"format": SERVICES, "bodies": {body: {"id": "$message.nonce", "sig": "$signature"}}} if body else None
     speech = resolve_services(said) if said else SHIPPED
@@ -105,7 +105,7 @@ def test_a_struct_that_no_route_can_send_is_refused_before_it_is_signed(route: s
 )
 def test_what_the_services_file_says_of_no_struct_of_this_venue_is_refused(table: str, name: str, meant: str) -> None:
     profile = {"format": VENUE_FORMAT, "structs": {"MoveReq": OWN | {"route": "twap"}}, "calls": {}}
-    made = read_deployment(add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode()))
+    made = read_deployment(add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode(), "a profile"))
     body = {"id": "$message.nonce", "sig": "$signature"}
     said: dict[str, dict[str, object]] = {
         "paths": {"twap-MoveReq": "/moves"}, "bodies": {"twap-MoveReq": body}, "replies": {"twap-MoveReq": {"id": "id"}}

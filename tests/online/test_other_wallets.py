@@ -127,7 +127,7 @@ def test_an_altered_request_is_not_shown_to_another_wallet(step: str, at: str, v
     document = patched(good(step, folder), [{"at": f"requests.0.{at}", "set": value}])
     request = parse_requests(to_bytes(document))[1][0]
     with pytest.raises(Refusal) as refused:
-        sign_request(request, deployment())
+        sign_request(request, deployment(), None)
     assert refused.value.check == check
 
 

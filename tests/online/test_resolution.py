@@ -114,14 +114,14 @@ def test_every_state_says_what_it_waits_for(desk: DeliveringMachine, state: Orde
         assert "node of your own" in said.do
         assert "another step id" in said.do
     timeless = known._replace(record=known.record._replace(deadline_ms=None, old_entity_id="e-1"))
-    assert open_outcome(timeless).until_ms is None
-    assert open_outcome(known._replace(record=known.record._replace(route="rpc"))).until_ms is None
+    assert open_outcome(timeless, nonce_used=False).until_ms is None
+    assert open_outcome(known._replace(record=known.record._replace(route="rpc")), nonce_used=False).until_ms is None
 
 
 def test_an_accepted_order_waits_for_the_last_word(desk: DeliveringMachine) -> None:
     with Wire({SUBMIT: [stream(frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0))]}) as wire:
         outcome = submit_delivery(unsent(wire.url), desk.world._replace(patience_s=0))
-    assert "final answer" in open_outcome(desk.world.journal.get(outcome.digest)).what
+    assert "final answer" in open_outcome(desk.world.journal.get(outcome.digest), nonce_used=False).what
 
 
 @pytest.mark.parametrize(

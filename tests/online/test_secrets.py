@@ -246,7 +246,7 @@ def test_endless_wrongs_of_a_service_do_not_fill_the_disk(tmp_path: Path, monkey
     monkeypatch.setattr(events, "_ANOMALIES_AT_MOST", 3)
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: NOW) as journal:
         put(journal, OrderState.SENDING)
-        new = [journal.record_anomaly(DIGEST, Anomaly("seq-gap", OrderEvent(n, "gap", {}))) for n in range(5)]
+        new = [journal.record_anomaly(DIGEST, Anomaly("seq-gap", OrderEvent(n, "gap", {})), "") for n in range(5)]
         assert (sum(new), journal.record(DIGEST, OrderEvent(0, "Told", {}))) == (4, True)
 
 

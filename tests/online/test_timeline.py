@@ -18,6 +18,7 @@ from airlock_rehearsal.services.faults import Faults
 from airlock_shared.cli.terminal import worst
 from airlock_shared.errors import ExitCode
 from airlock_shared.text.safe import columns, is_visible
+from airlock_shared.venue.structs import BATCHED_MARKET
 from online.online_command import CLOSE, CODE, OnlineCommand
 
 NOW = 1_790_000_000_000
@@ -36,7 +37,7 @@ EXECUTED = OrderEvent(
 
 
 def lines(kind: str, payload: dict[str, Any], *, seq: int | None = 1, at_ms: int | None = NOW) -> list[str]:
-    return event_lines(OrderEvent(seq, kind, payload, at_ms), now_ms=NOW)
+    return event_lines(OrderEvent(seq, kind, payload, at_ms), now_ms=NOW, route=BATCHED_MARKET)
 
 
 def text_of(shown: list[str]) -> str:
@@ -45,7 +46,9 @@ def text_of(shown: list[str]) -> str:
 
 def test_an_event_begins_with_its_time_its_seq_and_its_type_and_a_code_has_its_meaning() -> None:
     first = "    2026-09-21 14:13:20 UTC    {}: {}; this ends it"
-    assert event_lines(EXECUTED, now_ms=NOW)[0] == first.format("3  MarketOrderExecuted", "filled")
+    assert event_lines(EXECUTED, now_ms=NOW, route=BATCHED_MARKET)[0] == first.format(
+        "3  MarketOrderExecuted", "filled"
+    )
     bare = lines("Error", {"code": "ENQUEUE_FAILED"}, seq=None, at_ms=None)
     assert bare[0] == first.format("-  Error", "failed")
     shown = lines("AttemptFailed", {"attempt": 1, "code": "SPREAD_BLOCKED", "message": "wide", "willRetry": True})
@@ -65,7 +68,7 @@ def test_an_event_begins_with_its_time_its_seq_and_its_type_and_a_code_has_its_m
     ],
 )
 def test_an_amount_is_told_human_and_raw_with_its_unit(name: str, told: str) -> None:
-    shown = event_lines(EXECUTED, now_ms=NOW)
+    shown = event_lines(EXECUTED, now_ms=NOW, route=BATCHED_MARKET)
     assert f"      {name:<22} {told}" in shown
     assert f"        {HASH}" in shown
 
@@ -112,7 +115,9 @@ def test_endless_members_are_counted_and_the_json_has_the_payload_as_it_came() -
     shown = lines("Error", {f"m{n}": n for n in range(5_000)})
     assert len(shown) == MEMBERS_SHOWN + 2
     assert shown[-1] == f"      and {5_000 - MEMBERS_SHOWN} more members, not shown; --json has them"
-    told = event_json(OrderEvent(4, "Error", {"code": "NO_PRICE", "message": "\x1b"}, NOW - 5), now_ms=NOW)
+    told = event_json(
+        OrderEvent(4, "Error", {"code": "NO_PRICE", "message": "\x1b"}, NOW - 5), now_ms=NOW, route=BATCHED_MARKET
+    )
     assert json.loads(json.dumps(told)) == {
         "event": "Error",
         "seq": 4,
@@ -154,7 +159,7 @@ def test_what_ends_a_submission_says_so_on_its_own_route_and_never_on_the_market
     ],
 )
 def test_an_end_that_is_not_believed_is_not_called_terminal(event: OrderEvent, terminal: bool) -> None:
-    assert event_json(event, now_ms=NOW)["terminal"] is terminal
+    assert event_json(event, now_ms=NOW, route=BATCHED_MARKET)["terminal"] is terminal
 
 
 DONE, UNKNOWN = ExitCode.DONE, ExitCode.UNKNOWN

@@ -50,7 +50,7 @@ def item(step: str) -> dict[str, Any]:
 
 
 def request(step: str) -> Request:
-    return read_request(item(step))
+    return read_request(item(step), "item")
 
 
 def payload(step: str, **changes: Any) -> dict[str, Any]:

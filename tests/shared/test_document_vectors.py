@@ -114,7 +114,7 @@ def test_a_request_field_of_the_wrong_type_is_the_one_that_is_named() -> None:
     item = world.whole()["requests"][0]
     item["fields"]["leverage"] = 10
     with pytest.raises(DocumentError) as caught:
-        read_request(item)
+        read_request(item, "item")
     assert caught.value.where == "item.fields.leverage"
 
 

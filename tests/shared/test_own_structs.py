@@ -88,11 +88,11 @@ def _item(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _judge(item: dict[str, Any], where: Situation | None = None) -> set[str]:
-    return {v.check for v in examined(read_request(item), where or _situation()).verdicts.refused()}
+    return {v.check for v in examined(read_request(item, "item"), where or _situation()).verdicts.refused()}
 
 
 def test_an_own_struct_with_the_plans_values_passes_every_check_and_the_second_opinion() -> None:
-    found = examined(read_request(_item(_message(situation().now_ms))), _situation())
+    found = examined(read_request(_item(_message(situation().now_ms)), "item"), _situation())
     assert found.verdicts.blocking() == []
     assert isinstance(found.case, IntentCase)
     assert is_custom(found.case.intent)

@@ -109,7 +109,7 @@ def test_a_name_that_is_no_note_is_not_shown_and_not_removed(tmp_path: Path, nam
     leave_note(crossing, "offline", (2, 9), "seal", AT_MS)
     assert name in names_in(crossing)
     (crossing / "offline-at-2-of-9-seal-1032").unlink()
-    assert other_machine(crossing, "online") == "start ceremony run on the air-gapped machine"
+    assert other_machine(crossing, "online", "") == "start ceremony run on the air-gapped machine"
 
 
 def at_terminals(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from airlock_software_ledger.answers import fail_if
 from airlock_software_ledger.typed_stream import ADDRESS, BOOL, DOMAIN, INT, STRING, UINT, FieldType, TypedStream
 
 
-def typed_fields(typed: TypedStream, model: str, *, message_hash_only: bool = False) -> list[ScreenField]:
+def typed_fields(typed: TypedStream, model: str, *, message_hash_only: bool) -> list[ScreenField]:
     """Return the fields of a finished flow: each struct's heading and its values.
 
     ``message_hash_only``: as a Nano does with Raw messages off, the domain's values and then the message's hash.

@@ -224,7 +224,7 @@ def used_in(
     account: str,
     nonce: str,
     space: str,
-    places: Mapping[str, str] = _NONCE,
+    places: Mapping[str, str],
 ) -> bool | None:
     """Return what a reply says of the very nonce that was asked for, else None.
 

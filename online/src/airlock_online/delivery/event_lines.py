@@ -61,14 +61,14 @@ _SAID = {  # each fits beside its type in one line
 }
 
 
-def is_end(event: OrderEvent, route: str = BATCHED_MARKET) -> bool:
+def is_end(event: OrderEvent, route: str) -> bool:
     """Tell whether a submission is over with this event on its route."""
     if route != BATCHED_MARKET:
         return event.type in ENDS_OF_ROUTES or event.type == FOUND
     return terminal_state(event) is not None and (event.seq is not None or not needs_history(event))
 
 
-def event_lines(event: OrderEvent, *, now_ms: int, route: str = BATCHED_MARKET) -> list[str]:
+def event_lines(event: OrderEvent, *, now_ms: int, route: str) -> list[str]:
     """Return an event for a person: time, seq, type and what that says, then a line a member. ``now_ms`` is our clock."""
     at_ms = now_ms if event.at_ms is None else event.at_ms
     seq = "  -" if event.seq is None else f"{event.seq:>3}"
@@ -79,7 +79,7 @@ def event_lines(event: OrderEvent, *, now_ms: int, route: str = BATCHED_MARKET) 
     ]
 
 
-def event_json(event: OrderEvent, *, now_ms: int, route: str = BATCHED_MARKET) -> dict[str, object]:
+def event_json(event: OrderEvent, *, now_ms: int, route: str) -> dict[str, object]:
     """Return an event as the object of one JSON line. ``told_ms`` is our clock; ``meaning`` is there for a known code."""
     told: dict[str, object] = {"event": event.type, "seq": event.seq, "at_ms": event.at_ms, "told_ms": now_ms}
     told |= {"terminal": is_end(event, route), "payload": dict(event.payload)}

@@ -231,7 +231,7 @@ _SPENT = OpenOutcome(
 )
 
 
-def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
+def open_outcome(known: Submission, *, nonce_used: bool) -> OpenOutcome:
     """Return what a submission waits for; ``nonce_used`` is what the chain has just said of an intent's nonce."""
     record = known.record
     match known.state:

@@ -288,7 +288,7 @@ class Journal:
                 clash = error
         raise clash
 
-    def record_anomaly(self, digest: str, anomaly: Anomaly, given_id: str = "") -> bool:
+    def record_anomaly(self, digest: str, anomaly: Anomaly, given_id: str) -> bool:
         """Write an anomaly once, with the id that a person gave where it came by that; return whether it is new."""
         seen = {"seq": anomaly.event.seq, "type": anomaly.event.type, "payload": anomaly.event.payload}
         more = {"why": anomaly.why, "given": given_id}

@@ -80,7 +80,7 @@ QUICK_S = 60
 """A signature more often than this is told as a warning: a person reads, and confirms every page of a Ledger."""
 
 
-def pace_lines(steps: Sequence[Step], situation: Situation, per_minute: int = 0) -> Iterator[str]:
+def pace_lines(steps: Sequence[Step], situation: Situation, per_minute: int) -> Iterator[str]:
     """Yield how often a signature is needed, for several steps of which the last would otherwise come too late.
 
     ``per_minute`` is how many questions the builder is asked a minute at most; 0: as many as it answers.

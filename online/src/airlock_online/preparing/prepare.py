@@ -20,7 +20,7 @@ from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_online.preparing.patience import Patience
 from airlock_online.speech.forms import split_decimals
-from airlock_online.speech.sections import ACCOUNT, MARKET, PATHS, PLACEHOLDER, SHIPPED, Speech, part_name
+from airlock_online.speech.sections import ACCOUNT, MARKET, PATHS, PLACEHOLDER, Speech, part_name
 from airlock_shared.checks.judge import Known, Verdicts, judge_item
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
@@ -246,7 +246,7 @@ def is_built(step: Step, speech: Speech) -> bool:
     return bool(speech.paths.get(build_name(step)))
 
 
-def planned_ask(step: Step, situation: Situation, speech: Speech = SHIPPED) -> BuildRequest:
+def planned_ask(step: Step, situation: Situation, speech: Speech) -> BuildRequest:
     """Return how a step's payload is asked for at its endpoint, as the venue's services speak.
 
     Raises ``UsageError`` when there is none, or when nobody says how much slippage an order may have.

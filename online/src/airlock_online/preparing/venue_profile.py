@@ -18,7 +18,7 @@ from airlock_shared.wire.strict_json import parse_json, refuse_floats
 MAX_PROFILE_BYTES = 1 << 20
 
 
-def add_venue_profile(document: dict[str, Any], data: bytes, file: str = "the profile") -> dict[str, Any]:
+def add_venue_profile(document: dict[str, Any], data: bytes, file: str) -> dict[str, Any]:
     """Return a deployment's document with a profile's result in it; ``file`` is the profile's name, safe to show.
 
     Raises ``DocumentError`` that names every mistake at once: ``DOC-VENUE`` for a profile that Airlock does not take, and

@@ -102,9 +102,7 @@ DESCRIPTOR_LABELS = {
 """The label of each leaf, by the plan's parameter that decides it, or by its own name where none does."""
 
 
-def make_descriptors(
-    deployment: Deployment, owner: str | None = None, url: str | None = None
-) -> dict[str, dict[str, Any]]:
+def make_descriptors(deployment: Deployment, owner: str | None, url: str | None) -> dict[str, dict[str, Any]]:
     """Return the descriptors of a deployment, by file name: one for each domain, and one for each contract that is called.
 
     ``owner`` is who the wallet says is behind the contracts (default: the trading domain's name), ``url`` their web site.

@@ -107,7 +107,7 @@ def signable_of(request: Request, deployment: Deployment) -> Signable:
     return Signable(typed_json(intent, domain, message), DataType.TYPED_DATA, digest)
 
 
-def sign_request(request: Request, deployment: Deployment, master_fingerprint: int | None = None) -> SignRequest:
+def sign_request(request: Request, deployment: Deployment, master_fingerprint: int | None) -> SignRequest:
     """Return a step as the other wallet takes it; wallets with several seeds want their ``master_fingerprint`` in it."""
     signable = signable_of(request, deployment)
     return SignRequest(

@@ -207,7 +207,7 @@ class Clock(NamedTuple):
         return self.gap_ms is not None and abs(self.gap_ms) > GAP_MS
 
 
-def clock_of(entries: Sequence[Entry], now_ms: int, uptime: Uptime | None = None) -> Clock:
+def clock_of(entries: Sequence[Entry], now_ms: int, uptime: Uptime | None) -> Clock:
     """Return what a transcript says of the clock at ``now_ms`` (unix ms), compared with the time since it started."""
     last = next((entry for entry in reversed(entries) if entry.event in (STATED, CONTRADICTED)), None)
     restarted = bool(last and uptime and last.data.get("boot_id") != uptime.boot_id)

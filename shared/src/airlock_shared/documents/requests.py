@@ -133,7 +133,7 @@ class Request(NamedTuple):
         return item
 
 
-def read_request(value: Any, where: str = "item") -> Request:
+def read_request(value: Any, where: str) -> Request:
     """Read one item. Raises ``DocumentError("DOC-FIELD")``."""
     read_members(value, where, _ITEM, {"delegation": dict, "transaction": dict})
     payload, transaction = value["payload"], None
@@ -261,7 +261,7 @@ def read_header(value: Any) -> SignaturesHeader:
     return SignaturesHeader(**{name: member for name, member in value.items() if name != "count"})
 
 
-def read_signature(value: Any, where: str = "item") -> Answer:
+def read_signature(value: Any, where: str) -> Answer:
     """Read one item. Raises ``DocumentError("DOC-FIELD")``."""
     signed = type(value) is dict and value.get("result") == "signed"
     return Answer(**read_members(value, where, _SIGNED if signed else _NOT_SIGNED))

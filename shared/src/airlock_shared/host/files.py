@@ -48,7 +48,7 @@ def as_usage_error(what: str, do: str) -> Iterator[None]:
 
 
 @contextmanager
-def open_input(path: Path, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Iterator[BinaryIO]:
+def open_input(path: Path, *, max_bytes: int) -> Iterator[BinaryIO]:
     """Open a regular file for reading, not through a symbolic link.
 
     Raises ``UsageError`` when it cannot be opened, ``DocumentError`` with ``DOC-LINK``, ``DOC-FILE`` or ``DOC-SIZE``.
@@ -186,7 +186,7 @@ def lock(descriptor: int, place: Path, *, wait: bool) -> bool:
 
 
 @contextmanager
-def locked(descriptor: int, place: Path, busy: Callable[[int], None] | None = None) -> Iterator[None]:
+def locked(descriptor: int, place: Path, busy: Callable[[int], None] | None) -> Iterator[None]:
     """Keep others meanwhile from locking an open file or folder, which is closed in the end.
 
     One that another holds is waited for, or ``busy`` is given its descriptor: to wait for it, or to raise. Raises as

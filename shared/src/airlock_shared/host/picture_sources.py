@@ -153,7 +153,7 @@ def _too_large(name: str, got: str = "") -> DocumentError:
 # ---- OpenCV ---------------------------------------------------------------------------------------------------------
 
 
-def camera_frames(number: int = 0) -> Iterator[Image.Image]:
+def camera_frames(number: int) -> Iterator[Image.Image]:
     """Yield a camera's pictures, grey, without end. Raises ``UsageError`` without OpenCV, or without that camera."""
     cv2 = _opencv()
     do = "plug it in, end the program that holds it, or give another number"

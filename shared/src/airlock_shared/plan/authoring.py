@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from airlock_shared.plan.known import NOTHING, KnownValues, example_at
+from airlock_shared.plan.known import KnownValues, example_at
 from airlock_shared.plan.model import APART, Signer
 from airlock_shared.plan.questions import (
     Back,
@@ -43,7 +43,7 @@ LIMITS = {
 _DEFAULT_PATH = "m/44'/60'/0'/0/0"
 
 
-def ask_plan(people: People, known: KnownValues = NOTHING) -> dict[str, Any]:
+def ask_plan(people: People, known: KnownValues) -> dict[str, Any]:
     """Ask for a whole plan, and return it as the table that ``tomllib`` would read. ``ask`` may raise to end it.
 
     ``known`` is offered where it fits. With ``people.answers`` from an earlier call, what was answered is not asked again.

@@ -142,7 +142,7 @@ def read_text(table: dict[str, Any], where: str, name: str, pattern: re.Pattern[
     return value
 
 
-def plain_form(value: Any, where: str, telling: Telling = RAISE_FIRST) -> Any:
+def plain_form(value: Any, where: str, telling: Telling) -> Any:
     """Return the plan, or a part of it, as JSON values, so that it has a fingerprint.
 
     Tells ``PlanError("PLAN-AMOUNT")`` for a float, or a time without a zone: they have no place in a plan.

@@ -42,7 +42,7 @@ def capacity(version: int) -> int:
     return bits // 11 * 2 + (bits % 11 >= 6)
 
 
-def fragment_bytes_for(version: int, ur_type: str = "bytes") -> int:
+def fragment_bytes_for(version: int, ur_type: str) -> int:
     """Return how many bytes of a message one part may carry, so that its UR fits a symbol of this version."""
     characters = capacity(version) - len(f"UR:{ur_type}/") - _COUNTER
     return characters // 2 - _CHECKSUM - _PART_HEAD

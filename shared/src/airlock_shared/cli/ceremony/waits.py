@@ -76,7 +76,7 @@ def is_over(crossing: Path, half: Half) -> bool:
     return any(note[3] == OVER for note in _notes_of_other(crossing, half))
 
 
-def other_machine(crossing: Path, half: Half, asked: str = "") -> str:
+def other_machine(crossing: Path, half: Half, asked: str) -> str:
     """Return what is seen of the other machine on a stick: where it says that it is, or that it was not there.
 
     ``asked`` is what its people have to do while it waits too, empty where the task itself says it.

@@ -112,7 +112,7 @@ _BY_READER: tuple[tuple[_Reader, str], ...] = (
 _READERS = {name: reader for reader, names in _BY_READER for name in names.split()}
 
 
-def read_fields(fields: str, request: Read, *, strict: bool = False) -> Read:
+def read_fields(fields: str, request: Read, *, strict: bool) -> Read:
     """Return the fields read, ``None`` for one left out. Raises ``Refused`` with every issue found.
 
     ``fields`` names them; one with ``!`` must be there, and ``-delegate`` must not be. ``strict`` refuses unknown fields,

@@ -38,7 +38,7 @@ def sent(state: VenueState, signed: SignedIntent, *, failing: bool = False) -> E
     return receipt
 
 
-def fulfilled(state: VenueState, order_id: int, pair_index: int, *, declined: bool = False) -> CallOutcome:
+def fulfilled(state: VenueState, order_id: int, pair_index: int, *, declined: bool) -> CallOutcome:
     """Execute a stored order at the market price, or decline it whatever the price. Raises ``Reverted``."""
     if declined:
         return _noted(state, state.venue.act(STORAGE, "decline", order_id))
