@@ -17,7 +17,6 @@ from airlock_shared.checks.nonces import (
     nonces_of,
     read_use,
     record_of,
-    replacement_is_one,
     use_of,
 )
 from airlock_shared.documents.transcript import read_entries
@@ -249,9 +248,9 @@ def test_a_no_frees_the_nonce_of_its_own_attempt_alone(events: tuple[str, ...], 
     assert _found(SIGNED, _begun(*begun)) == set()
 
 
-def test_a_machine_that_signs_nothing_leaves_a_replacement_unjudged() -> None:
-    ledger = UsedNonces(knows_signed=False)
-    assert replacement_is_one.run(Spending(_case("open"), INSTEAD, ledger)).result == "not-judged"
+def test_a_machine_that_signs_nothing_judges_nothing_of_earlier_signatures() -> None:
+    spending = Spending(_case("open"), INSTEAD, UsedNonces(knows_signed=False))
+    assert [check.run(spending).result for check in CHECKS] == ["not-judged"] * 3 + ["pass"]
 
 
 @pytest.mark.parametrize(("step", "kind"), [("open", "trading"), ("referral", "referral")])
