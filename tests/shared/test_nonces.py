@@ -17,7 +17,6 @@ from airlock_shared.checks.nonces import (
     nonces_of,
     read_use,
     record_of,
-    replacement_is_one,
     use_of,
 )
 from airlock_shared.documents.transcript import read_entries
@@ -249,9 +248,18 @@ def test_a_no_frees_the_nonce_of_its_own_attempt_alone(events: tuple[str, ...], 
     assert _found(SIGNED, _begun(*begun)) == set()
 
 
-def test_a_machine_that_signs_nothing_leaves_a_replacement_unjudged() -> None:
-    ledger = UsedNonces(knows_signed=False)
-    assert replacement_is_one.run(Spending(_case("open"), INSTEAD, ledger)).result == "not-judged"
+@pytest.mark.parametrize(("event", "unknown"), [("signing", True), ("signed", False)])
+def test_of_what_was_begun_alone_a_refusal_says_that_nobody_knows_whether_it_was_signed(
+    event: str, unknown: bool
+) -> None:
+    spending = Spending(_case("open"), SIGNED._replace(digest=INSTEAD.digest), _begun((event, SIGNED)))
+    told = [str(check.run(spending).got) for check in CHECKS if check.run(spending).result == "refused"]
+    assert ["not known whether the Ledger signed" in text for text in told] == [unknown] * 2
+
+
+def test_a_machine_that_signs_nothing_judges_nothing_of_earlier_signatures() -> None:
+    spending = Spending(_case("open"), INSTEAD, UsedNonces(knows_signed=False))
+    assert [check.run(spending).result for check in CHECKS] == ["not-judged"] * 3 + ["pass"]
 
 
 @pytest.mark.parametrize(("step", "kind"), [("open", "trading"), ("referral", "referral")])
@@ -304,6 +312,8 @@ def test_the_refusal_names_the_line_of_the_plan_that_would_replace(contract: byt
     refused = nonce_is_unused.run(spending)
     assert f'replaces = "{known.digest}"' in str(refused.got)
     assert ("account nonce" in refused.what) == (contract == b"")
+    stranger = nonce_is_unused.run(spending._replace(use=spending.use._replace(signer=C)))
+    assert (stranger.result, "replaces" in str(stranger.got)) == ("refused", False)
 
 
 def test_a_replacement_is_recorded_as_one() -> None:

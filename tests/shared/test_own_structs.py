@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.checks.model import IntentCase, Situation
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
@@ -75,10 +76,10 @@ def _situation() -> Situation:
     return situation()._replace(plan=parse_plan(PLAN.encode()), deployment=deployed(ENTRY))
 
 
-def _item(message: dict[str, Any]) -> dict[str, Any]:
+def _item(message: dict[str, Any], encode_type: str = ENCODE_TYPE) -> dict[str, Any]:
     payload = {
         "intent": "MoveReq", "signerRule": "trader-only", "domain": _situation().deployment.document["domains"]["trading"],
-        "primaryType": "MoveReq", "types": types_in(ENCODE_TYPE), "message": message,
+        "primaryType": "MoveReq", "types": types_in(encode_type), "message": message,
     }  # fmt: skip
     seal(payload)
     return {
@@ -114,6 +115,33 @@ def test_an_own_struct_with_the_plans_values_passes_every_check_and_the_second_o
 )
 def test_every_leaf_of_an_own_struct_is_the_plans_to_decide(path: str, value: object) -> None:
     assert _judge(_item(_message(situation().now_ms) | {path: value})) == {"PLAN-FIELD"}
+
+
+CODE = "0xd0" + 31 * "11"
+
+
+@pytest.mark.parametrize(
+    ("member", "kind", "value", "raw"),
+    [
+        ("string orderType", "raw", "limit", "limit"),
+        ("uint8 orderType", "orderType", 2, "2"),
+        ("bytes32 code", "code", CODE.upper().replace("X", "x"), CODE),
+    ],
+)
+def test_a_leaf_of_a_shipped_name_or_kind_in_an_own_struct_is_what_the_plan_says_raw(
+    member: str, kind: str, value: object, raw: str
+) -> None:
+    name = member.partition(" ")[2]
+    encode_type = ENCODE_TYPE.replace("string note", member)
+    leaves = {path: kinds for path, kinds in LEAVES.items() if path != "note"} | {name: kind}
+    plan = PLAN.replace('note = "by hand"', f"{name} = {json.dumps(value)}")
+    where = _situation()._replace(
+        plan=parse_plan(plan.encode()), deployment=deployed(ENTRY | {"encode_type": encode_type, "leaves": leaves})
+    )
+    message = _message(situation().now_ms) | {name: raw}
+    del message["note"]
+    item = _item(message, encode_type)
+    assert (_judge(item, where), list(foreseen(where))) == (set(), [])
 
 
 _OTHER = {"trader": "trader", "nonce": "nonce", "deadline": "deadlineMs"}

@@ -109,6 +109,14 @@ def test_what_the_builder_says_of_a_transaction_changes_nothing(step: str, descr
     assert after.digest == before.digest
 
 
+@pytest.mark.parametrize("step", TRANSACTIONS)
+def test_a_pair_that_does_not_tell_its_kind_is_for_every_call(step: str) -> None:
+    where = situation("transactions")
+    untold = {number: pair._replace(pnl=None) for number, pair in where.deployment.pairs.items()}
+    where = where._replace(deployment=where.deployment._replace(pairs=untold))
+    assert examined_of(_transaction(step), where).verdicts.blocking() == []
+
+
 WORD = "0x" + "00" * 32
 
 

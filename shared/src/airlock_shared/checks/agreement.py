@@ -30,13 +30,14 @@ from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import (
     MARKET_ORDERS,
+    choices_of,
     decide,
     market_orders,
     order_kinds,
     replaced_trigger,
     request_fields,
 )
-from airlock_shared.plan.model import CUSTOM, Exact
+from airlock_shared.plan.model import CUSTOM
 from airlock_shared.units import CODE, raw_text
 from airlock_shared.venue.referral_code import code_letters, is_plain_code
 from airlock_shared.venue.structs import LEAF_KINDS, OPEN_TYPE, PAIR, TERMS_KIND, leaf, value_of
@@ -246,13 +247,14 @@ def order_type_fits(case: ReadIntent) -> Finding | None:
 def open_type_fits(case: ReadIntent) -> Finding | None:
     """An open is a market order of its pair's kind: ``_type`` market on an ordinary pair, market_pnl on a PnL pair.
 
-    Where the venue does not tell a pair's kind, it is either. What the plan says of a close is held to the same.
+    Where the venue does not tell a pair's kind, it is either. What the plan says of a close is held to the same. Of what
+    is no market order it says nothing.
     """
-    enum = case.situation.deployment.enums.get("openOrderType", {})
+    enum = choices_of(OPEN_TYPE, case.situation.deployment)
     got = value_of(case.fields, case.message, OPEN_TYPE)
     if got is None and case.step and OPEN_TYPE in case.step.values:
         got = enum.get(case.step.values[OPEN_TYPE].text)
-    if got is None:
+    if got is None or case.intent.order_types is None:
         return None
     pair = case.situation.deployment.pair_at(value_of(case.fields, case.message, PAIR))
     fitting = [enum.get(MARKET_ORDERS[kind]) for kind in order_kinds(pair, case.step)]
@@ -274,7 +276,7 @@ def code_is_plain(case: Case) -> Finding | None:
         return None
     field = coded[0]
     wanted = case.step.values.get(field.rule.parameter)
-    in_hex = isinstance(wanted, Exact) and wanted.text.lower().startswith("0x")
+    in_hex = wanted is not None and wanted.text.lower().startswith("0x")
     plain = is_plain_code(raw)
     got = code_letters(raw) if plain else f"0x{raw.hex()}, which reads {code_letters(raw)}"
     return Finding(in_hex or plain, got, "plain ASCII, or all 32 bytes in hex in the plan", field.path)

@@ -101,9 +101,8 @@ def types_are_pinned(case: Named) -> Finding:
 
 def _differs_in_spelling(types: dict[str, Any], encode_type: str) -> bool:
     """Tell whether it is the pinned definition, with the domain's own fields listed in another order."""
-    listed = types.get(DOMAIN_TYPE)
-    rest = {name: members for name, members in types.items() if name != DOMAIN_TYPE}
-    if type(listed) is not list or rest != types_of_text(encode_type):
+    listed, in_order = types.get(DOMAIN_TYPE), {DOMAIN_TYPE: DOMAIN_DEFINITION}
+    if type(listed) is not list or types | in_order != in_order | types_of_text(encode_type):
         return False
     return len(listed) == len(DOMAIN_DEFINITION) and all(member in listed for member in DOMAIN_DEFINITION)
 
@@ -211,8 +210,9 @@ def typed_data_of(case: IntentCase) -> TypedData:
 
 
 def _in_hex(got: str, value: bytes) -> Finding:
-    expected = "0x" + value.hex()
-    return Finding(got.lower() == expected, got, expected, spelling="0x" + got.lower() == expected)
+    digits = value.hex()
+    alike = got.lower().removeprefix("0x") == digits
+    return Finding(alike and got.startswith("0x"), got, "0x" + digits, spelling=alike)
 
 
 @check(

@@ -30,6 +30,7 @@ from airlock_shared.checks.model import (
 from airlock_shared.checks.times import registration_is_live
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import checksum_address, is_address, signing_hash, value_wei
+from airlock_shared.plan.decisions import choices_of
 from airlock_shared.units import GWEI, NATIVE, USDC, to_human, to_raw
 from airlock_shared.venue.calls import Decoded, decode_call
 from airlock_shared.venue.structs import ALLOWANCE, OPEN_TYPE, PAIR, RELAY, SPENDER, value_of
@@ -185,7 +186,7 @@ def pair_is_pinned(case: ReadCall) -> Finding | None:
         return Finding(not pair.pnl, pair.name, "an ordinary pair: a PnL pair has no increase")
     if name != "openTrade":
         return Finding(True, pair.name, pair.name)
-    enum = case.situation.deployment.enums.get("openOrderType", {})
+    enum = choices_of(OPEN_TYPE, case.situation.deployment)
     wrong = None if pair.pnl is None else enum.get("market" if pair.pnl else "market_pnl")
     got = value_of(case.fields, case.message, OPEN_TYPE)
     return Finding(
