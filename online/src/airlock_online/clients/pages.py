@@ -103,7 +103,7 @@ def _pairs_in(reply: Any, path: str, number: str) -> list[Any]:
         found = "no list" if not lists else f"{len(lists)} lists"
         raise ServiceError(
             f"the pair catalogue at {path} has {found} in its data, where one was expected",
-            do="look at `airlock-online call GET` on it; the path is `pairs` in the services file, [paths]",
+            do="look at it with curl or a browser; the path is `pairs` in the services file, [paths]",
         )
     return list(lists[0])
 

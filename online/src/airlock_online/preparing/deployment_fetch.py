@@ -102,7 +102,7 @@ class _VenueParts(NamedTuple):
         count = "one value is" if len(lines) == 1 else f"{len(lines)} values are"
         raise ServiceError(
             f"of what the venue tells of itself, {count} not as the configuration has it. " + ". ".join(lines),
-            do="correct these lines in the services file; `airlock-online call GET /v2/meta` shows the document",
+            do="correct these lines in the services file; curl or a browser shows the builder's documents, such as /v2/meta",
         )
 
 
