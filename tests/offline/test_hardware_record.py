@@ -119,10 +119,9 @@ def test_the_file_is_written_once_and_before_it_nothing_is_asked(tmp_path: Path)
 
     there = tmp_path / "record.json"
     there.write_text("another")
-    ended = CliRunner().invoke(
-        program, ["--home", str(tmp_path / "home"), "preflight", "--hardware-record", str(there)]
-    )
-    assert "exists already" in str(ended.exception)
+    for file, said in ((there, "exists already"), (tmp_path / "absent/record.json", "could not be written")):
+        words = ["--home", str(tmp_path / "home"), "preflight", "--hardware-record", str(file)]
+        assert said in str(CliRunner().invoke(program, words).exception)
     assert there.read_text() == "another"
     assert not (tmp_path / "home/transcript.jsonl").exists()
 

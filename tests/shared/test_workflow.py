@@ -102,7 +102,9 @@ def test_the_online_machine_is_led_from_the_names_to_the_report() -> None:
     assert here.next() == f"hand {DEPLOYMENT} {PEOPLE} proofs.json"
     here.hand(DEPLOYMENT, PEOPLE, "proofs.json")
     assert here.next() == f"take {READY}"
-    here.have(READY)
+    here.have(brought=frozenset({DEPLOYMENT, PEOPLE}))  # the stick was lost, or another one is there
+    assert here.next() == "hand proofs.json"
+    here.have(READY, brought=frozenset())
     assert here.next() == "prepare"
     here.have("requests.json", requests=R)
     here.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=R)

@@ -8,6 +8,7 @@ import shutil
 import stat
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from PIL import Image
@@ -115,23 +116,13 @@ def test_an_existing_file_is_not_overwritten_and_nothing_is_scanned(tmp_path: Pa
     (tmp_path / "back").write_bytes(b"mine")
     with pytest.raises(UsageError, match="exists already"):
         scan(tmp_path, "camera")
+    with pytest.raises(UsageError, match="could not be written"):
+        scan(tmp_path / "absent", "camera")
     assert (tmp_path / "back").read_bytes() == b"mine"
 
 
-def test_where_the_file_cannot_stand_nothing_is_scanned(tmp_path: Path) -> None:
-    frames(to_json(good("desk-key")), tmp_path / "frames")
-    with pytest.raises(UsageError, match="could not be written"):
-        scan(tmp_path / "absent", tmp_path / "frames")
-    assert not (tmp_path / "absent").exists()
-
-
-def test_of_pictures_that_were_interrupted_nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(path: Path, _data: bytes) -> None:
-        path.touch()
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(render, "write_new", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+def test_of_pictures_that_were_interrupted_nothing_stays(tmp_path: Path) -> None:
+    with mock.patch.object(render, "write_new", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
         frames(to_json(whole()), tmp_path / "frames")
     assert not (tmp_path / "frames").exists()
 

@@ -31,6 +31,7 @@ from airlock_offline.signing.review import screen_lines
 from airlock_shared.checks.times import CONTRADICTED, STATED, Uptime, clock_of, time_advice
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.progress import working
+from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.terminal import (
     FOLDER_TYPE,
     INPUT,
@@ -48,7 +49,7 @@ from airlock_shared.cli.terminal import (
 )
 from airlock_shared.errors import DeviceError, ExitCode, Expired, UsageError
 from airlock_shared.ethereum.typed_document import read_typed_data
-from airlock_shared.host.files import REFUSED, MachineProbes, require_new, write_new
+from airlock_shared.host.files import REFUSED, MachineProbes, write_new
 from airlock_shared.host.machine import installed
 from airlock_shared.text.safe import safe
 from airlock_shared.units import span_text, utc_text
@@ -248,7 +249,7 @@ def preflight(
     """
     folder = _kit(kit, fingerprint)
     if record is not None:
-        require_new(record)
+        require_output(record, qr=False)
     if watch and stated is not None:
         raise UsageError("the time is given already", do="leave out --time, or --watch")
     clock = _ask_time(state, uncertainty) if watch else _state_time(state, stated, uncertainty)

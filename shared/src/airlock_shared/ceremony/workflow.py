@@ -242,14 +242,12 @@ class _Workflow(NamedTuple):
         signatures = newest("signatures", facts.files) + self.came_too_late()
         signatures = max(signatures, newest("signatures", facts.brought))
         prepared = bool(facts.requests) and facts.requests in self.record("requests").split()
-        answered, attempt = (
-            numbered("signatures", signatures) in facts.files,
-            max(requests, 1) if prepared or not requests else requests + 1,
-        )
+        answered = numbered("signatures", signatures) in facts.files
+        attempt = requests if prepared else requests + 1
         asked, answer = numbered("requests", max(requests, 1)), numbered("signatures", max(signatures, 1))
         proofs = tuple(sorted(name for name in facts.files if PROOF_FILE.fullmatch(name)))
         first = (DEPLOYMENT, PEOPLE, *proofs)
-        owed = tuple(name for name in first if name not in facts.given)  # a proof may come late
+        owed = tuple(name for name in first if not self.handed((name,)))  # a proof may come late
         return [
             Task("begin", self.plan.roles, "Say who holds each role.", self.begun),
             Task("gather", (), "Put the deployment and the names together.",
@@ -335,8 +333,9 @@ class _Workflow(NamedTuple):
         return (role,) if role in self.plan.roles else self.plan.roles[:1]
 
     def handed(self, names: tuple[str, ...]) -> bool:
-        """Tell whether all of these files were handed over."""
-        return {name.rpartition("/")[2] for name in names} <= self.facts.given
+        """Tell whether all of these files were handed over, and none of them is lost from the stick that is there."""
+        facts = self.facts
+        return {name.rpartition("/")[2] for name in names} <= facts.given & (facts.brought or facts.given)
 
     def record(self, checkpoint: str) -> str:
         """Return what stands on record for a checkpoint, empty when nothing does."""

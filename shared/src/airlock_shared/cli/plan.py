@@ -12,6 +12,7 @@ import click
 from airlock_shared.checks.foreseen import authorization_faults, foreseen_anywhere
 from airlock_shared.cli.ceremony.by_screens import show_above_question
 from airlock_shared.cli.comparison_lines import plan_lines
+from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.terminal import (
     INPUT,
     PATH_TYPE,
@@ -26,8 +27,8 @@ from airlock_shared.cli.terminal import (
     show_all,
     show_json,
 )
-from airlock_shared.errors import AirlockError, ExitCode, PlanError, UsageError
-from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.errors import AirlockError, ExitCode, PlanError
+from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.authoring import ask_plan, write_plan
 from airlock_shared.plan.known import NOTHING, KnownValues, known_from
 from airlock_shared.plan.mistakes import Mistake, find_mistakes
@@ -156,9 +157,7 @@ def new_plan(output: Path, as_json: bool) -> None:
     Example:
       PROGRAM plan new -o plan.toml
     """
-    require_new(output)
-    if not output.parent.is_dir():
-        raise UsageError(f"{output.parent} is not a folder", do="make it first, or choose another place for the plan")
+    require_output(output, qr=False)
     try:
         answers = GivenAnswers()
         known = _known()

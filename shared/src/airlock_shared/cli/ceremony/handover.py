@@ -135,14 +135,9 @@ def scan_hand_over(
 
 def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[str]) -> DocumentError | None:
     """Return what is wrong with a hand-over: it is of another ceremony, or holds a file that is not waited for."""
+    do = "remove these pictures; photograph the page that the other machine shows now"
     if ceremony != plan.id:
-        return DocumentError(
-            "DOC-FORMAT",
-            "a hand-over of another ceremony",
-            got=ceremony,
-            expected=plan.id,
-            do="show the page of this ceremony",
-        )
+        return DocumentError("DOC-FORMAT", "a hand-over of another ceremony", got=ceremony, expected=plan.id, do=do)
     again = {found[1] for name in names if (found := _AGAIN.fullmatch(name))}  # made again, it has a number
     unexpected = [
         name
@@ -158,7 +153,7 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
         "another hand-over",
         got=", ".join(unexpected),
         expected=", ".join(names),
-        do="remove these pictures; photograph the page that the other machine shows now",
+        do=do,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from airlock_shared.ceremony.roles import Half
@@ -39,7 +40,7 @@ _SPARE_BYTES = 64 << 10  # beyond what is handed over: a file system has its own
 def names_in(folder: Path) -> frozenset[str]:
     """Return the names in a folder, a thousand at most; none where it is not there, or not for us to see."""
     try:
-        return frozenset(path.name for path, _ in zip(folder.iterdir(), range(_NAMES_AT_MOST), strict=False))
+        return frozenset(path.name for path in islice(folder.iterdir(), _NAMES_AT_MOST))
     except OSError:
         return frozenset()
 

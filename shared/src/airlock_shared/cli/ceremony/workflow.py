@@ -69,7 +69,7 @@ def task_lines(tasks: list[Task], half: str, commands: Sequence[Sequence[str]] =
 
 
 _Document = TypeVar("_Document")
-BRING_AGAIN = "move it out of the ceremony's folder; bring it again, whole and of this plan"
+BRING_AGAIN = "move it away, here and on the stick; bring it again, whole and of this plan"
 _WATCH_MS = 60_000  # the watch with which the clock is compared may be wrong by so much
 
 
