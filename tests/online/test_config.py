@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from airlock_online.config import OnlineConfig, read_config, require_proxy
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.error_codes import CODE_PLACES, ERROR_CODES, SPEC, VENUES, known_code
 from airlock_online.home import RPC_VARIABLE, OnlineHome
+from airlock_online.journal import engine
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import ANOMALIES, OrderEvent, OrderState, is_end_of_view
 from airlock_online.journal.schema import SCHEMA_VERSION
@@ -145,6 +147,13 @@ def test_a_journal_that_does_not_work_is_a_fault(journal: Path, harm: Callable[[
 def test_a_server_that_cannot_be_reached_is_a_fault_without_its_password() -> None:
     line = journal_line(f"postgresql+psycopg://desk:sesame@127.0.0.1:{closed_port()}/journal?connect_timeout=5")
     assert (line.verdict, "sesame" in repr(line)) == (FAULT, False)
+
+
+def test_a_server_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "CONNECT_S", 2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        line = journal_line(f"postgresql://desk@127.0.0.1:{silent.getsockname()[1]}/journal")
+    assert (line.verdict, "cannot be opened" in line.found) == (FAULT, True)
 
 
 def test_a_journal_on_a_server_is_read_and_not_made(postgres_url: str) -> None:

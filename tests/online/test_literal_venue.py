@@ -440,11 +440,13 @@ def test_a_part_that_there_is_not_is_refused(part: str) -> None:
 
 def test_a_member_goes_by_the_venues_name_with_the_same_value() -> None:
     good = [reply(200, {"ok": True, "data": {}})]
-    speech = resolve_services({"format": SERVICES, "paths": {"nonce": "/y"}, "requests": {"all": {"who": "$trader"}}})
+    requests = {"all": {"who": "$trader"}, "meta": {"network": "main"}}
+    speech = resolve_services({"format": SERVICES, "paths": {"nonce": "/y", "meta": "/m"}, "requests": requests})
     members = {"slot": "$tradeIndex", "kind": "dex", "deep": True, "pair": "$nothing"}
-    with Wire({"POST /x": good, "GET /y": good}) as wire, Http() as http:
+    with Wire({"POST /x": good, "GET /y": good, "GET /m": good}) as wire, Http() as http:
         builder = BuilderClient(wire.url, http, speech)
         builder.call("/x", {"tradeIndex": "7", "trader": "0x1", "pair": "p"}, members=members)
         builder.read("nonce", {"trader": "7"})
+        builder.meta()
     assert wire.seen[0].body == b'{"trader":"0x1","slot":7,"kind":"dex","deep":true}'
-    assert wire.seen[1].target.endswith("/y?who=7")
+    assert [each.target for each in wire.seen[1:]] == ["/y?who=7", "/m?network=main"]

@@ -13,7 +13,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import click
-from sqlalchemy import create_engine, inspect, select
+from sqlalchemy import inspect, select
+from sqlalchemy.engine import URL
 
 from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import BuilderClient
@@ -21,7 +22,16 @@ from airlock_online.clients.connection import tls_context
 from airlock_online.clients.http import Http, HttpCall, Timeouts
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.home import OnlineHome
-from airlock_online.journal.engine import PLACE_DO, is_journal, journal_errors, place_of, shown_place
+from airlock_online.journal.engine import (
+    PLACE_DO,
+    READING,
+    bounded,
+    is_journal,
+    journal_errors,
+    place_of,
+    server_engine,
+    shown_place,
+)
 from airlock_online.journal.schema import SCHEMA, SCHEMA_VERSION
 from airlock_shared.cli.machine import finish_doctor, read_deployments, transcript_line
 from airlock_shared.cli.terminal import json_option, say
@@ -59,7 +69,7 @@ def journal_line(where: str) -> Observed:
     try:
         url = place_of(where)
         if url.get_backend_name() != "sqlite":
-            return _judge(shown_place(url), _server_versions(where))
+            return _judge(shown_place(url), _server_versions(url))
         return _file_line(Path(url.database or ""))
     except AirlockError as error:
         return broken("journal", "journal", error)
@@ -102,17 +112,16 @@ def _file_versions(path: Path) -> list[int]:
         return [row[0] for row in database.execute(str(select(SCHEMA.c.version)))]
 
 
-def _server_versions(where: str) -> list[int]:
+def _server_versions(url: URL) -> list[int]:
     with journal_errors("opened"):
         try:
-            engine = create_engine(where, hide_parameters=True)
+            engine = server_engine(url)
         except ImportError as error:
             raise sqlite3.InterfaceError(f"no driver: {error}") from error
         try:
-            if not inspect(engine).has_table(SCHEMA.name):
-                return []
-            with engine.connect() as connection:
-                return list(connection.scalars(select(SCHEMA.c.version)))
+            with bounded(engine, READING) as connection:
+                found = inspect(connection).has_table(SCHEMA.name)
+                return list(connection.scalars(select(SCHEMA.c.version))) if found else []
         finally:
             engine.dispose()
 

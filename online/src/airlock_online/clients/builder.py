@@ -201,7 +201,7 @@ class BuilderClient:
 
     def meta(self) -> Meta:
         """Return the meta document: chain, contracts, domains, enums, units and defaults, none of them believed yet."""
-        return self._object(self._speech.paths["meta"], {}, "GET", _SAME, patient=True)
+        return self._object(self._speech.paths["meta"], {}, "GET", self._speech.request("meta"), patient=True)
 
     def ready(self) -> Readiness:
         """Return what the readiness probe says, asked once. Raises ``ServiceError`` when it says neither."""

@@ -64,7 +64,7 @@ NETWORK_DISKS = frozenset(
 )  # fmt: skip
 _WAL_ATTEMPTS = 200
 _WAL_PAUSE_S = 0.05
-_HELD = ("55P03", "57014")  # PostgreSQL's lock_not_available and query_canceled, after the waits of `_server`
+_HELD = ("55P03", "57014")  # PostgreSQL's lock_not_available and query_canceled, after the waits of `server_engine`
 _WAIT = (
     "another program holds it: wait until that has ended, or end it (a backup, a database browser), then run it again"
 )
@@ -86,7 +86,7 @@ def open_engine(where: str, *, make: bool) -> tuple[Engine, Identity]:
     """
     url = place_of(where)
     try:
-        engine = _sqlite(url, make=make) if url.get_backend_name() == "sqlite" else _server(url)
+        engine = _sqlite(url, make=make) if url.get_backend_name() == "sqlite" else server_engine(url)
     except (ArgumentError, ImportError) as error:
         raise JournalError(
             f"{shown_place(url)} cannot be used: no driver for it", do="install it, or correct it"
@@ -136,7 +136,7 @@ def bounded(engine: Engine, access: str) -> Iterator[Connection]:
             yield connection
 
 
-def _server(url: URL) -> Engine:
+def server_engine(url: URL) -> Engine:
     """Return an engine on a database server. Every wait has an end, at the server and on the line."""
     waits: dict[str, str | int] = {
         "connect_timeout": CONNECT_S,

@@ -72,7 +72,7 @@ _MAY_LACK = _SENT.keys() - {"meta", "pairs"}
 def meant(name: str, known: Collection[str]) -> str:
     """Return the nearest name that there is, or all of them."""
     near = get_close_matches(name, known, 1)
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known)) or 'none'}"
 
 
 # ---- replies ---------------------------------------------------------------------------------------------------------
