@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.ethereum_app import EthereumApp, require_ready
@@ -40,6 +40,7 @@ from airlock_shared.ethereum.signatures import checksum_address, recover, unsign
 from airlock_shared.host.files import lock, locked, make_folder, open_lock
 from airlock_shared.start import held_signals
 from airlock_shared.units import utc_text
+from airlock_shared.wire.strict_json import JsonObject
 
 
 class SigningDesk(NamedTuple):
@@ -68,10 +69,10 @@ class SigningDesk(NamedTuple):
     ask: Callable[[str], None]
     tell: Callable[[str], None]
     proofs: frozenset[str] = frozenset()
-    opinion: Callable[[dict[str, Any]], Opinion] = OpinionProcess
+    opinion: Callable[[JsonObject], Opinion] = OpinionProcess
     list_pages: Callable[[Examined], None] = lambda _examined: None
 
-    def record(self, event: str, data: dict[str, Any]) -> None:
+    def record(self, event: str, data: JsonObject) -> None:
         """Put an event on record, with the time of now."""
         self.state.transcript.record(event, data, self.now_ms())
 

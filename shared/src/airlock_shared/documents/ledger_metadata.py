@@ -13,7 +13,7 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, atomic_kind
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.units import USDC
 from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent, leaves_of, types_of
-from airlock_shared.wire.strict_json import Form, Kinds, error_at, read_list, read_members
+from airlock_shared.wire.strict_json import LABEL, Form, Kinds, error_at, read_list, read_members
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
@@ -51,10 +51,7 @@ AT_THE_CONTRACT = 255
 MAX_SETS, MAX_FIELDS, MAX_TOKENS = 64, 50, 5  # the last two are MAX_FILTERS and MAX_ASSETS of the app
 
 _SIGNED_LABEL = {
-    "label": Form(
-        re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]{0,58}[!#-\[\]-~])?", re.ASCII),
-        "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end",
-    ),
+    "label": LABEL,
     "signature": Form(re.compile(r"(?:[0-9a-f]{2}){8,72}", re.ASCII), "a signature in hex"),
 }
 _SET: Kinds = {

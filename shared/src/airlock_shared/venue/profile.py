@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.errors import DocumentError, Refusal, quoted
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, atomic_kind, read_types
 from airlock_shared.venue.calls import (
     CALLS,
@@ -48,7 +48,7 @@ from airlock_shared.venue.structs import (
     path_of,
     types_of_text,
 )
-from airlock_shared.wire.strict_json import error_at, format_of, raise_first, read_members
+from airlock_shared.wire.strict_json import LABEL, error_at, format_of, raise_first, read_members
 
 VENUE_FORMAT = "airlock/venue-signed@1"
 MAX_OF_EACH, _MAX_CHARACTERS, _MAX_LEAVES = 64, 3000, 200
@@ -72,7 +72,6 @@ NEVER = (
 ENCODE_TYPE = re.compile(r"(?:[A-Za-z_]\w{0,63}\(\w+ \w+(?:,\w+ \w+)*\)){1,16}", re.ASCII)
 _ARGUMENT = r"(?:\w+|\(\w+ \w+(?:,\w+ \w+)*\)) \w+"
 _SIGNATURE = re.compile(rf"[A-Za-z_]\w{{0,63}}\((?:{_ARGUMENT}(?:,{_ARGUMENT})*)?\)", re.ASCII)
-_LABEL = re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]{0,58}[!#-\[\]-~])?", re.ASCII)
 _EXECUTING = re.compile(r"(?:[A-Za-z_]\w{0,63}\(bytes (?:signature,bytes intent|intent,bytes signature)\))?", re.ASCII)
 FIXED = {"domain": ("trading", "referral"), "signer_rule": ("trader-only", "trader-or-delegate"), "route": PINNABLE}
 """What the specification says of a shipped struct, and no profile changes; what a struct of the venue alone may have."""
@@ -161,7 +160,7 @@ def require_contract(name: str, contract: str, contracts: Mapping[str, bytes | s
 def require_form(value: Any) -> None:
     """Raise ``DocumentError("DOC-VENUE")`` for what is no profile of this format."""
     if type(value) is not dict or value.get("format") != VENUE_FORMAT:
-        raise wrong_profile("format", "not a profile of what a venue signs", repr(format_of(value))[:80], VENUE_FORMAT)
+        raise wrong_profile("format", "not a profile of what a venue signs", quoted(format_of(value)), VENUE_FORMAT)
 
 
 def _intent(name: str, entry: Any) -> Intent:
@@ -285,12 +284,12 @@ def _field(where: str, leaves: Mapping[str, str], path: str, entry: Any) -> Fiel
     if type(entry) is dict:
         read_members(entry, where, {"kind": str, "label": str})
         kind, label = entry["kind"], entry["label"]
-        if not _LABEL.fullmatch(label):
+        if not LABEL.pattern.fullmatch(label):
             raise wrong_profile(
                 where,
                 "not a label",
-                repr(label)[:80],
-                "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end",
+                quoted(label),
+                LABEL.what,
             )
     if type(kind) is not str or kind not in LEAF_KINDS:
         raise wrong_profile(

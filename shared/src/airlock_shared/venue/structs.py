@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from airlock_shared.ethereum.eip712 import Message
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,
@@ -222,7 +223,7 @@ def field(path: str, kind: str, meaning: str = "") -> Field:
     return Field(path, unit, meaning or its_meaning, rule, kind)
 
 
-def leaf(message: dict[str, Any], path: str) -> Any:
+def leaf(message: Message, path: str) -> Any:
     """Return the value at a leaf's path (``_t.trader``) of a canonical message. Raises ``KeyError`` where there is none."""
     if path in message:  # a member's name has no dot
         return message[path]
@@ -240,7 +241,7 @@ def path_of(fields: tuple[Field, ...], kind: str) -> str:
     return next((each.path for each in fields if kind in (each.kind, one_of(each.kind))), "")
 
 
-def value_of(fields: tuple[Field, ...], message: dict[str, object], kind: str) -> object:
+def value_of(fields: tuple[Field, ...], message: Message, kind: str) -> object:
     """Return the value of the first leaf of a kind, as it is signed; None when there is none."""
     path = path_of(fields, kind)
     return leaf(message, path) if path else None
@@ -306,7 +307,7 @@ def abi_type_of(intent: Intent) -> str:
     return tuple_text(next(iter(types)), intent.abi_order)
 
 
-def abi_values_of(intent: Intent, message: dict[str, object]) -> list[object]:
+def abi_values_of(intent: Intent, message: Message) -> list[object]:
     """Return a canonical message's values in ABI order, nested structs as lists."""
     order = intent.abi_order or message
     return [_values(message[name]) for name in order]
