@@ -227,10 +227,10 @@ def opened(
     ``named_model`` is the model that a person named.
     """
     context = click.get_current_context(silent=True)
-    told = context.meta if context else {}
-    review_s = told.get(REVIEW, REVIEW_S)
+    meta = context.meta if context else {}
+    review_s = meta.get(REVIEW, REVIEW_S)
     device = Device(
-        emulator_port, ledger_path, told.get(APDU_LOG), meanwhile, named_model=named_model, review_s=review_s
+        emulator_port, ledger_path, meta.get(APDU_LOG), meanwhile, named_model=named_model, review_s=review_s
     )
     try:
         yield device

@@ -18,7 +18,7 @@ from airlock_shared.cli.terminal import INPUT, json_option, output_option, say, 
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.errors import PlanError, Refusal, quoted
-from airlock_shared.ethereum.eip712 import Message
+from airlock_shared.ethereum.eip712 import StructValues
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.decisions import choices_of
@@ -72,7 +72,7 @@ class _Drafted(NamedTuple):
     item: Request
     action: Action
     fields: tuple[Field, ...]
-    message: Message
+    message: StructValues
     account: bytes
 
 

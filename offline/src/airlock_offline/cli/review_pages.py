@@ -25,6 +25,7 @@ from airlock_shared.cli.terminal import (
     ENDED,
     FORWARD,
     SingleKeys,
+    ask,
     filled,
     led,
     next_key,
@@ -188,7 +189,7 @@ class ReviewPages:
         if self._page:
             self._show_page(question)
         try:
-            self._ask_yes(question, asking=opening(opens))
+            self._ask_yes(question, asking=opening(ask, opens))
         finally:
             self._page = []
 
@@ -321,7 +322,7 @@ def deciding_rows(case: Case) -> dict[str, str]:
     said = "; ".join(five.values())
     others = (d for d in case.decisions if d.decided_by == "plan" and d.field.rule.parameter not in _NAMED)
     also = (_value(d) for d in others if d.raw != signer.address)
-    return {"what": ", ".join([case.title, *_named(case), *(text for text in also if text not in said)])} | five
+    return {"what": ", ".join([case.title, *_position(case), *(text for text in also if text not in said)])} | five
 
 
 def deciding_lines(five: dict[str, str], before: dict[str, str] | None) -> Iterator[str]:
@@ -333,7 +334,8 @@ def deciding_lines(five: dict[str, str], before: dict[str, str] | None) -> Itera
             yield from labelled_rows(f"  {'':<12}", f"OTHER THAN LAST TIME: {before[label]}")
 
 
-def _named(case: Case) -> Iterator[str]:
+def _position(case: Case) -> Iterator[str]:
+    """Yield which position, order or code it is, on which pair, and which way."""
     for decision in case.decisions:
         parameter = decision.field.rule.parameter
         if parameter in _NAMED:
@@ -451,7 +453,7 @@ class GroupPages:
         question = f"Sign these {len(page)} steps of {len(group.rows)}, which differ from the form in this alone?"
         opens = dict.fromkeys(["?", *map(str, range(_NUMBERS))], partial(show, form=True))
         try:
-            self._ask(question, asking=opening(opens))
+            self._ask(question, asking=opening(ask, opens))
         except Declined as declined:
             self.confirmed |= dict.fromkeys(page, False)
             say(f"Declined: {declined.what}.")

@@ -35,6 +35,7 @@ from airlock_offline.ledger.transport import (
     P1_MORE,
     P2_SIGN_HASHES,
     Apdu,
+    ApduReply,
     AppAndVersion,
     Configuration,
     DeviceAddress,
@@ -244,7 +245,7 @@ class EthereumApp:
             raise error_for(sw, doing=doing)
         return reply
 
-    def exchange(self, apdu: Apdu, *, person: bool = False) -> tuple[bytes, int]:
+    def exchange(self, apdu: Apdu, *, person: bool = False) -> ApduReply:
         """Send a command and return its answer and status word."""
         return self._transport.exchange(apdu.encode(), person=person)
 

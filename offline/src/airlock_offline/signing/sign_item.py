@@ -152,7 +152,7 @@ def _confirm_and_sign(case: Case, desk: SigningDesk, opinion: Opinion, *, ask: b
 
 
 def _declined(case: Case, desk: SigningDesk, why: str) -> ItemResult:
-    desk.record("declined", _named(case))
+    desk.record("declined", _step_and_digest(case))
     desk.tell(f"Declined: {why}.")
     return ItemResult(Answer(case.request.step, "declined", why), ExitCode.DECLINED)
 
@@ -166,7 +166,7 @@ def _digest(case: Case) -> str:
     return "0x" + case.digest.hex()
 
 
-def _named(case: Case) -> dict[str, str]:
+def _step_and_digest(case: Case) -> dict[str, str]:
     return {"step": case.request.step, "digest": _digest(case)}
 
 
@@ -198,7 +198,7 @@ def _sign_alone(shown: Case, desk: SigningDesk, opinion: Opinion) -> ItemResult:
     entries = desk.state.transcript.entries()
     desk.used.read_again(entries)
     clock, plan = desk.clock(entries), shown.situation.plan
-    examined = judged(shown.request, _at(clock, shown.situation), desk)
+    examined = judged(shown.request, _situation_by(clock, shown.situation), desk)
     present = people_are_present.run(Attended(plan, people_of(entries, plan)))
     examined = examined._replace(verdicts=examined.verdicts.also(present, time_is_stated.run(clock)))
     if _signable(examined) is None:
@@ -233,7 +233,7 @@ def _sign_on(app: EthereumApp, case: Case, desk: SigningDesk) -> ItemResult:
         return _recorded(case, signed, desk)
 
 
-_DO = (
+_QUARANTINED_DO = (
     "the signature is quarantined: it was not kept, and the transcript {}. Find out why before you sign again "
     "with this Ledger: check the account, the path, and the Ethereum app's version"
 )
@@ -247,16 +247,16 @@ def _require_signature(case: Case, signed: Answer, desk: SigningDesk) -> None:
     try:
         check_signature(case, signed)
     except Refusal as refusal:
-        data = _named(case) | {
+        data = _step_and_digest(case) | {
             "check": refusal.check,
             "recovered": recovered_by(case.digest, bytes.fromhex(signed.signature[2:])),
             "expected": case.step.signer.account,
         }
-        refusal.do = _DO.format("says so")
+        refusal.do = _QUARANTINED_DO.format("says so")
         try:
             desk.record(QUARANTINED, data)
         except AirlockError as error:
-            refusal.do = _DO.format(f"could NOT be written ({error.what}): write it down by hand")
+            refusal.do = _QUARANTINED_DO.format(f"could NOT be written ({error.what}): write it down by hand")
         raise
 
 
@@ -274,7 +274,7 @@ def _asked_on_record(case: Case, app: EthereumApp, desk: SigningDesk) -> tuple[D
         if app.may_have_signed:
             desk.tell("It is not known whether the Ledger signed: this machine counts it as signed.")
         else:
-            desk.record(NOT_SIGNED, _named(case) | {"why": type(error).__name__})
+            desk.record(NOT_SIGNED, _step_and_digest(case) | {"why": type(error).__name__})
         raise
 
 
@@ -303,10 +303,11 @@ def _late_by(case: Case, desk: SigningDesk) -> Check | None:
     clock = desk.clock(desk.state.transcript.entries())
     if time_is_stated.run(clock).result != "pass":
         return time_is_stated
-    return late_by(case._replace(situation=_at(clock, case.situation)))
+    return late_by(case._replace(situation=_situation_by(clock, case.situation)))
 
 
-def _at(clock: Clock, situation: Situation) -> Situation:
+def _situation_by(clock: Clock, situation: Situation) -> Situation:
+    """Return the situation with the time that this clock says."""
     return situation._replace(now_ms=clock.now_ms, clock_uncertainty_ms=clock.uncertainty_ms or 0)
 
 
@@ -349,10 +350,6 @@ def left_behind(items: Sequence[Request], stopped: AirlockError, state: OfflineH
         state.transcript.record("refused", {"step": item.step, "checks": [], "why": why}, now_ms())
         yield ItemResult(Answer(item.step, "refused", why), stopped.exit_code)
         why = "not begun"
-
-
-# ---- guards ---------------------------------------------------------------------------------------------------------
-# What holds while a signature is made: one at a time for an account; and of a wrong one, a record.
 
 
 # ---- account lock ---------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
 from airlock_shared.documents.deployment import Deployment, Domain
 from airlock_shared.documents.requests import Answer, Header, Request, SignaturesHeader
 from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.ethereum.eip712 import Message
+from airlock_shared.ethereum.eip712 import StructValues
 from airlock_shared.ethereum.signatures import (
     TYPE_2,
     Transaction,
@@ -91,7 +91,7 @@ class SignedStruct(NamedTuple):
     """The struct of an intent's payload, its canonical message, its pinned domain and its digest, computed here."""
 
     intent: Intent
-    message: Message
+    message: StructValues
     domain: Domain
     digest: bytes
 
@@ -140,7 +140,7 @@ _LEAVES = {"trader": "trader", "pairIndex": PAIR, "index": "tradeIndex", "isBuy"
 _OF_TRIGGERS = {"pairIndex": PAIR, "index": "tradeIndex", "timestamp": OPENED}
 
 
-def _in_events(intent: Intent, message: Message, order_type: int | None) -> dict[str, object]:
+def _in_events(intent: Intent, message: StructValues, order_type: int | None) -> dict[str, object]:
     """Return what the events of an order must tell, by its signed message and its order type; of a trigger, its position.
 
     Source: the specification, "Supported order types" and "Events".

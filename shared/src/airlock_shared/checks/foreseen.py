@@ -14,7 +14,7 @@ from airlock_shared.checks import agreement, times, transaction
 from airlock_shared.checks.model import CallCase, Case, Check, IntentCase, Situation
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import PlanError, Refusal
-from airlock_shared.ethereum.eip712 import Message, read_types
+from airlock_shared.ethereum.eip712 import StructValues, read_types
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import Decision, decide, market_orders, request_fields, wanted_value
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Plan, Step
@@ -105,7 +105,7 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
                 step.values[name].text,
                 f"one of {sorted(filter(None, may))}",
             )
-    message: Message = {}
+    message: StructValues = {}
     for leaf, type_name in zip(found.fields, _types(found), strict=True):
         try:
             message[leaf.path] = _value(leaf, type_name, step, situation)
@@ -147,7 +147,9 @@ def _value(leaf: Field, type_name: str, step: Step, situation: Situation) -> obj
     return {"slippage": 0, "terms": ""}.get(leaf.rule.limit) if wanted is None else None
 
 
-def _case(found: Intent | Call, message: Message, step: Step, situation: Situation, decisions: list[Decision]) -> Case:
+def _case(
+    found: Intent | Call, message: StructValues, step: Step, situation: Situation, decisions: list[Decision]
+) -> Case:
     request = Request(step.id, step.action.name, "", {}, {}, "", None, "", "", "", None)
     if isinstance(found, Intent):
         pair = situation.deployment.pair_at(value_of(found.fields, message, PAIR)) if decisions else None

@@ -27,7 +27,7 @@ from airlock_shared.ethereum.eip712 import (
     DOMAIN_TYPE,
     Definitions,
     Hashes,
-    Message,
+    StructValues,
     TypedData,
     encode_struct,
     read_integer,
@@ -177,7 +177,7 @@ def name_struct(item: Received) -> Named | None:
     return Named(item.request, item.situation, intent) if intent is not None else None
 
 
-def read_message(case: Named) -> Message:
+def read_message(case: Named) -> StructValues:
     """Return the message's canonical values. Raises ``Refusal`` with an id of the ``MSG`` family."""
     payload = case.request.payload
     try:
@@ -193,14 +193,14 @@ def read_intent(case: Named, step: Step | None) -> ReadIntent:
     return ReadIntent(case.request, case.situation, step, case.intent, message, hashes)
 
 
-def hashes_of(intent: Intent, message: Message, domain: Domain) -> Hashes:
+def hashes_of(intent: Intent, message: StructValues, domain: Domain) -> Hashes:
     """Return separator, struct hash and digest, 32 bytes each, of a canonical message under a pinned domain."""
     separator = domain_separator(domain)
     struct_hash = definitions(intent).hash_struct(intent.name, message)
     return Hashes(separator, struct_hash, keccak256(b"\x19\x01" + separator + struct_hash))
 
 
-def encoding_of(intent: Intent, message: Message) -> bytes:
+def encoding_of(intent: Intent, message: StructValues) -> bytes:
     """Return ``abi.encode(struct)`` of a canonical message, in the contract's order."""
     return encode_struct(abi_type_of(intent), abi_values_of(intent, message))
 

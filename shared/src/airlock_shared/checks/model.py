@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_shared.ethereum.eip712 import Message
+from airlock_shared.ethereum.eip712 import StructValues
 from airlock_shared.venue.structs import value_of
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class ReadIntent(NamedTuple):
     situation: Situation
     step: Step | None
     intent: Intent
-    message: Message
+    message: StructValues
     hashes: Hashes
 
     @property
@@ -93,7 +93,7 @@ class ReadCall(NamedTuple):
         return self.call.call.fields
 
     @property
-    def message(self) -> Message:
+    def message(self) -> StructValues:
         """The arguments' values."""
         return self.call.message
 
@@ -105,7 +105,7 @@ class IntentCase(NamedTuple):
     situation: Situation
     step: Step
     intent: Intent
-    message: Message
+    message: StructValues
     hashes: Hashes
     decisions: list[Decision]
 
@@ -155,7 +155,7 @@ class CallCase(NamedTuple):
         return self.call.call.fields
 
     @property
-    def message(self) -> Message:
+    def message(self) -> StructValues:
         """The arguments' values."""
         return self.call.message
 

@@ -34,6 +34,7 @@ _MEMBERS: Kinds = {
     "digest": str, "chain_id": int, "contract": str, "signer": str, "trader": str,
     "nonce": Form(re.compile(r"[0-9]{1,78}", re.ASCII), "a number"), "ceremony": str, "step": str,
 }  # fmt: skip
+_OPTIONAL: Kinds = {"deadline_ms": int, "replaces": str}
 
 
 class Use(NamedTuple):
@@ -114,13 +115,8 @@ def record_of(case: Case) -> JsonObject:
 
 def read_use(data: JsonObject) -> Use:
     """Read what :func:`record_of` wrote. Raises ``DocumentError("DOC-FIELD")``, or ``Refusal("MSG-ADDRESS")``."""
-    read_some(data, "signed", _MEMBERS)
-    deadline_ms = data.get("deadline_ms")
-    if deadline_ms is not None:
-        read_some(data, "signed", {"deadline_ms": int})
-    replaces = data.get("replaces", "")
-    if replaces:
-        read_some(data, "signed", {"replaces": str})
+    given = {name: kind for name, kind in _OPTIONAL.items() if data.get(name) is not None}
+    read_some(data, "signed", {**_MEMBERS, **given})
     contract = parse_address(data["contract"]) if data["contract"] else b""
     return Use(
         data["digest"],
@@ -131,8 +127,8 @@ def read_use(data: JsonObject) -> Use:
         int(data["nonce"]),
         data["ceremony"],
         data["step"],
-        deadline_ms,
-        replaces,
+        data.get("deadline_ms"),
+        data.get("replaces", ""),
     )
 
 

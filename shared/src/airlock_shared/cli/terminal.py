@@ -146,11 +146,11 @@ def ask_yes(question: str, *, piped: bool, asking: Callable[..., str] | None = N
         raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
 
 
-def opening(opens: Opens) -> Callable[..., str]:
-    """Return :func:`ask`, but that some answers only open something to read: then it is asked again."""
+def opening(asking: Callable[..., str], opens: Opens) -> Callable[..., str]:
+    """Return a way to ask, as ``asking`` does, at which some answers only open something to read: then it is asked again."""
 
     def asked(question: str, *, piped: bool) -> str:
-        while (words := set((answer := ask(question, piped=piped)).split() or [""])) <= opens.keys():
+        while (words := set((answer := asking(question, piped=piped)).split() or [""])) <= opens.keys():
             for word in sorted(words):
                 opens[word]()
         return answer

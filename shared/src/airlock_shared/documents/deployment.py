@@ -21,7 +21,7 @@ from airlock_shared.documents.ledger_metadata import (
     require_filters,
 )
 from airlock_shared.errors import DocumentError, Refusal, quoted
-from airlock_shared.ethereum.eip712 import Message
+from airlock_shared.ethereum.eip712 import StructValues
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
 from airlock_shared.venue.calls import Calls
@@ -73,7 +73,7 @@ class Domain(NamedTuple):
     contract: bytes
 
     @property
-    def values(self) -> Message:
+    def values(self) -> StructValues:
         """The domain's canonical values, by their names in EIP-712."""
         return dict(zip(dict(DOMAIN_MEMBERS), self, strict=True))
 

@@ -23,7 +23,7 @@ from airlock_shared.ethereum.signatures import keccak256, parse_address
 MessageValue = Any
 """A canonical value: int, bool, bytes (address, bytesN, bytes), str, list of values, or dict of values (a struct)."""
 
-Message = dict[str, MessageValue]
+StructValues = dict[str, MessageValue]
 """The canonical values of a struct, by their members' names."""
 
 MAX_ARRAY_LENGTH = 4096
@@ -113,12 +113,12 @@ class Definitions:
         ordered = [primary, *sorted(reached(self.structs, primary) - {primary})]
         return "".join(f"{n}({','.join(f'{m.type} {m.name}' for m in self.structs[n])})" for n in ordered)
 
-    def read(self, struct: str, value: MessageValue) -> Message:
+    def read(self, struct: str, value: MessageValue) -> StructValues:
         """Read a struct's JSON value into canonical values.
 
         Raises ``Refusal`` with an id of the ``MSG`` family and the place in the message.
         """
-        result: Message = self._read(struct, value, ())
+        result: StructValues = self._read(struct, value, ())
         return result
 
     def _read(self, type_name: str, value: MessageValue, within: tuple[str, ...]) -> MessageValue:
@@ -159,7 +159,7 @@ class Definitions:
         except Refusal as refusal:
             raise refusal.at(place) from None
 
-    def hash_struct(self, struct: str, value: Message) -> bytes:
+    def hash_struct(self, struct: str, value: StructValues) -> bytes:
         """Return EIP-712's ``hashStruct``, 32 bytes, of canonical values as :meth:`read` returns them."""
         return self._word(struct, value)
 
@@ -174,8 +174,13 @@ class Definitions:
         if kind in ("string", "bytes"):
             return keccak256(value.encode() if kind == "string" else value)
         if kind in ("address", "bytesN"):
-            return bytes(value.rjust(32, b"\0") if kind == "address" else value.ljust(32, b"\0"))
+            return padded(kind, value)
         return int(value).to_bytes(32, "big", signed=kind == "int")
+
+
+def padded(kind: str, value: bytes) -> bytes:
+    """Return the 32 bytes of an address, which stands at their end, or of a ``bytesN``, which stands at their beginning."""
+    return value.rjust(32, b"\0") if kind == "address" else value.ljust(32, b"\0")
 
 
 def brief(value: MessageValue) -> str:
@@ -254,8 +259,8 @@ class TypedData(NamedTuple):
 
     structs: Structs
     primary_type: str
-    domain: Message
-    message: Message
+    domain: StructValues
+    message: StructValues
 
 
 class Hashes(NamedTuple):
@@ -416,7 +421,7 @@ def _encode(of: AbiType, value: Any) -> bytes:
         return _number(len(raw)) + raw + bytes(-len(raw) % 32)
     if kind in ("address", "bytesN"):
         _require(type(value) is bytes and len(value) == (size or 20), name, value)
-        return bytes(value.rjust(32, b"\0") if kind == "address" else value.ljust(32, b"\0"))
+        return padded(kind, value)
     low, high = integer_range(kind, size)
     _require(type(value) is (bool if kind == "bool" else int) and low <= value <= high, name, value)
     return _number(value)

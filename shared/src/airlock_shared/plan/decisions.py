@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.errors import PlanError
-from airlock_shared.ethereum.eip712 import Message
+from airlock_shared.ethereum.eip712 import StructValues
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.model import CUSTOM, AsSigned, Bounds, Exact, Plan, Step, Value
 from airlock_shared.units import (
@@ -98,12 +98,14 @@ class Decision(NamedTuple):
         return notes + list(code_rows(self.raw) if self.field.unit is CODE and type(self.raw) is bytes else ())
 
 
-def decide(fields: Iterable[Field], message: Message, step: Step, plan: Plan, deployment: Deployment) -> list[Decision]:
+def decide(
+    fields: Iterable[Field], message: StructValues, step: Step, plan: Plan, deployment: Deployment
+) -> list[Decision]:
     """Return a decision for every leaf of an intent's or a call's canonical message, in the catalogue's order."""
     return [_decide_leaf(field, message, step, plan, deployment) for field in fields]
 
 
-def _decide_leaf(field: Field, message: Message, step: Step, plan: Plan, deployment: Deployment) -> Decision:
+def _decide_leaf(field: Field, message: StructValues, step: Step, plan: Plan, deployment: Deployment) -> Decision:
     decider, parameter, limit = field.rule
     raw = leaf(message, field.path)
     wanted = None if decider == "zero" else wanted_value(parameter, step, deployment)

@@ -16,7 +16,7 @@ from airlock_shared.plan.known import example_at
 from airlock_shared.plan.model import CUSTOM, Plan
 from airlock_shared.plan.reader import read_plan, read_toml
 from airlock_shared.plan.toml_positions import line_of, lines_by_path
-from airlock_shared.wire.strict_json import Table, other_form
+from airlock_shared.wire.strict_json import Table, other_encoding
 
 MAX_MISTAKES = 100
 _TIME = re.compile(r"""([A-Za-z_]+)["']?\s*=\s*[0-9]+[-./:][0-9]+[-./:][0-9]++(?!-)""")
@@ -67,7 +67,7 @@ def find_mistakes(data: bytes, machine_faults: Callable[[Plan], list[PlanError]]
 
 def _unreadable(data: bytes, error: PlanError) -> Mistake:
     """Return the mistake that TOML's reader tells, at the place that it names."""
-    text = "" if other_form(data) else data.decode(errors="replace").replace("\r\n", "\n")
+    text = "" if other_encoding(data) else data.decode(errors="replace").replace("\r\n", "\n")
     lines = text.split("\n")
     line = len(lines)
     if isinstance(error.__cause__, UnicodeDecodeError):

@@ -249,3 +249,10 @@ def fingerprint_lines(label: str, fingerprint: str) -> Iterator[str]:
     yield f"  {grouped(fingerprint[32:])}"
     for row in spoken_rows(fingerprint):
         yield f"  {row}"
+
+
+def name_lines(kind: str, ceremony: str, fingerprint: str) -> Iterator[str]:
+    """Yield the names that people compare on both screens; what has no fingerprint of ours is named without."""
+    yield f"{safe(kind)}, ceremony {safe(ceremony)}" if ceremony else safe(kind)
+    if fingerprint:
+        yield from fingerprint_lines("document", fingerprint)

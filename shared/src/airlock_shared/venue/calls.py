@@ -13,7 +13,7 @@ from functools import partial
 from typing import NamedTuple
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.eip712 import Message, decode_abi, encode_abi
+from airlock_shared.ethereum.eip712 import StructValues, decode_abi, encode_abi
 from airlock_shared.ethereum.signatures import authorization_hash, keccak256, parse_address
 from airlock_shared.units import ADDRESS, COUNT
 from airlock_shared.venue.structs import Field, Rule, field
@@ -180,7 +180,7 @@ class Decoded(NamedTuple):
     """Calldata read back: the call, its arguments by name, and, of a delegated call, the trader it is made for."""
 
     call: Call
-    message: Message
+    message: StructValues
     delegated_for: bytes | None
 
 
@@ -219,7 +219,7 @@ def _call_of(data: bytes, calls: Calls) -> Call:
     return call
 
 
-def _arguments(call: Call, data: bytes) -> Message:
+def _arguments(call: Call, data: bytes) -> StructValues:
     arguments = call.arguments
     values = decode_abi([argument.type for argument in arguments], data[4:])
     message = {
@@ -236,7 +236,7 @@ def _arguments(call: Call, data: bytes) -> Message:
     return message
 
 
-def encode_call(call: Call, message: Message) -> bytes:
+def encode_call(call: Call, message: StructValues) -> bytes:
     """Return the calldata of a call: its 4-byte selector, then ``abi.encode`` of the arguments in ``message``, by name."""
     arguments = call.arguments
     values = [list(message[name].values()) if inner else message[name] for name, _, inner in arguments]

@@ -42,9 +42,10 @@ from airlock_shared.venue.structs import (
     Field,
     Intent,
     Rule,
+    TypesObject,
+    checked_kind,
     field,
     leaves_of,
-    one_of,
     path_of,
     types_of_text,
 )
@@ -223,7 +224,7 @@ def _in_struct(
             )
 
 
-def struct_types(where: str, name: str, text: str) -> dict[str, list[dict[str, str]]]:
+def struct_types(where: str, name: str, text: str) -> TypesObject:
     """Return the types of an ``encodeType`` text that is one, letter by letter, and whose names mean nothing else.
 
     Raises ``DocumentError("DOC-VENUE")``.
@@ -271,7 +272,7 @@ def _fields(
     fields = read_each(given, partial(_field, where, leaves), wrong)
     seen = set()
     for path, each in fields.items():
-        kind = one_of(each.kind)
+        kind = checked_kind(each.kind)
         if kind in seen and kind not in SEVERAL:
             wrong.append(wrong_profile(f"{where}.{path}", "this kind twice", each.kind, "each once"))
         seen.add(kind)
@@ -314,9 +315,9 @@ def _as_shipped(where: str, fields: tuple[Field, ...], shipped: tuple[Field, ...
     """Return the fields with the meanings that ship. Raises ``DocumentError`` for another kind at a path, or of too few."""
     own = {each.path: each for each in shipped}
     usual = {each.kind: each.meaning for each in shipped if each.kind not in SEVERAL}
-    have, known = {one_of(each.kind) for each in fields}, {one_of(each.kind) for each in shipped}
+    have, known = {checked_kind(each.kind) for each in fields}, {checked_kind(each.kind) for each in shipped}
     for each in fields:
-        if one_of(each.kind) != (ships := one_of(own.get(each.path, each).kind)):
+        if checked_kind(each.kind) != (ships := checked_kind(own.get(each.path, each).kind)):
             raise wrong_profile(f"{where}.leaves.{each.path}", "it ships with another meaning", each.kind, ships)
     if missing := sorted(known - have - MAY_BE_LEFT_OUT):
         raise wrong_profile(

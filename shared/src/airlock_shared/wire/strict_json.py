@@ -150,7 +150,7 @@ ONLY = "UTF-8 without a byte order mark (BOM)"
 _TOLD = {"utf-8": "", "utf-8-sig": "UTF-8 with a byte order mark"}
 
 
-def other_form(data: bytes) -> str:
+def other_encoding(data: bytes) -> str:
     """Return the form of a text that does not begin as :data:`ONLY` does; empty for one that does."""
     form = json.detect_encoding(data)
     return _TOLD.get(form, form.upper()[:6])
@@ -221,7 +221,7 @@ def parse_json(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, max_depth: i
 
 
 def _utf8(data: bytes) -> str:
-    form = other_form(data)
+    form = other_encoding(data)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -301,12 +301,12 @@ def to_cbor(value: Any) -> bytes:
     Raises ``DocumentError("DOC-UTF8")`` for a text that has no UTF-8 form, ``TypeError`` for what JSON cannot say.
     """
     try:
-        return _form(value)
+        return _cbor(value)
     except UnicodeEncodeError as error:
         raise damaged("DOC-UTF8", "a text holds a lone surrogate") from error
 
 
-def _form(value: Any) -> bytes:
+def _cbor(value: Any) -> bytes:
     kind = type(value)
     if kind is str:
         text: bytes = value.encode()
@@ -314,10 +314,10 @@ def _form(value: Any) -> bytes:
     if kind is dict:  # its names in the bytewise order of their forms (section 4.2.1)
         if not all(type(name) is str for name in value):
             raise TypeError("a member's name is no text")
-        names = sorted((_form(name), name) for name in value)
-        return cbor_head(MAP, len(value)) + b"".join(form + _form(value[name]) for form, name in names)
+        names = sorted((_cbor(name), name) for name in value)
+        return cbor_head(MAP, len(value)) + b"".join(form + _cbor(value[name]) for form, name in names)
     if kind is list:
-        return cbor_head(ARRAY, len(value)) + b"".join(map(_form, value))
+        return cbor_head(ARRAY, len(value)) + b"".join(map(_cbor, value))
     if kind is bool or value is None:
         return _SIMPLE[value]
     if kind is int:
@@ -460,7 +460,7 @@ _PIECE = re.compile(
 
 def parse_toml(data: bytes) -> Table:
     """Return the table of a TOML text in UTF-8. Raises ``ValueError`` with the reason in words."""
-    if form := other_form(data):
+    if form := other_encoding(data):
         raise ValueError(f"it is saved as {form}: save it as {ONLY}")
     text = data.decode()
     parts = depth = 0

@@ -19,6 +19,7 @@ from airlock_shared.cli.terminal import (
     SWAPPED,
     Opens,
     SingleKeys,
+    ask,
     filled,
     led,
     next_key,
@@ -140,7 +141,7 @@ def type_words(asked: Asked, tell_wrong: Callable[[list[int]], None], opens: Ope
     places = " and ".join(f"word {at}" for at in positions)
     question = f"{asked.who}, {asked.document}{', YOUR PAPER' if asked.paper else ''}: {places}: "
     for left in reversed(range(min(ASKED_AT_MOST, WRONG_AT_MOST - wrong))):
-        given = _typed(question, opening(opens), lacks=asked.paper and not own, piped=piped)
+        given = _typed(question, opening(ask, opens), lacks=asked.paper and not own, piped=piped)
         if given == WITHOUT.split():
             say(f"On record: {HOW[NO_PAPER]}.")
             return {"how": NO_PAPER}

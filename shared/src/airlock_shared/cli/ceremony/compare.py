@@ -270,7 +270,7 @@ _NOT_SO = "not confirmed: the answer was not Yes"
 def _agree(who: str, tell_no: Callable[[], None], opens: Opens, *, piped: bool) -> None:
     """Have a person say that it is so; a slip of ``Yes`` is asked again. Raises ``Declined`` for any other answer."""
     question = f"{who}: I compared it myself, and it is so. Type Yes: "
-    if yes_or_other(question, f"{who}: type Yes: ", opening(opens), piped=piped) != "Yes":
+    if yes_or_other(question, f"{who}: type Yes: ", opening(ask, opens), piped=piped) != "Yes":
         tell_no()
         raise Declined(_NOT_SO, do="find out what differs: this No is on record, and the same command asks again")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import wraps
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +23,7 @@ from airlock_shared.host.files import make_folder, write_new
 from airlock_shared.qr import render
 from airlock_shared.qr.documents import DEFAULT_PAUSE_MS, Transfer, cycle_texts, densities_of, file_name, ideal_count
 from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES, QUIET, Matrix, bordered, side, symbols
-from airlock_shared.text.safe import fingerprint_lines, safe, spoken
+from airlock_shared.text.safe import name_lines, safe, spoken
 from airlock_shared.wire.strict_json import JsonObject
 
 # ---- terminal -------------------------------------------------------------------------------------------------------
@@ -140,13 +140,6 @@ class Showing(NamedTuple):
     output: Path | None = None
     version: int | None = None
     as_json: bool = False
-
-
-def name_lines(kind: str, ceremony: str, fingerprint: str) -> Iterator[str]:
-    """Yield the names that people compare on both screens; what has no fingerprint of ours is named without."""
-    yield f"{safe(kind)}, ceremony {safe(ceremony)}" if ceremony else safe(kind)
-    if fingerprint:
-        yield from fingerprint_lines("document", fingerprint)
 
 
 def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> ShownTransfer:
