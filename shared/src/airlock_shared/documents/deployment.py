@@ -256,11 +256,11 @@ def _read_domain(value: Any, where: str) -> Domain:
 def _check_domains(domains: dict[str, Domain], chain_id: int, contracts: dict[str, bytes]) -> None:
     """Refuse a deployment that contradicts itself: it would make two intents interchangeable."""
     if not 0 < chain_id <= MAX_INTEGER:
-        raise _contradiction("chain_id", "not a chain id", str(chain_id), f"1 to {MAX_INTEGER}")
+        raise _contradiction("chain_id", "not a chain id", chain_id, f"1 to {MAX_INTEGER}")
     for name, domain in domains.items():
         where, contract = f"domains.{name}", contracts.get(CONTRACT_OF_DOMAIN[name], domain.contract)
         if domain.chain_id != chain_id:
-            raise _contradiction(f"{where}.chainId", "another chain", str(domain.chain_id), str(chain_id))
+            raise _contradiction(f"{where}.chainId", "another chain", domain.chain_id, chain_id)
         if domain.version != "1":
             raise _contradiction(f"{where}.version", "another version", domain.version, "1")
         if domain.contract != contract:
@@ -307,6 +307,6 @@ def _read_pairs(value: Any) -> dict[int, Pair]:
             expected = f"0 to {MAX_INTEGER}"
             raise DocumentError("DOC-FIELD", "not an index", got=entry["index"], expected=expected).at(where)
         if entry["index"] in pairs:
-            raise _contradiction(where, "one index twice", str(entry["index"]), "each index once")
+            raise _contradiction(where, "one index twice", entry["index"], "each index once")
         pairs[entry["index"]] = Pair(entry["index"], entry["name"], entry.get("pnl"))
     return pairs

@@ -226,7 +226,7 @@ def require_filters(deployment: Deployment) -> None:
             raise _other(where, "filters for a struct that is not signed here", name[:80], ", ".join(structs))
         domain = deployment.domains[intent.domain]
         if filters.chain_id != domain.chain_id:
-            raise _other(f"{where}.chain_id", "filters for another chain", str(filters.chain_id), str(domain.chain_id))
+            raise _other(f"{where}.chain_id", "filters for another chain", filters.chain_id, domain.chain_id)
         if filters.contract != domain.contract:
             got, expected = checksum_address(filters.contract), checksum_address(domain.contract)
             raise _other(f"{where}.contract", "filters for another contract", got, expected)
@@ -244,7 +244,7 @@ def require_filters(deployment: Deployment) -> None:
         in_order = sorted(filters.fields, key=lambda each: list(leaves).index(each.path))
         places = list(dict.fromkeys(each.token for each in in_order if each.token is not None))
         if places != sorted(places):
-            raise _other(where, "tokens in another order than their places", str(places), str(sorted(places)))
+            raise _other(where, "tokens in another order than their places", places, sorted(places))
         told = deployment.token.address if deployment.token else b""
         if AT_THE_CONTRACT in places and told != filters.contract:
             record = f"the record of {checksum_address(filters.contract)} in device_metadata.usdc"

@@ -132,7 +132,7 @@ def read_list(value: Any, where: str, at_most: int) -> list[Any]:
     return value
 
 
-def error_at(check: str, do: str, where: str, what: str, got: str, expected: str) -> DocumentError:
+def error_at(check: str, do: str, where: str, what: str, got: object, expected: object) -> DocumentError:
     """Return the error of what stands at a place of a document; the reader of each kind of document says what to do."""
     return DocumentError(check, what, got=got, expected=expected, do=do, where=where)
 
