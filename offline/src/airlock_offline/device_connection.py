@@ -31,20 +31,20 @@ from airlock_shared.host.files import require_new
 REVIEW = "airlock.review-seconds"
 """Where a command's context keeps, in its ``meta``, how long people may read on the device, as the settings say."""
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _log_to(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
     context.meta[APDU_LOG] = path
 
 
-_emulator_option = click.option(
+emulator_option = click.option(
     "--emulator",
     "emulator_port",
     type=click.IntRange(1, 65535),
     help="Rehearsal only: use the software Ledger on this loopback port.",
 )
-_ledger_option = click.option("--ledger", "ledger_path", help="Which Ledger, when several are plugged in.")
+ledger_option = click.option("--ledger", "ledger_path", help="Which Ledger, when several are plugged in.")
 _log_option = click.option(
     "--apdu-log",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -54,26 +54,21 @@ _log_option = click.option(
 )
 
 
-_model_option = click.option(
+model_option = click.option(
     "--model",
     type=click.Choice(shown_models()),
     help="Your Ledger's model, as a check (default: as the Ledger says).",
 )
 
 
-def device_options(command: _Command) -> _Command:
+def device_options(command: Command) -> Command:
     """Add ``--emulator``, ``--ledger`` and ``--apdu-log``: which Ledger, and where its exchanges are written too."""
-    return _emulator_option(_ledger_option(_log_option(command)))
+    return emulator_option(ledger_option(_log_option(command)))
 
 
-def signing_device_options(command: _Command) -> _Command:
+def signing_device_options(command: Command) -> Command:
     """Add ``--model``, with which the Ledger that is found is compared, and the options of :func:`device_options`."""
-    return _model_option(device_options(command))
-
-
-def which_ledger(command: _Command) -> _Command:
-    """Add ``--model``, ``--emulator`` and ``--ledger`` to a command that hands them on to others."""
-    return _model_option(_emulator_option(_ledger_option(command)))
+    return model_option(device_options(command))
 
 
 def require_ledger(emulator_port: int | None, deployment: Deployment) -> None:
@@ -232,10 +227,10 @@ def opened(
     ``named_model`` is the model that a person named.
     """
     context = click.get_current_context(silent=True)
-    told = context.meta if context else {}
-    review_s = told.get(REVIEW, REVIEW_S)
+    meta = context.meta if context else {}
+    review_s = meta.get(REVIEW, REVIEW_S)
     device = Device(
-        emulator_port, ledger_path, told.get(APDU_LOG), meanwhile, named_model=named_model, review_s=review_s
+        emulator_port, ledger_path, meta.get(APDU_LOG), meanwhile, named_model=named_model, review_s=review_s
     )
     try:
         yield device

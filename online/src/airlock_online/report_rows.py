@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator
-from typing import Any
 
 from airlock_online.delivery.resolution import is_proved
 from airlock_online.journal.events import OF_ORDER, REJECTED
@@ -18,6 +17,7 @@ from airlock_shared.host.files import TranscriptFile
 from airlock_shared.report.evidence.timeline import EXPORTED, NOTE_KIND, UNUSABLE_ID
 from airlock_shared.report.facts import Liveness, standings
 from airlock_shared.venue.structs import CORE_API
+from airlock_shared.wire.strict_json import JsonObject
 
 _DONE = frozenset({OrderState.FILLED, OrderState.CONFIRMED})
 _OF_RECORD = ("digest", "step", "route", "method", "transaction_hash")
@@ -62,7 +62,7 @@ def _use_of(record: Record) -> Use:
     )
 
 
-def _rows(submission: Submission, journal: Journal) -> Iterator[dict[str, Any]]:
+def _rows(submission: Submission, journal: Journal) -> Iterator[JsonObject]:
     state, digest = submission.state, submission.record.digest
     yield {
         "kind": "submission",
@@ -91,7 +91,7 @@ def _meaning(submission: Submission) -> str:
     return f"done: {stored}" if stored and submission.record.route == CORE_API else other
 
 
-def _event(kind: str, digest: str, event: OrderEvent) -> dict[str, Any]:
+def _event(kind: str, digest: str, event: OrderEvent) -> JsonObject:
     row = {"kind": kind, "digest": digest, "type": event.type, "payload": dict(event.payload)}
     numbers = {"seq": event.seq, "at_ms": event.at_ms}
     return row | {name: number for name, number in numbers.items() if number is not None}

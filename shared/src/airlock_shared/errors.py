@@ -41,6 +41,11 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+def quoted(value: object) -> str:
+    """Return a value as an error quotes it: as Python writes it, cut after 80 characters."""
+    return repr(value)[:80]
+
+
 class AirlockError(Exception):
     """Something foreseen went wrong: ``what`` happened, and what to ``do`` next."""
 
@@ -69,12 +74,12 @@ class Refusal(AirlockError):
     exit_code = ExitCode.REFUSED
 
     def __init__(
-        self, check: str, what: str, *, got: str = "", expected: str = "", do: str = "", where: str = ""
+        self, check: str, what: str, *, got: object = "", expected: object = "", do: str = "", where: str = ""
     ) -> None:
         super().__init__(what, do=do)
         self.check = check
-        self.got = got
-        self.expected = expected
+        self.got = str(got)
+        self.expected = str(expected)
         self.where = where
 
     def at(self, name: str) -> Refusal:

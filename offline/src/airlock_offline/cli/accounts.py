@@ -178,7 +178,7 @@ def choose_signer(plan: Plan, name: str | None) -> Signer:
     if name is None:
         raise UsageError("the plan has several signers", do=f"choose with --signer, one of {list(plan.signers)}")
     if name not in plan.signers:
-        raise PlanError("PLAN-SIGNER", "no such signer in the plan", got=name, expected=str(list(plan.signers)))
+        raise PlanError("PLAN-SIGNER", "no such signer in the plan", got=name, expected=list(plan.signers))
     return plan.signers[name]
 
 

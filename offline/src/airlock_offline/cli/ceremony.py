@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from airlock_offline.device_connection import which_ledger
+from airlock_offline.device_connection import Command, emulator_option, ledger_option, model_option
 from airlock_offline.home import OfflineHome, now_ms, uptime
 from airlock_offline.preflight.page import preflight_verdict_lines, report_lines
 from airlock_shared.cli.ceremony.commands import ceremony_group
@@ -36,4 +36,9 @@ def _place(home: OfflineHome) -> CeremonyMachine:
     )
 
 
-ceremony = ceremony_group(_place, which_ledger)
+def _which_ledger(command: Command) -> Command:
+    """Add ``--model``, ``--emulator`` and ``--ledger``, which are handed on to other commands."""
+    return model_option(emulator_option(ledger_option(command)))
+
+
+ceremony = ceremony_group(_place, _which_ledger)

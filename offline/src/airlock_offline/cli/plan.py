@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -17,7 +17,8 @@ from airlock_shared.cli.plan import plan_group
 from airlock_shared.cli.terminal import INPUT, json_option, output_option, say, say_all, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
-from airlock_shared.errors import PlanError, Refusal
+from airlock_shared.errors import PlanError, Refusal, quoted
+from airlock_shared.ethereum.eip712 import StructValues
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.decisions import choices_of
@@ -71,7 +72,7 @@ class _Drafted(NamedTuple):
     item: Request
     action: Action
     fields: tuple[Field, ...]
-    message: dict[str, Any]
+    message: StructValues
     account: bytes
 
 
@@ -125,7 +126,7 @@ def _intent(item: Request, deployment: Deployment) -> _Drafted:
     primary_type = item.payload["primaryType"]
     intent = deployment.structs.get(primary_type)
     if intent is None or is_custom(intent):
-        raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=repr(primary_type)[:80])
+        raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=quoted(primary_type))
     action = next(action for action in ACTIONS.values() if action.primary_type == primary_type)
     message = definitions(intent).read(primary_type, item.payload["message"])
     trader = leaf(message, intent.trader)
@@ -138,7 +139,7 @@ def _transaction(item: Request, deployment: Deployment) -> _Drafted:
     try:
         decoded = decode_call(bytes.fromhex(text.removeprefix(_HEX_PREFIX)), deployment.calls)
     except ValueError as error:
-        raise Refusal("TX-HEX", "calldata is not hex", got=repr(text)[:80], expected="0x and bytes in hex") from error
+        raise Refusal("TX-HEX", "calldata is not hex", got=quoted(text), expected="0x and bytes in hex") from error
     if decoded.call.is_own:
         raise Refusal("TX-SELECTOR", "a call whose meaning Airlock does not know", got=decoded.call.name)
     action = next(action for action in ACTIONS.values() if action.call == decoded.call.name)

@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -53,6 +53,7 @@ from airlock_shared.host.files import REFUSED, MachineProbes, write_new
 from airlock_shared.host.machine import installed
 from airlock_shared.text.safe import safe
 from airlock_shared.units import span_text, utc_text
+from airlock_shared.wire.strict_json import JsonObject
 
 # ---- hardware record ------------------------------------------------------------------------------------------------
 # The hardware record: which Ledger showed which pages, as a small file that people can send.
@@ -65,7 +66,7 @@ LEDGER_VENDOR_ID = "2c97"
 PROVEN = "proven on"
 
 
-def recorded(device: Device, *, software: bool) -> tuple[dict[str, Any], dict[str, Any] | None]:
+def recorded(device: Device, *, software: bool) -> tuple[JsonObject, JsonObject | None]:
     """Have the harmless message shown and signed; return the report of ``preflight``, and the record.
 
     There is no record of a Ledger that is not ready. Pages are asked about where they can be listed: of a known model, and
@@ -82,7 +83,7 @@ def recorded(device: Device, *, software: bool) -> tuple[dict[str, Any], dict[st
     return report, _record(device, report, model, answers, software=software)
 
 
-def record_bytes(record: dict[str, Any]) -> bytes:
+def record_bytes(record: JsonObject) -> bytes:
     """Return the record as it is written: JSON that a person can read before it is sent."""
     return (json.dumps(record, indent=2, ensure_ascii=True) + "\n").encode()
 
@@ -99,7 +100,7 @@ def _pages(model: str) -> list[list[str]]:
     return pages
 
 
-def _confirmed(pages: list[list[str]], *, piped: bool) -> list[dict[str, Any]]:
+def _confirmed(pages: list[list[str]], *, piped: bool) -> list[JsonObject]:
     """Ask of each page whether the Ledger showed it so, until the answer is Yes or No."""
     answers = []
     for number, page in enumerate(pages, start=1):
@@ -112,9 +113,7 @@ def _confirmed(pages: list[list[str]], *, piped: bool) -> list[dict[str, Any]]:
     return answers
 
 
-def _record(
-    device: Device, report: dict[str, Any], model: str, answers: list[dict[str, Any]], *, software: bool
-) -> dict[str, Any]:
+def _record(device: Device, report: JsonObject, model: str, answers: list[JsonObject], *, software: bool) -> JsonObject:
     plugged = device.plugged
     usb = plugged and {
         "vendor_id": LEDGER_VENDOR_ID,
@@ -160,7 +159,7 @@ class Statement(NamedTuple):
     stated_ms: int
     uncertainty_s: int
 
-    def as_data(self, machine_ms: int, uptime: Uptime | None = None) -> dict[str, Any]:
+    def as_data(self, machine_ms: int, uptime: Uptime | None = None) -> JsonObject:
         """Return the statement as the transcript records it, beside the machine's clock and how long it has been running."""
         said = {"stated_ms": self.stated_ms, "machine_ms": machine_ms, "uncertainty_s": self.uncertainty_s}
         return said | (uptime._asdict() if uptime is not None else {})
@@ -277,7 +276,7 @@ def _kit(folder: Path | None, fingerprint: str | None) -> Kit | None:
     return Kit(folder, read_installation_fingerprint(fingerprint), ())
 
 
-def _ask_time(state: OfflineHome, uncertainty_s: int | None) -> dict[str, Any] | None:
+def _ask_time(state: OfflineHome, uncertainty_s: int | None) -> JsonObject | None:
     """Have a person type the time on a watch, and record it; what is no time, or not the clock's, is asked again."""
     question = "UTC on your watch, such as 2026-11-21T02:43:00Z: "  # with the answer no wider than the screen
     while True:
@@ -305,7 +304,7 @@ def _end(result: PreflightResult, *, as_json: bool) -> None:
     finish(worst([*([ExitCode.REFUSED] if refused else []), *([ExitCode.DEVICE] if not_ready else [])]))
 
 
-def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | None) -> dict[str, Any] | None:
+def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | None) -> JsonObject | None:
     """Compare the clock with what a person says, and record it; None when nobody says anything.
 
     Raises ``Expired`` when they differ by more than the uncertainty: then an earlier statement holds no longer either.
@@ -326,7 +325,7 @@ def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | Non
     return data
 
 
-def _device(emulator_port: int | None, ledger_path: str | None, record: Path | None) -> dict[str, Any]:
+def _device(emulator_port: int | None, ledger_path: str | None, record: Path | None) -> JsonObject:
     with opened(emulator_port, ledger_path, wait_notice) as device:
         if record is None:
             try:

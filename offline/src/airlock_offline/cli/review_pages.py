@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from functools import partial
 from time import monotonic, sleep
 
-from airlock_offline.signing.review import QUESTION_ROWS, Group, rows_of_page, section_lines
+from airlock_offline.signing.review import QUESTION_ROWS, Group, Section, rows_of_page, section_lines
 from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT
 from airlock_shared.checks.model import CallCase, Case, IntentCase
 from airlock_shared.cli.terminal import (
@@ -54,7 +54,7 @@ _LEAST_ROWS = 4  # a heading, two lines and the row for the keys
 _COLOURS = {KEPT: "32", NOT_KEPT: "31", CHOSEN: "33"}  # green, red, yellow: beside the mark, never in its place
 
 
-def terminal_screens(sections: list[list[str]], rows: int, width: int, below: int = 1) -> list[tuple[int, list[str]]]:
+def terminal_screens(sections: list[Section], rows: int, width: int, below: int = 1) -> list[tuple[int, list[str]]]:
     """Return screens of so many rows, each with its section's number; a long section goes on under its heading.
 
     Those of the last section leave so many rows ``below`` them, the others one, for the keys.
@@ -86,8 +86,8 @@ class ReviewPages:
 
     def __init__(self, ask_yes: Callable[..., None], *, turns: bool = True) -> None:
         self._ask_yes, self._turns = ask_yes, turns
-        self._page: list[list[str]] = []
-        self._sections: list[list[str]] = []
+        self._page: list[Section] = []
+        self._sections: list[Section] = []
         self._ledger: list[str] = []
         self._said_before: list[str] = []
         self.opened: set[str] = set()
@@ -98,7 +98,7 @@ class ReviewPages:
             with SingleKeys() as keys:
                 next_key(keys)
 
-    def show(self, sections: list[list[str]], five: list[str], ledger: list[str]) -> None:
+    def show(self, sections: list[Section], five: list[str], ledger: list[str]) -> None:
         """Take the page that decides, which :meth:`ask` shows above its question. Raises ``Declined``.
 
         It has what the builder chose, what stands out, and ``five`` lines. A refused item has no five lines: each section
@@ -136,7 +136,7 @@ class ReviewPages:
         say_all(self._said_before)
         self._say_sections()
 
-    def _turn_all(self, sections: list[list[str]], below: list[str] | None = None) -> None:
+    def _turn_all(self, sections: list[Section], below: list[str] | None = None) -> None:
         """Show screen by screen; where something comes ``below`` the last one, and the answer, that one is not turned."""
 
         def same() -> bool:
@@ -322,7 +322,7 @@ def deciding_rows(case: Case) -> dict[str, str]:
     said = "; ".join(five.values())
     others = (d for d in case.decisions if d.decided_by == "plan" and d.field.rule.parameter not in _NAMED)
     also = (_value(d) for d in others if d.raw != signer.address)
-    return {"what": ", ".join([case.title, *_named(case), *(text for text in also if text not in said)])} | five
+    return {"what": ", ".join([case.title, *_position(case), *(text for text in also if text not in said)])} | five
 
 
 def deciding_lines(five: dict[str, str], before: dict[str, str] | None) -> Iterator[str]:
@@ -334,7 +334,8 @@ def deciding_lines(five: dict[str, str], before: dict[str, str] | None) -> Itera
             yield from labelled_rows(f"  {'':<12}", f"OTHER THAN LAST TIME: {before[label]}")
 
 
-def _named(case: Case) -> Iterator[str]:
+def _position(case: Case) -> Iterator[str]:
+    """Yield which position, order or code it is, on which pair, and which way."""
     for decision in case.decisions:
         parameter = decision.field.rule.parameter
         if parameter in _NAMED:
@@ -421,7 +422,7 @@ class GroupPages:
         self.confirmed = dict.fromkeys(before, True)
         self._groups = {digest: group for group in groups for digest in group.rows}
         self._screen, self._ask, self._record = screen, ask, record
-        self._form: list[list[str]] = []
+        self._form: list[Section] = []
         self._began_s, self._signed = monotonic(), 0
 
     def show_from(self, digest: str, can_be_signed: Callable[[str], bool]) -> None:

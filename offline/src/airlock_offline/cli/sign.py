@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -74,8 +73,8 @@ from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.model import part_lines
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import fingerprint_lines, safe, spoken
+from airlock_shared.wire.strict_json import JsonObject, parse_json
 from airlock_shared.wire.strict_json import fingerprint as fingerprint_of
-from airlock_shared.wire.strict_json import parse_json
 
 _RESULTS_AT_MOST = 20  # up to so many are all listed; of more, only those that are not signed
 BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
@@ -255,7 +254,7 @@ def _desk(
 ) -> SigningDesk:
     """Return what signing needs of the world: this machine with its entries, this terminal, and this Ledger."""
     said: list[str] = []
-    read: list[dict[str, Any]] = []
+    read: list[JsonObject] = []
     used = nonces_of(entries)
 
     def probe(case: Case) -> None:

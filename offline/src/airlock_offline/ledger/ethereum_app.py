@@ -7,7 +7,7 @@ account, is decided by recovering it. Sources: the app's protocol description, t
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_offline.ledger.device_errors import (
     BLIND_SIGNING,
@@ -35,6 +35,7 @@ from airlock_offline.ledger.transport import (
     P1_MORE,
     P2_SIGN_HASHES,
     Apdu,
+    ApduReply,
     AppAndVersion,
     Configuration,
     DeviceAddress,
@@ -51,6 +52,7 @@ from airlock_shared.documents.ledger_metadata import TokenMetadata
 from airlock_shared.errors import ExitCode, Refusal, UsageError
 from airlock_shared.ethereum.eip712 import TypedData
 from airlock_shared.ethereum.signatures import TYPE_2, checksum_address, keccak256, parse_address
+from airlock_shared.wire.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from airlock_offline.ledger.uploads import FilteredMessage
@@ -184,7 +186,7 @@ class EthereumApp:
         payload = encode_path(path) + len(message).to_bytes(4, "big") + message
         return self.sign_in_pieces(Ins.SIGN_PERSONAL_MESSAGE, payload, 27, "sign the message")
 
-    def sign_authorization(self, path: str, authorization: dict[str, Any]) -> DeviceSignature:
+    def sign_authorization(self, path: str, authorization: JsonObject) -> DeviceSignature:
         """Sign an EIP-7702 authorization, an item's payload: tags 0 to 3 with version, contract, chain and nonce."""
         numbers = (encode_integer(authorization[name]) for name in ("chainId", "nonce"))
         values = b"\x01", parse_address(authorization["address"]), *numbers
@@ -243,7 +245,7 @@ class EthereumApp:
             raise error_for(sw, doing=doing)
         return reply
 
-    def exchange(self, apdu: Apdu, *, person: bool = False) -> tuple[bytes, int]:
+    def exchange(self, apdu: Apdu, *, person: bool = False) -> ApduReply:
         """Send a command and return its answer and status word."""
         return self._transport.exchange(apdu.encode(), person=person)
 

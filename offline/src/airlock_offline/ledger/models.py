@@ -24,7 +24,7 @@ from typing import NamedTuple
 class Typeface(NamedTuple):
     """A typeface in one size: the pixels from line to line, and the width of the characters from the space to ``~``."""
 
-    line_px: int
+    height_px: int
     widths_px: tuple[int, ...]
 
     def width_px(self, character: str) -> int:
@@ -33,8 +33,8 @@ class Typeface(NamedTuple):
         return self.widths_px[place] if 0 <= place < len(self.widths_px) else 0
 
 
-def _typeface(line_px: int, widths_px: str) -> Typeface:
-    return Typeface(line_px, tuple(map(int, widths_px.split())))
+def _typeface(height_px: int, widths_px: str) -> Typeface:
+    return Typeface(height_px, tuple(map(int, widths_px.split())))
 
 
 OPEN_SANS_REGULAR_11 = _typeface(

@@ -8,7 +8,7 @@ Reject page, a Flex's More) are not among them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_offline.ledger.models import (
     NAME_GAP_PX,
@@ -29,6 +29,7 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Hashes, TypedData
 from airlock_shared.ethereum.signatures import checksum_address, parse_address, value_wei
 from airlock_shared.units import NATIVE, UNLIMITED, Unit, to_human
 from airlock_shared.venue.calls import LEDGER_CONTRACTS
+from airlock_shared.wire.strict_json import JsonObject
 
 Page = list[str]
 
@@ -188,8 +189,8 @@ def _touch_bodies(fields: list[ScreenField], layout: Touch, height_px: int) -> l
         for number, field in enumerate(rest):
             lines = counted_lines(field.value, layout.values, layout.line_px)
             used_px += layout.between_px if number else 0
-            used_px += counted_lines(field.title, layout.names, layout.line_px) * layout.names.line_px + NAME_GAP_PX
-            used_px += lines * layout.values.line_px
+            used_px += counted_lines(field.title, layout.names, layout.line_px) * layout.names.height_px + NAME_GAP_PX
+            used_px += lines * layout.values.height_px
             whole = used_px < height_px and lines <= layout.lines
             if whole or not number:
                 body += _touch_field(field, layout, whole=whole)
@@ -567,7 +568,7 @@ def authorization_review(account: str, name: str, where: str, model: str) -> tup
     return _UPGRADE, [ScreenField("Account", account), ScreenField("Delegate to", name), ScreenField(title, where)]
 
 
-def authorization_pages(payload: dict[str, Any], signer: bytes, model: str) -> list[Page]:
+def authorization_pages(payload: JsonObject, signer: bytes, model: str) -> list[Page]:
     """Return the pages for an item's authorization, up to the one that signs; the signer has 20 bytes."""
     name = LEDGER_CONTRACTS[parse_address(payload["address"])]
     where = network(payload["chainId"])

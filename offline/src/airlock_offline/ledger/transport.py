@@ -179,10 +179,14 @@ MAX_REPLY = 512  # bytes; an APDU answer of this app has at most 256
 REPLUG = "unplug the Ledger, plug it in again, unlock it, open the Ethereum app and give the command again"
 
 
+ApduReply = tuple[bytes, int]
+"""What a Ledger answers to one APDU: its data and its status word."""
+
+
 class Transport(Protocol):
     """Something that takes one APDU at a time."""
 
-    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+    def exchange(self, apdu: bytes, *, person: bool) -> ApduReply:
         """Send one APDU and return its data and its status word.
 
         ``person`` says that a person may have to read and press first, so that the wait is long.
@@ -203,7 +207,7 @@ class WatchedTransport:
     def __init__(self, transport: Transport, meanwhile: Meanwhile) -> None:
         self._transport, self._meanwhile = transport, meanwhile
 
-    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+    def exchange(self, apdu: bytes, *, person: bool) -> ApduReply:
         """Exchange one APDU (see ``Transport``)."""
         with self._meanwhile(person):
             return self._transport.exchange(apdu, person=person)
@@ -245,7 +249,7 @@ class LoopbackTransport:
                 f"no software Ledger answers on {LOOPBACK}:{port}", do="start it with `airlock-software-ledger`"
             ) from error
 
-    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+    def exchange(self, apdu: bytes, *, person: bool) -> ApduReply:
         """Send one APDU and return its data and its status word (see ``Transport``)."""
         connection, wait_s = self._connection, self._review_s if person else MACHINE_TIMEOUT_S
         if connection is None:
@@ -321,7 +325,7 @@ class LoggedTransport:
         self._unwritten: AirlockError | None = None
         self._write({"log": "airlock/apdu-log@1", "redacted": "values, addresses, keys and signatures"})
 
-    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+    def exchange(self, apdu: bytes, *, person: bool) -> ApduReply:
         """Pass on one APDU and log it with its answer, or with the name of what went wrong.
 
         An answer may be a signature: it is passed on also where the log cannot be written. The next exchange raises that.

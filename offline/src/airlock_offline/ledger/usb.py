@@ -37,6 +37,7 @@ from airlock_offline.ledger.transport import (
     REPLUG,
     REVIEW_S,
     Apdu,
+    ApduReply,
     Transport,
     gone,
     silent,
@@ -288,7 +289,7 @@ class HidTransport:
                 self._lock.release()
         self._port = port_of(self.ledger.path)
 
-    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+    def exchange(self, apdu: bytes, *, person: bool) -> ApduReply:
         """Send one APDU and return its data and its status word (see ``Transport``)."""
         from ledgerblue.commException import CommException  # noqa: PLC0415 - for a Ledger alone, after the filter
         from ledgerblue.ledgerWrapper import wrapCommandAPDU  # noqa: PLC0415 - as above

@@ -22,6 +22,7 @@ from airlock_shared.ethereum.signatures import checksum_address, recover
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.host.files import LOOK, OK, Observed
 from airlock_shared.text.safe import safe
+from airlock_shared.wire.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from airlock_offline.device_connection import Device
@@ -72,7 +73,7 @@ def raw_messages_options(command: _Command) -> _Command:
     return raw_messages_option(prove_option(command))
 
 
-def device_report(device: Device, *, prove: bool = False) -> dict[str, Any]:
+def device_report(device: Device, *, prove: bool = False) -> JsonObject:
     """Return what is known of the Ledger; ``prove`` has the test message signed whatever the options say.
 
     Raises ``DeviceError``, or ``Declined`` when the proof is refused on it.
@@ -137,7 +138,7 @@ def udev_lines(rule: str | None) -> Iterator[Observed]:
         yield Observed("Ledger", "udev rule", "none is installed", LOOK, do)
 
 
-def device_lines(report: dict[str, Any], rule: str | None) -> Iterator[Observed]:
+def device_lines(report: JsonObject, rule: str | None) -> Iterator[Observed]:
     """Yield what ``preflight`` shows about the Ledger; ``report`` has ``error`` instead when there is none."""
     yield from udev_lines(rule)
     if "error" in report:
@@ -168,6 +169,6 @@ def _raw_messages_line(raw: str) -> Observed:
     return Observed("Ledger", "Raw messages", raw, LOOK if do else OK, do)
 
 
-def not_ready(error: DeviceError) -> dict[str, Any]:
+def not_ready(error: DeviceError) -> JsonObject:
     """Return what stands in the place of :func:`device_report` when the Ledger is not ready."""
     return {"error": error.what, "do": error.do}

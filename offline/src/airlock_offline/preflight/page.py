@@ -37,12 +37,13 @@ from airlock_shared.host.machine import (
 )
 from airlock_shared.text.safe import WIDTH, safe, safe_again, spoken, wrapped
 from airlock_shared.units import utc_text
+from airlock_shared.wire.strict_json import JsonObject
 
 # ---- clock ----------------------------------------------------------------------------------------------------------
 # The clock's line on the page: the machine's time, and the watch that vouches for it.
 
 
-def clock_lines(machine_ms: int, statement: dict[str, Any] | None, valid_ms: int | None) -> list[Observed]:
+def clock_lines(machine_ms: int, statement: JsonObject | None, valid_ms: int | None) -> list[Observed]:
     """Return the machine's time, and who vouches for it.
 
     ``statement`` is what was stated just now, ``valid_ms`` the uncertainty of an earlier statement that still holds.
@@ -67,7 +68,7 @@ _AGAIN = "install again from a kit whose fingerprint you have on paper, and find
 FROM_SOURCE = "install from a kit (docs/reference/kit.md): without a kit, nobody can check these files"
 
 
-def pin_as_json(pin: Deployment) -> dict[str, Any]:
+def pin_as_json(pin: Deployment) -> JsonObject:
     """Return a pin for the transcript."""
     return {
         "name": pin.name,
@@ -102,7 +103,7 @@ def kit_lines(findings: Sequence[KitFinding], folder: Path, fingerprint: str) ->
         yield Observed("installed", "medium", f"{safe(str(folder))} is whole, with the fingerprint given: {given}")
 
 
-def installation_as_json(found: Installation) -> dict[str, Any]:
+def installation_as_json(found: Installation) -> JsonObject:
     """Return an installation for the transcript, with every finding."""
     differ = [{"check": finding.check, "path": finding.path, "what": finding.what} for finding in found.findings]
     return {"kit": found.kit, "fingerprint": found.fingerprint, "files": found.files, "findings": differ}
@@ -141,7 +142,7 @@ class PreflightInputs(NamedTuple):
     now_ms: int
     statement: dict[str, int] | None
     valid_ms: int | None
-    device: dict[str, Any]
+    device: JsonObject
     rule: str | None
     software_ledger: bool
     installation: Installation
@@ -153,7 +154,7 @@ class PreflightResult(NamedTuple):
     """The lines of the page, and the whole result."""
 
     lines: list[Observed]
-    report: dict[str, Any]
+    report: JsonObject
     production: bool
 
 

@@ -17,6 +17,7 @@ from itertools import chain, groupby, islice
 from typing import NamedTuple
 
 from airlock_offline.ledger.models import MODELS, screen_of
+from airlock_offline.ledger.screens import Page
 from airlock_offline.signing.rows import (
     CHOSEN,
     INDENT,
@@ -45,6 +46,9 @@ from airlock_shared.text.safe import WIDTH, columns, flags, grouped, labelled_ro
 from airlock_shared.units import CODE, TEXT, raw_text
 from airlock_shared.venue.referral_code import code_letters
 from airlock_shared.venue.structs import is_custom
+
+Section = list[str]
+"""A heading and the lines below it."""
 
 # ---- builder words --------------------------------------------------------------------------------------------------
 # What the builder says of an item beside what is signed: bounded, escaped, and marked on every line.
@@ -156,7 +160,7 @@ _MOST_REFUSED = 2000
 """Characters of a value that nobody will sign."""
 
 
-def review_sections(examined: Examined, position: int, count: int) -> Iterator[list[str]]:
+def review_sections(examined: Examined, position: int, count: int) -> Iterator[Section]:
     """Yield the sections that show an examined item, the step of this number of so many in the plan.
 
     The screens of the device are not part of them.
@@ -173,13 +177,13 @@ def review_sections(examined: Examined, position: int, count: int) -> Iterator[l
         yield list(_warnings(case, refused=bool(verdicts.blocking())))[1:]
 
 
-def section_lines(sections: Iterable[list[str]]) -> Iterator[str]:
+def section_lines(sections: Iterable[Section]) -> Iterator[str]:
     """Yield the lines of sections, one below the other; an empty section is none."""
     for number, section in enumerate(filter(None, sections)):
         yield from ("", *section) if number else section
 
 
-def _case_sections(head: list[str], case: Case, verdicts: Verdicts) -> Iterator[list[str]]:
+def _case_sections(head: list[str], case: Case, verdicts: Verdicts) -> Iterator[Section]:
     failed = {verdict.check for verdict in verdicts.blocking()}
     refused = bool(failed)
     known = failed.isdisjoint(_READ_BY)
@@ -310,7 +314,7 @@ def verdict_lines(verdicts: Verdicts) -> Iterator[str]:
 
 
 def screen_lines(
-    screens: list[list[str]], model: str, version: str = "", notes: Iterable[str] = (), *, each: bool = True
+    screens: list[Page], model: str, version: str = "", notes: Iterable[str] = (), *, each: bool = True
 ) -> Iterator[str]:
     """Yield the pages that the device will show, numbered, each page's lines joined; ``version`` is its app's.
 
@@ -355,7 +359,7 @@ Notes = Callable[[IntentCase], Sequence[str]]
 class Group(NamedTuple):
     """Steps of one form: its sections, the table's heading, and each step's row, by the digest that is signed (0x-hex)."""
 
-    form: list[list[str]]
+    form: list[Section]
     heading: list[str]
     rows: dict[str, list[str]]
 
@@ -422,7 +426,7 @@ def _fits(decision: Decision) -> bool:
     return short and by_itself and decision.ok and not decision.field.label
 
 
-def _form(item: _Item, differing: frozenset[str], steps: frozenset[str], notes: Notes) -> list[list[str]]:
+def _form(item: _Item, differing: frozenset[str], steps: frozenset[str], notes: Notes) -> list[Section]:
     """Return a step's review without its name, the values that differ, and the other steps of the group."""
     examined, case = item
     plan = case.situation.plan
@@ -462,7 +466,7 @@ def _differs(decision: Decision) -> Iterator[str]:
 # ---- the table ------------------------------------------------------------------------------------------------------
 
 
-def _table(cases: Sequence[IntentCase], differing: frozenset[str]) -> Iterator[list[str]]:
+def _table(cases: Sequence[IntentCase], differing: frozenset[str]) -> Iterator[Section]:
     """Yield the heading of the table, then each step's row: what the plan decides, and below it what the builder chose."""
     plan, steps = list(cases[0].situation.plan.steps), [case.step.id for case in cases]
     places = ["", *(str(1 + plan.index(step)) for step in steps)]

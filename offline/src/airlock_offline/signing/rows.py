@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from airlock_shared.checks.model import CallCase, Case, IntentCase, Situation, Verdict
+from airlock_shared.checks.model import CallCase, Case, IntentCase, Situation, Verdict, leaf_of
 from airlock_shared.checks.nonces import UsedNonces, may_execute, use_of
 from airlock_shared.checks.transaction import pinned_name
 from airlock_shared.documents.requests import Request
@@ -19,7 +19,7 @@ from airlock_shared.text.safe import WIDTH, columns, grouped, hanging, labelled_
 from airlock_shared.units import CODE, GWEI, NATIVE, span_text, to_human, utc_text
 from airlock_shared.venue.actions import DELEGATE_ACTIONS, REGISTRATIONS, REMOVAL
 from airlock_shared.venue.calls import LEDGER_CONTRACTS
-from airlock_shared.venue.structs import EXPIRY, PAIR, value_of
+from airlock_shared.venue.structs import EXPIRY, PAIR
 
 INDENT = 20
 KEPT, NOT_KEPT, CHOSEN = "✓", "✗", "·"
@@ -72,7 +72,7 @@ def route_of(request: Request) -> str:
 def goes_to(case: Case) -> Iterator[str]:
     """Yield where a signature goes, and who chose the order type where plan and pins leave more than one."""
     mark, route = KEPT, route_of(case.request)
-    pair = case.situation.deployment.pair_at(value_of(case.fields, case.message, PAIR))
+    pair = case.situation.deployment.pair_at(leaf_of(case, PAIR))
     if isinstance(case, IntentCase) and pair and len(types := market_orders(case.intent, pair, case.step)[0]) > 1:
         mark, route = CHOSEN, f"{route}, of {types}: the online machine chose it"
     yield from marked(mark, row("goes to", route))
@@ -152,8 +152,8 @@ def _list(titles: Iterator[str]) -> str:
 
 
 def _until(case: Case) -> Iterator[tuple[str, str]]:
-    expiry_s = value_of(case.fields, case.message, EXPIRY)
-    if type(expiry_s) is int:
+    expiry_s = leaf_of(case, EXPIRY)
+    if expiry_s is not None:
         days = (expiry_s - case.situation.now_ms // 1000) // _DAY_S
         yield "until", f"{utc_text(expiry_s * 1000)}, {f'{days} whole days from now' if days >= 0 else 'in the past'}"
 

@@ -14,18 +14,19 @@ import subprocess
 import time
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Protocol
 
 from airlock_offline.confinement.command import end_child, start_child
 from airlock_shared.checks.model import Case, IntentCase
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import named_fields
 from airlock_shared.venue.structs import types_of
+from airlock_shared.wire.strict_json import JsonObject
 
 OPINION_BYTES = 64
 
 
-def opinion_question(case: Case) -> dict[str, Any]:
+def opinion_question(case: Case) -> JsonObject:
     """Return what the second opinion is asked of an examined item, as JSON has it: types and values, not our hashes."""
     payload = case.request.payload
     if not isinstance(case, IntentCase):
@@ -104,7 +105,7 @@ class OpinionProcess:
 
     def __init__(
         self,
-        document: dict[str, Any],
+        document: JsonObject,
         start: Callable[[], subprocess.Popen[bytes]] = lambda: start_child(CHILD),
         timeout_s: float = TIMEOUT_S,
     ) -> None:

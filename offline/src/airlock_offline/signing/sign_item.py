@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.ethereum_app import EthereumApp, require_ready
@@ -40,6 +40,7 @@ from airlock_shared.ethereum.signatures import checksum_address, recover, unsign
 from airlock_shared.host.files import lock, locked, make_folder, open_lock
 from airlock_shared.start import held_signals
 from airlock_shared.units import utc_text
+from airlock_shared.wire.strict_json import JsonObject
 
 
 class SigningDesk(NamedTuple):
@@ -68,10 +69,10 @@ class SigningDesk(NamedTuple):
     ask: Callable[[str], None]
     tell: Callable[[str], None]
     proofs: frozenset[str] = frozenset()
-    opinion: Callable[[dict[str, Any]], Opinion] = OpinionProcess
+    opinion: Callable[[JsonObject], Opinion] = OpinionProcess
     list_pages: Callable[[Examined], None] = lambda _examined: None
 
-    def record(self, event: str, data: dict[str, Any]) -> None:
+    def record(self, event: str, data: JsonObject) -> None:
         """Put an event on record, with the time of now."""
         self.state.transcript.record(event, data, self.now_ms())
 
@@ -151,7 +152,7 @@ def _confirm_and_sign(case: Case, desk: SigningDesk, opinion: Opinion, *, ask: b
 
 
 def _declined(case: Case, desk: SigningDesk, why: str) -> ItemResult:
-    desk.record("declined", _named(case))
+    desk.record("declined", _step_and_digest(case))
     desk.tell(f"Declined: {why}.")
     return ItemResult(Answer(case.request.step, "declined", why), ExitCode.DECLINED)
 
@@ -165,7 +166,7 @@ def _digest(case: Case) -> str:
     return "0x" + case.digest.hex()
 
 
-def _named(case: Case) -> dict[str, str]:
+def _step_and_digest(case: Case) -> dict[str, str]:
     return {"step": case.request.step, "digest": _digest(case)}
 
 
@@ -197,7 +198,7 @@ def _sign_alone(shown: Case, desk: SigningDesk, opinion: Opinion) -> ItemResult:
     entries = desk.state.transcript.entries()
     desk.used.read_again(entries)
     clock, plan = desk.clock(entries), shown.situation.plan
-    examined = judged(shown.request, _at(clock, shown.situation), desk)
+    examined = judged(shown.request, _situation_by(clock, shown.situation), desk)
     present = people_are_present.run(Attended(plan, people_of(entries, plan)))
     examined = examined._replace(verdicts=examined.verdicts.also(present, time_is_stated.run(clock)))
     if _signable(examined) is None:
@@ -232,7 +233,7 @@ def _sign_on(app: EthereumApp, case: Case, desk: SigningDesk) -> ItemResult:
         return _recorded(case, signed, desk)
 
 
-_DO = (
+_QUARANTINED_DO = (
     "the signature is quarantined: it was not kept, and the transcript {}. Find out why before you sign again "
     "with this Ledger: check the account, the path, and the Ethereum app's version"
 )
@@ -246,16 +247,16 @@ def _require_signature(case: Case, signed: Answer, desk: SigningDesk) -> None:
     try:
         check_signature(case, signed)
     except Refusal as refusal:
-        data = _named(case) | {
+        data = _step_and_digest(case) | {
             "check": refusal.check,
             "recovered": recovered_by(case.digest, bytes.fromhex(signed.signature[2:])),
             "expected": case.step.signer.account,
         }
-        refusal.do = _DO.format("says so")
+        refusal.do = _QUARANTINED_DO.format("says so")
         try:
             desk.record(QUARANTINED, data)
         except AirlockError as error:
-            refusal.do = _DO.format(f"could NOT be written ({error.what}): write it down by hand")
+            refusal.do = _QUARANTINED_DO.format(f"could NOT be written ({error.what}): write it down by hand")
         raise
 
 
@@ -273,7 +274,7 @@ def _asked_on_record(case: Case, app: EthereumApp, desk: SigningDesk) -> tuple[D
         if app.may_have_signed:
             desk.tell("It is not known whether the Ledger signed: this machine counts it as signed.")
         else:
-            desk.record(NOT_SIGNED, _named(case) | {"why": type(error).__name__})
+            desk.record(NOT_SIGNED, _step_and_digest(case) | {"why": type(error).__name__})
         raise
 
 
@@ -302,10 +303,11 @@ def _late_by(case: Case, desk: SigningDesk) -> Check | None:
     clock = desk.clock(desk.state.transcript.entries())
     if time_is_stated.run(clock).result != "pass":
         return time_is_stated
-    return late_by(case._replace(situation=_at(clock, case.situation)))
+    return late_by(case._replace(situation=_situation_by(clock, case.situation)))
 
 
-def _at(clock: Clock, situation: Situation) -> Situation:
+def _situation_by(clock: Clock, situation: Situation) -> Situation:
+    """Return the situation with the time that this clock says."""
     return situation._replace(now_ms=clock.now_ms, clock_uncertainty_ms=clock.uncertainty_ms or 0)
 
 
@@ -348,10 +350,6 @@ def left_behind(items: Sequence[Request], stopped: AirlockError, state: OfflineH
         state.transcript.record("refused", {"step": item.step, "checks": [], "why": why}, now_ms())
         yield ItemResult(Answer(item.step, "refused", why), stopped.exit_code)
         why = "not begun"
-
-
-# ---- guards ---------------------------------------------------------------------------------------------------------
-# What holds while a signature is made: one at a time for an account; and of a wrong one, a record.
 
 
 # ---- account lock ---------------------------------------------------------------------------------------------------

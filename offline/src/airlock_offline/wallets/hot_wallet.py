@@ -26,7 +26,15 @@ from airlock_shared.plan.model import Plan, Step
 from airlock_shared.text.safe import safe
 from airlock_shared.ur.eth import DataType, Signature, SignRequest
 from airlock_shared.venue.structs import PAIR, RELAY, types_of, value_of
-from airlock_shared.wire.strict_json import HEX_32, damaged, parse_json, read_matching, read_members, refuse_floats
+from airlock_shared.wire.strict_json import (
+    HEX_32,
+    JsonObject,
+    damaged,
+    parse_json,
+    read_matching,
+    read_members,
+    refuse_floats,
+)
 
 # ---- eip1559 reader -------------------------------------------------------------------------------------------------
 # Reading an unsigned EIP-1559 transaction that another wallet asks to have signed, strictly.
@@ -37,7 +45,7 @@ from airlock_shared.wire.strict_json import HEX_32, damaged, parse_json, read_ma
 MAX_TRANSACTION_BYTES = 128 << 10  # no node takes a longer transaction into its pool
 
 
-def read_unsigned(data: bytes) -> tuple[dict[str, Any], Transaction]:
+def read_unsigned(data: bytes) -> tuple[JsonObject, Transaction]:
     """Return an unsigned transaction's ``to``, ``data``, ``value`` and ``chainId`` as a payload has them, and the rest.
 
     Raises ``Refusal``: ``TX-KEYS`` for another type or an access list, ``TX-TO`` when it creates a contract;
@@ -138,7 +146,7 @@ def wallet_request(asked: SignRequest, step: Step, situation: Situation) -> Requ
         )
     if asked.chain_id not in (None, chain_id):
         check = "DOMAIN-CHAIN" if asked.data_type is DataType.TYPED_DATA else "TX-CHAIN"
-        raise Refusal(check, "the wallet is on another chain", got=str(asked.chain_id), expected=str(chain_id))
+        raise Refusal(check, "the wallet is on another chain", got=asked.chain_id, expected=chain_id)
     make = _intent if asked.data_type is DataType.TYPED_DATA else _transaction
     request = make(asked.sign_data, step, situation)
     return read_request(request.as_json(), f"step {step.id}")
@@ -177,7 +185,7 @@ def _transaction(data: bytes, step: Step, situation: Situation) -> Request:
     return _request(step, situation, payload, RELAY)._replace(transaction=filled)
 
 
-def _request(step: Step, situation: Situation, payload: dict[str, Any], route: str) -> Request:
+def _request(step: Step, situation: Situation, payload: JsonObject, route: str) -> Request:
     return Request(
         step=step.id,
         action=step.action.name,

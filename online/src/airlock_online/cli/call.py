@@ -99,7 +99,7 @@ def _take(
     if output is not None:
         require_new(output)
     if step_id not in plan.steps:
-        raise PlanError("PLAN-STEP", "not a step of the plan", got=safe(step_id, limit=80), expected=str([*plan.steps]))
+        raise PlanError("PLAN-STEP", "not a step of the plan", got=safe(step_id, limit=80), expected=[*plan.steps])
     if name is not None and name != plan.deployment:
         raise UsageError(f"the plan is for the deployment {plan.deployment}", do="leave --deployment out")
     step, deployment = plan.steps[step_id], home.require_deployment(plan.deployment)

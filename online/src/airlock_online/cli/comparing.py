@@ -7,7 +7,7 @@ typed (in ``ceremony compare``, or here), or what somebody typed where no ceremo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_online.clock import now_ms
 from airlock_online.home import COLLECTED, OnlineHome
@@ -25,6 +25,7 @@ from airlock_shared.cli.terminal import say
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.text.safe import safe
+from airlock_shared.wire.strict_json import JsonObject
 
 COMPARED, COMPARED_WRONG = "signatures-compared", "signatures-compared-wrong"
 """The transcript's events where no ceremony is open."""
@@ -37,7 +38,7 @@ class _Typist(NamedTuple):
     who: str
     right: str
     wrong: str
-    data: dict[str, Any]
+    data: JsonObject
 
 
 def prove_compared(home: OnlineHome, plan: PlanMark, signatures: str) -> None:

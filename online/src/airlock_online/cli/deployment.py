@@ -25,7 +25,7 @@ from airlock_shared.documents.deployment import Deployment, parse_deployment, va
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.text.safe import safe, spoken
 from airlock_shared.venue.structs import BUILDER, SERVICES
-from airlock_shared.wire.strict_json import to_json
+from airlock_shared.wire.strict_json import JsonObject, to_json
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -109,7 +109,7 @@ def fetch(
 
 def fetch_document(
     client: BuilderClient, speech: Speech, name: str, urls: Mapping[str, str], test_network: str | None = None
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[JsonObject, JsonObject]:
     """Return the deployment document of a builder, and its meta document as it came.
 
     Raises ``ServiceError``, as ``deployment_document`` and ``read_pairs``.

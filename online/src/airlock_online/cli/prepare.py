@@ -55,6 +55,7 @@ from airlock_shared.plan.model import Plan, part_lines
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import fingerprint_lines, safe, spoken
 from airlock_shared.venue.referral_code import code_text
+from airlock_shared.wire.strict_json import JsonObject
 
 _RANGE = re.compile(r"([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?", re.ASCII)
 
@@ -307,7 +308,7 @@ def _look_before(
             _agree_to_warning(home, plan)
 
 
-def _step_as_json(item: Prepared) -> dict[str, Any]:
+def _step_as_json(item: Prepared) -> JsonObject:
     told = {"step": item.request.step, "checks": item.verdicts.passed()}
     return told | ({"extra_members": dict(item.extra)} if item.extra else {})
 

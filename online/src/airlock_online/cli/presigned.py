@@ -20,12 +20,12 @@ from airlock_online.secrets import keep_secret
 from airlock_shared.cli.terminal import ask_yes, say
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request
-from airlock_shared.errors import DocumentError, Refusal, UsageError
+from airlock_shared.errors import DocumentError, Refusal, UsageError, quoted
 from airlock_shared.ethereum.signatures import authorization_hash, checksum_address, parse_address, recover
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import WIDTH, safe, wrapped
 from airlock_shared.venue.structs import AUTHORIZATION
-from airlock_shared.wire.strict_json import parse_json
+from airlock_shared.wire.strict_json import JsonObject, parse_json
 
 # ---- authorizations -------------------------------------------------------------------------------------------------
 # The EIP-7702 transaction that goes with a market order, whoever signed it: read strictly, and told to people.
@@ -65,7 +65,7 @@ def read_presigned(text: str) -> PresignedTransaction:
     """Return the transaction of a JSON text. Raises ``Refusal("ORDER-EIP7702")``, or what a strict JSON reader raises."""
     value = parse_json(text.encode())
     if not is_eip7702(value):
-        raise _wrong("not an EIP-7702 transaction for the batched market", expected=str(list(EIP7702)))
+        raise _wrong("not an EIP-7702 transaction for the batched market", expected=list(EIP7702))
     listed = value["authorizationList"]
     if not 0 < len(listed) <= MAX_AUTHORIZATIONS:
         raise _wrong("no authorization, or too many", str(len(listed)), f"1 to {MAX_AUTHORIZATIONS}")
@@ -133,7 +133,7 @@ def _authorization(value: Any) -> SignedAuthorization:
 def _number(value: Any, name: str) -> int:
     text = str(value) if type(value) is int and value >= 0 else value
     if type(text) is not str or not _NUMBER.fullmatch(text):
-        raise _wrong(f"{name} is not a number", repr(value)[:80], "a whole number, decimal or 0x-hex")
+        raise _wrong(f"{name} is not a number", quoted(value), "a whole number, decimal or 0x-hex")
     return int(text, 0)
 
 
@@ -147,10 +147,10 @@ def _address(value: Any, name: str) -> bytes:
     try:
         return parse_address(value if type(value) is str else "")
     except Refusal as refusal:
-        raise _wrong(f"{name} is not an address", repr(value)[:80], refusal.expected) from refusal
+        raise _wrong(f"{name} is not an address", quoted(value), refusal.expected) from refusal
 
 
-def _wrong(what: str, got: str = "", expected: str = "") -> Refusal:
+def _wrong(what: str, got: object = "", expected: object = "") -> Refusal:
     do = "make it again in the wallet that signed it, for this order; nothing was sent"
     return Refusal("ORDER-EIP7702", what, got=got, expected=expected, do=do)
 
@@ -169,7 +169,7 @@ def presigned_texts(given: Sequence[str], whole: MatchedSignatures) -> dict[str,
     What ``STEP=FILE`` names is sent as it is, unless it has no ``authorizationList``: that is then what was signed for this
     order. Raises ``UsageError`` that says exactly what is missing, ``DocumentError`` or ``Refusal``.
     """
-    signed: dict[str, list[dict[str, Any]]] = {}
+    signed: dict[str, list[JsonObject]] = {}
     for request, here in whole.pairs:
         if request.action == AUTHORIZATION and here.result == "signed":
             element = signed_authorization(request, here, whole.deployment)

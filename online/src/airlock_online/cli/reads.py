@@ -56,8 +56,8 @@ from airlock_shared.cli.terminal import finish, json_option, led, rows, say, sho
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ExitCode, Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
-from airlock_shared.text.safe import code_points, safe
-from airlock_shared.venue.referral_code import code_bytes, code_flags, code_letters, code_text
+from airlock_shared.text.safe import code_points, flags, safe
+from airlock_shared.venue.referral_code import code_bytes, code_letters, code_text
 
 _NONCE = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 _VERDICTS = {True: "yes", False: "NO", None: "not known"}
@@ -363,7 +363,7 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
                     "hex": "0x" + wanted.hex(),
                     "code_points": code_points(letters),
                     "characters": len(letters),
-                    "warnings": code_flags(wanted),
+                    "warnings": flags(code_letters(wanted)),
                 },
                 "deployment": at.deployment.name,
                 "contract": contract,

@@ -26,6 +26,7 @@ from airlock_shared.cli.terminal import finish, json_option, rows, say, say_all,
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
+from airlock_shared.wire.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from airlock_online.clients.rpc import ChainBlock
@@ -146,7 +147,7 @@ def _is_over(known: Submission) -> bool:
 
 def _resolve(
     known: Submission, desk: Desk, ways: Mapping[str, Any], by: str, *, as_json: bool
-) -> tuple[dict[str, Any], ExitCode]:
+) -> tuple[JsonObject, ExitCode]:
     digest, asked = known.record.digest, []
     context = desk.context(known.record.step, digest)
     events: list[dict[str, object]] = []  # with ``--json`` they are in the one document that is printed
@@ -194,7 +195,7 @@ def _resolve(
     return report, error.exit_code if error else ExitCode.DONE
 
 
-def _show(report: dict[str, Any]) -> None:
+def _show(report: JsonObject) -> None:
     settled = f" (was {report['was']})" if report["was"] != report["state"] else ""
     show(f"{report['ceremony']} / {report['step']}: {report['state']}{settled}")
     show(f"  {report['digest']}")

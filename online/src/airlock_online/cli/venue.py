@@ -41,6 +41,7 @@ from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.profile_words import profile_words
 from airlock_shared.venue.referral_code import code_bytes
 from airlock_shared.venue.structs import AUTHORIZATION, BUILDER, CATALOGUE
+from airlock_shared.wire.strict_json import JsonObject
 
 _SERVICES, PROFILE, PLANS = "services.toml", "venue.json", "*.plan.toml"
 _MISTAKE = re.compile(r"\. (?=line |\[|structs\.|calls\.)")
@@ -105,7 +106,7 @@ def _file(path: Path) -> Any:
     return add_venue_profile({}, data, path.name) if path.name == PROFILE else parse_written_plan(data)
 
 
-def _deployment(client: BuilderClient, speech: Speech, signed: dict[str, Any]) -> Deployment:
+def _deployment(client: BuilderClient, speech: Speech, signed: JsonObject) -> Deployment:
     found = read_deployment(fetch_document(client, speech, "venue", {BUILDER.url_key: client.base_url})[0] | signed)
     require_deliverable(found, speech)
     return found

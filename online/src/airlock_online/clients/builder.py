@@ -23,6 +23,7 @@ from airlock_online.error_codes import known_code
 from airlock_online.speech.sections import NEXT, NOT_SENT, PAGED, SHIPPED, Speech, part_name
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
+from airlock_shared.wire.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from airlock_online.clients.http import Http
@@ -97,13 +98,13 @@ class Readiness(NamedTuple):
     """Whether the builder says that it is ready, and its breakdown by component."""
 
     ready: bool
-    components: dict[str, Any]
+    components: JsonObject
 
 
 class Meta(NamedTuple):
     """An object such as the meta document, and the bytes of the reply that it came in."""
 
-    data: dict[str, Any]
+    data: JsonObject
     raw: bytes
 
 
@@ -126,7 +127,7 @@ class BuilderClient:
 
     def call(
         self, path: str, fields: Fields, *, method: Method = "POST", members: Members = _SAME, patient: bool = False
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Return the ``data`` object of a builder endpoint; ``members`` are what differs of its request.
 
         It is asked once, or when ``patient``, told 429, again: the builder stores nothing, so that to build is to read.
@@ -170,7 +171,7 @@ class BuilderClient:
         mark = next((part for part in parts if part.startswith(NEXT)), "")
         sizes: list[int] = []
 
-        def ask(which: dict[str, Any]) -> Any:
+        def ask(which: JsonObject) -> Any:
             url, reply = self._ask(path, {**(fields or {}), **which}, "GET", members)
             sizes.append(len(reply.body))
             if sum(sizes) > PAGES_BYTES:
@@ -240,7 +241,7 @@ def builder_of(deployment: Deployment, http: Http, config: OnlineConfig) -> Buil
     return BuilderClient(deployment.base_urls["builder"], http, config.speech)
 
 
-def shaped(fields: Fields, members: Members) -> dict[str, Any]:
+def shaped(fields: Fields, members: Members) -> JsonObject:
     """Return a request's fields as the venue wants them: under its names, with its constants, without what it leaves out.
 
     The value of a field is never changed.

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from airlock_online.speech.sections import KNOWN, REPLIES
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
+from airlock_shared.wire.strict_json import JsonObject
 
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII)
 _DIGITS_AT_MOST = 78  # of a uint256
@@ -169,7 +170,7 @@ def _word_at(data: Mapping[str, Any], words: Mapping[str, str], place: str, with
 
 def reply_names(reply: object, **asked: str) -> bool | None:
     """Tell whether a reply names all that was asked: False when it names something else, None when it leaves one out."""
-    members: dict[str, Any] = reply if type(reply) is dict else {}
+    members: JsonObject = reply if type(reply) is dict else {}
     told = {name: members[name] for name in asked if members.get(name) is not None}
     if any(not _same(value, asked[name]) for name, value in told.items()):
         return False

@@ -18,6 +18,7 @@ from airlock_online.secrets import keep_secret
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
 from airlock_shared.text.safe import safe
+from airlock_shared.wire.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from airlock_online.clients.http import Http
@@ -73,7 +74,7 @@ class ChainReceipt(NamedTuple):
     transaction_hash: str
     block_number: int
     ok: bool
-    logs: list[dict[str, Any]]
+    logs: list[JsonObject]
 
 
 class ChainTransaction(NamedTuple):
@@ -225,7 +226,7 @@ class RpcClient:
             raise self._odd(method, "a receipt without status or logs")
         return ChainReceipt(tx_hash.lower(), self._read_quantity(method, result.get("blockNumber")), status == 1, logs)
 
-    def logs(self, first: int, last: int, kinds: list[str], topic: str) -> list[dict[str, Any]]:
+    def logs(self, first: int, last: int, kinds: list[str], topic: str) -> list[JsonObject]:
         """Return the logs of these blocks whose first topic is one of ``kinds`` and the second ``topic``, oldest first."""
         asked = {"fromBlock": hex(first), "toBlock": hex(last), "topics": [kinds, topic]}
         found = self._ask("eth_getLogs", [asked])
@@ -315,7 +316,7 @@ def _name_of(block: str | int) -> str:
 
 def _transaction_in(entry: object) -> ChainTransaction | None:
     """Return a transaction of a whole block, or None when it cannot be read."""
-    members: dict[str, Any] = entry if type(entry) is dict else {}
+    members: JsonObject = entry if type(entry) is dict else {}
     tx_hash, sender, nonce, data = (str(members.get(name)).lower() for name in ("hash", "from", "nonce", "input"))
     if not (is_hash(tx_hash) and sender.startswith("0x") and _QUANTITY.fullmatch(nonce) and _BYTES.fullmatch(data)):
         return None

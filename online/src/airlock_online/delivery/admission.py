@@ -58,14 +58,12 @@ def _check_order_type(delivery: Delivery, intent: Intent | None) -> None:
         raise Refusal(
             "ORDER-TYPE",
             f"not an order type of {delivery.primary_type}",
-            got=str(delivery.order_type),
+            got=delivery.order_type,
             expected=" or ".join(map(str, allowed)),
             do="prepare the step again; the order type follows from the struct and the pair",
         )
     if delivery.eip7702 and (delivery.route != BATCHED_MARKET or not _is_eip7702(delivery.eip7702)):
-        raise Refusal(
-            "ORDER-EIP7702", "not an EIP-7702 transaction for the batched market", expected=str(list(EIP7702))
-        )
+        raise Refusal("ORDER-EIP7702", "not an EIP-7702 transaction for the batched market", expected=list(EIP7702))
 
 
 def _is_eip7702(text: str) -> bool:
@@ -97,7 +95,7 @@ def check_time(delivery: Delivery, now_ms: int) -> None:
     if delivery.deadline_ms is None:
         return
     if looks_like_seconds(delivery.deadline_ms):
-        raise Refusal("TIME-UNIT", "the deadline looks like seconds", got=str(delivery.deadline_ms), expected="unix ms")
+        raise Refusal("TIME-UNIT", "the deadline looks like seconds", got=delivery.deadline_ms, expected="unix ms")
     if now_ms >= delivery.deadline_ms:
         raise Expired(
             f"too late: the deadline was {utc_text(delivery.deadline_ms)}; nothing was sent",
@@ -114,7 +112,7 @@ def check_same(known: Submission, delivery: Delivery) -> None:
         was, is_now = getattr(known.record, name), getattr(delivery, name)
         if str(was).lower() != str(is_now).lower():
             raise Refusal(
-                "ROUTE-JOURNAL", "the journal has this digest with another value", got=str(is_now), expected=str(was)
+                "ROUTE-JOURNAL", "the journal has this digest with another value", got=is_now, expected=was
             ).at(name)
 
 

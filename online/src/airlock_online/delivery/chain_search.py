@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from airlock_online.clients.connection import is_hash
 from airlock_online.clients.rpc import ChainBlock, ChainReceipt, ChainTransaction, RpcClient, RpcError
@@ -24,6 +23,7 @@ from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.ethereum.eip712 import decode_abi
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.venue.structs import BATCHED_MARKET
+from airlock_shared.wire.strict_json import JsonObject
 
 _TOLD_EVERY = 100  # blocks
 _LOGS_OF = 500  # blocks, of which a node that limits one question tells the logs
@@ -222,11 +222,11 @@ def _end_of(
     return None
 
 
-def _is_of(log: dict[str, Any], contracts: frozenset[str]) -> bool:
+def _is_of(log: JsonObject, contracts: frozenset[str]) -> bool:
     return str(log.get("address")).lower() in contracts
 
 
-def _topics(log: dict[str, Any]) -> list[str]:
+def _topics(log: JsonObject) -> list[str]:
     topics = log.get("topics")
     return [topic.lower() for topic in topics] if type(topics) is list and all(map(is_hash, topics)) else []
 
@@ -235,7 +235,7 @@ def _topic(signature: str) -> str:
     return "0x" + keccak256(signature.encode()).hex()
 
 
-def _registers(log: dict[str, Any], trader: str, ours: frozenset[str]) -> bool:
+def _registers(log: JsonObject, trader: str, ours: frozenset[str]) -> bool:
     """Tell whether a log is one of ours that registers an order of this trader: somebody else's may stand beside it."""
     topics = _topics(log)
     known = len(topics) > 1 and topics[0] in map(_topic, REGISTERED) and _is_of(log, ours)

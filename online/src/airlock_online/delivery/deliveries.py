@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.order_states import INITIATIONS
@@ -14,6 +14,7 @@ from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
 from airlock_shared.documents.deployment import Deployment, Domain
 from airlock_shared.documents.requests import Answer, Header, Request, SignaturesHeader
 from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.ethereum.eip712 import StructValues
 from airlock_shared.ethereum.signatures import (
     TYPE_2,
     Transaction,
@@ -28,6 +29,7 @@ from airlock_shared.ethereum.signatures import (
 )
 from airlock_shared.venue.calls import Decoded, decode_call, payload_hash
 from airlock_shared.venue.structs import BATCHED_MARKET, CORE_API, OPENED, PAIR, RELAY, Intent, leaf, path_of
+from airlock_shared.wire.strict_json import JsonObject
 
 _HEX = re.compile("0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 
@@ -56,8 +58,8 @@ def match_answers(
         raise Refusal(
             "PLAN-STEPS",
             "the steps of the signatures are not those of the requests",
-            got=str(steps),
-            expected=str(planned),
+            got=steps,
+            expected=planned,
         )
     return list(zip(requests, answers, strict=True))
 
@@ -89,12 +91,12 @@ class SignedStruct(NamedTuple):
     """The struct of an intent's payload, its canonical message, its pinned domain and its digest, computed here."""
 
     intent: Intent
-    message: dict[str, Any]
+    message: StructValues
     domain: Domain
     digest: bytes
 
 
-def read_struct(payload: dict[str, Any], deployment: Deployment) -> SignedStruct:
+def read_struct(payload: JsonObject, deployment: Deployment) -> SignedStruct:
     """Return what is signed of an intent's payload. Raises ``Refusal``: ``TYPES-KNOWN``, and of the family ``MSG``."""
     intent = deployment.structs.get(payload["primaryType"])
     if intent is None:
@@ -138,7 +140,7 @@ _LEAVES = {"trader": "trader", "pairIndex": PAIR, "index": "tradeIndex", "isBuy"
 _OF_TRIGGERS = {"pairIndex": PAIR, "index": "tradeIndex", "timestamp": OPENED}
 
 
-def _in_events(intent: Intent, message: dict[str, object], order_type: int | None) -> dict[str, object]:
+def _in_events(intent: Intent, message: StructValues, order_type: int | None) -> dict[str, object]:
     """Return what the events of an order must tell, by its signed message and its order type; of a trigger, its position.
 
     Source: the specification, "Supported order types" and "Events".
@@ -190,10 +192,10 @@ def _transaction_of(request: Request, signed: Answer, deployment: Deployment) ->
     )
 
 
-def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: Deployment) -> Decoded:
+def require_sendable(payload: JsonObject, filled: Transaction, deployment: Deployment) -> Decoded:
     """Return the call of a transaction that has one form only, for the pinned chain. Raises ``Refusal`` of family ``TX``."""
     if payload["chainId"] != deployment.chain_id:
-        raise Refusal("TX-CHAIN", "for another chain", got=str(payload["chainId"]), expected=str(deployment.chain_id))
+        raise Refusal("TX-CHAIN", "for another chain", got=payload["chainId"], expected=deployment.chain_id)
     if not _HEX.fullmatch(payload["data"]):
         raise Refusal("TX-HEX", "calldata is not hex", got=payload["data"][:80], expected="0x and bytes in hex")
     parse_address(payload["to"])
@@ -207,26 +209,26 @@ def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: D
     return decoded
 
 
-def raw_transaction(payload: dict[str, Any], filled: Transaction, signature: bytes) -> bytes:
+def raw_transaction(payload: JsonObject, filled: Transaction, signature: bytes) -> bytes:
     """Return the signed transaction as it is sent; ``signature`` is ``r || s || v`` with v 27 or 28."""
     r, s, parity = signature[:32], signature[32:64], signature[64] - 27
     signed = [*unsigned_fields(payload, filled), parity, int.from_bytes(r, "big"), int.from_bytes(s, "big")]
     return TYPE_2 + encode_rlp(signed)
 
 
-def signed_authorization(request: Request, signed: Answer, deployment: Deployment) -> dict[str, Any]:
+def signed_authorization(request: Request, signed: Answer, deployment: Deployment) -> JsonObject:
     """Return a signed authorization as an element of an ``authorizationList``, its signer recovered again.
 
     Raises ``Refusal`` with ``AUTH-CHAIN`` or of family ``SIG``.
     """
     payload = request.payload
     if payload["chainId"] != deployment.chain_id:
-        raise Refusal("AUTH-CHAIN", "for another chain", got=str(payload["chainId"]), expected=str(deployment.chain_id))
+        raise Refusal("AUTH-CHAIN", "for another chain", got=payload["chainId"], expected=deployment.chain_id)
     _signer_of(request, signed, payload_hash(payload))
     return element_of(payload, bytes.fromhex(signed.signature[2:]))
 
 
-def element_of(payload: dict[str, Any], signature: bytes) -> dict[str, Any]:
+def element_of(payload: JsonObject, signature: bytes) -> JsonObject:
     """Return the element of an ``authorizationList``, numbers as 0x-hex as JSON-RPC writes them.
 
     ``signature`` is ``r || s || v`` with v 27 or 28. The specification does not show the element; this is the form of

@@ -7,14 +7,13 @@ contract has a call that takes them, that call's calldata; an item of a transact
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.delivery.routes.struct import executing_call, struct_of
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header
-from airlock_shared.wire.strict_json import to_json
+from airlock_shared.wire.strict_json import JsonObject, to_json
 
 EXPORT_FORMAT = "airlock/export@1"
 
@@ -33,7 +32,7 @@ def package(header: Header, deployment: Deployment, deliveries: Iterable[Deliver
     return to_json({"format": EXPORT_FORMAT, "header": own, "items": items})
 
 
-def item_of(delivery: Delivery, deployment: Deployment) -> dict[str, Any]:
+def item_of(delivery: Delivery, deployment: Deployment) -> JsonObject:
     """Return one item: integers that may be large as decimal texts, bytes as 0x-hex, ``deadline`` in unix ms or null."""
     common = {
         "step": delivery.step,
@@ -49,7 +48,7 @@ def item_of(delivery: Delivery, deployment: Deployment) -> dict[str, Any]:
     if delivery.raw_transaction:
         return common | {"rawTransaction": delivery.raw_transaction, "transactionHash": chain_hash(delivery)}
     domain = deployment.domains[struct_of(delivery).domain]
-    item: dict[str, Any] = common | {
+    item: JsonObject = common | {
         "domain": {
             "name": domain.name,
             "version": domain.version,

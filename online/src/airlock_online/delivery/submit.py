@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from functools import partial
 from threading import Event, Semaphore, Thread
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from airlock_online.clients.connection import NotSent
 from airlock_online.delivery.admission import check_admission, check_alone, check_same, check_time, shares_nonce
@@ -46,6 +46,7 @@ from airlock_shared.plan.model import EITHER
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
 from airlock_shared.venue.structs import BATCHED_MARKET
+from airlock_shared.wire.strict_json import JsonObject
 
 # ---- before sending -------------------------------------------------------------------------------------------------
 # What is looked at before a first sending, beside the journal: a journal can be deleted, emptied, copied or restored.
@@ -264,7 +265,7 @@ def _record(delivery: Delivery, method: str, body_sha256: str, known: Submission
     """Return the row; an EIP-7702 transaction that went along with a refused sending was seen, and may still be relayed."""
     refused = known.record.method if known and known.state is OrderState.REJECTED else ""
     along = delivery.eip7702 or refused.endswith(WITH_EIP7702)
-    own: dict[str, Any] = {name: getattr(delivery, name) for name in Record._fields if name in Delivery._fields}
+    own: JsonObject = {name: getattr(delivery, name) for name in Record._fields if name in Delivery._fields}
     own["trader"] = delivery.trader or delivery.signer
     return Record(
         **own,

@@ -12,7 +12,7 @@ from airlock_online.journal.order_states import FINAL, MAX_EVENTS, OrderEvent, O
 from airlock_online.journal.schema import BY_ITS_HOLDER, EVENTS, LEASE_MS, SUBMISSIONS, before, database_now_ms, holder
 from airlock_online.secrets import redact, redact_document
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.strict_json import MAX_DEPTH, parse_json
+from airlock_shared.wire.strict_json import MAX_DEPTH, JsonObject, parse_json
 
 OF_ORDER, ANOMALY, REJECTED, NOTE = "event", "anomaly", "rejected", "note"
 """The kinds of row."""
@@ -26,7 +26,7 @@ def insert_event(connection: Connection, digest: str, event: OrderEvent, kind: s
     An event with a seq is told apart by it, any other row by its content. Where writers do not queue, the row's ordinal
     clashes with that of a writer that came between.
     """
-    row: dict[str, Any] = {
+    row: JsonObject = {
         "kind": kind,
         "seq": event.seq,
         "type": event.type,
@@ -54,7 +54,7 @@ def read_events(connection: Connection, digest: str, kind: str) -> list[OrderEve
     ]
 
 
-def storable(values: dict[str, Any]) -> dict[str, Any]:
+def storable(values: JsonObject) -> JsonObject:
     """Return values whose texts every database can hold, without what is secret in them.
 
     No lone surrogate, which JSON can smuggle in, and no NUL.
@@ -115,7 +115,7 @@ def move_row(
     return done.rowcount == 1
 
 
-def claimed_with(connection: Connection, token: str) -> dict[str, Any]:
+def claimed_with(connection: Connection, token: str) -> JsonObject:
     """Return what a claim writes beside the state."""
     return {
         "note": "",

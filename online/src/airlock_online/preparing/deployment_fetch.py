@@ -13,27 +13,28 @@ from airlock_shared.documents.deployment import CONTRACT_OF_DOMAIN, DEPLOYMENT_F
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.profile_words import shipped
+from airlock_shared.wire.strict_json import JsonObject
 
 Replies = Mapping[str, Mapping[str, Any]]
 
 
 def deployment_document(
     name: str,
-    meta: dict[str, Any],
+    meta: JsonObject,
     meta_bytes: bytes,
     pairs: list[Any],
     urls: Mapping[str, str],
     fetched_at: str,
     replies: Replies,
     test_network: str | None = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return the deployment document of a meta document and a pair catalogue; ``test_network`` is the operator's name.
 
     A slippage default is there when the venue tells one: the specification names none, and none is assumed.
     Raises ``ServiceError`` that names every value which is not where the configuration says, and where one of its kind is.
     """
     told = _VenueParts(meta, replies, {}, "meta", meta)
-    document: dict[str, Any] = {
+    document: JsonObject = {
         "format": DEPLOYMENT_FORMAT,
         "name": name,
         "rehearsal": (chain_id := told.part("chain_id", _integer)) in REHEARSAL_CHAINS,
@@ -72,7 +73,7 @@ class _VenueParts(NamedTuple):
     services file.
     """
 
-    meta: dict[str, Any]
+    meta: JsonObject
     replies: Replies
     faults: dict[tuple[str, str], str]
     reply: str
@@ -135,7 +136,7 @@ class MetaDifference(NamedTuple):
 _DECISIVE = ("chain_id", "domains", "contracts", "enums", "units", "defaults")
 
 
-def decisive_differences(meta: dict[str, Any], pinned: Deployment, replies: Replies) -> list[MetaDifference]:
+def decisive_differences(meta: JsonObject, pinned: Deployment, replies: Replies) -> list[MetaDifference]:
     """Return what a meta document says otherwise than the pinned deployment. Raises as deployment_document."""
     now = deployment_document(pinned.name, meta, b"", [], {}, "", replies)
     differences = []
@@ -159,7 +160,7 @@ def _integer(value: Any) -> int:
     return number
 
 
-def _table(value: Any) -> dict[str, Any]:
+def _table(value: Any) -> JsonObject:
     if type(value) is not dict:
         raise missing("table")
     return value
@@ -180,7 +181,7 @@ def _slippage(found: Any) -> dict[str, str]:
     return {"slippagePercent": str(found)}
 
 
-def _domain(value: Any) -> dict[str, Any]:
+def _domain(value: Any) -> JsonObject:
     return {name: read(_at(value, name)) for name, read in _DOMAIN.items()}
 
 
@@ -189,7 +190,7 @@ _DOMAIN: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-def _pair(pair: Any, told: _VenueParts) -> dict[str, Any]:
+def _pair(pair: Any, told: _VenueParts) -> JsonObject:
     """Return an entry of the catalogue; one that does not say whether it is a PnL pair is asked about, and not guessed."""
     told = told._replace(reply="pairs", document=pair)
     index, name, pnl = told.part("id", _integer), told.part("name", str), told.part("pnl", find=_flag)

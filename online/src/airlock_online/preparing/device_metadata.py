@@ -16,7 +16,7 @@ from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.documents.ledger_metadata import read_token_metadata, schema_hash
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
-from airlock_shared.wire.strict_json import parse_json, read_members
+from airlock_shared.wire.strict_json import JsonObject, parse_json, read_members
 
 # ---- message filters ------------------------------------------------------------------------------------------------
 # Ledger's signed message filters for the structs of a deployment, found in a file as Ledger publishes them.
@@ -24,7 +24,7 @@ from airlock_shared.wire.strict_json import parse_json, read_members
 # package ``@ledgerhq/cryptoassets-evm-signatures``).
 
 
-def message_filters(document: dict[str, Any], published: dict[str, Any]) -> dict[str, Any]:
+def message_filters(document: JsonObject, published: JsonObject) -> JsonObject:
     """Return what a deployment document has of the set of each struct for which the file has one.
 
     Raises ``UsageError`` when it has none, or a set that is not as Ledger publishes them.
@@ -47,7 +47,7 @@ def message_filters(document: dict[str, Any], published: dict[str, Any]) -> dict
     return {"messages": messages}
 
 
-def _pinned(entry: Any, struct: str) -> dict[str, Any]:
+def _pinned(entry: Any, struct: str) -> JsonObject:
     """Return a published set as a deployment has it."""
     try:
         read_members(entry, struct, {"contractName": dict, "fields": list})
@@ -60,7 +60,7 @@ def _pinned(entry: Any, struct: str) -> dict[str, Any]:
         ) from None
 
 
-def _field(value: Any, where: str) -> dict[str, Any]:
+def _field(value: Any, where: str) -> JsonObject:
     texts = dict.fromkeys(("path", "label", "format", "signature"), str)
     read_members(value, where, texts, {"coin_ref": int})
     token = {"token": value["coin_ref"]} if "coin_ref" in value else {}
@@ -74,7 +74,7 @@ MAX_LIST_BYTES = 16 << 20  # the list of a whole chain has about 2 MB
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 
 
-def add_device_metadata(document: dict[str, Any], *files: bytes) -> dict[str, Any]:
+def add_device_metadata(document: JsonObject, *files: bytes) -> JsonObject:
     """Return the deployment document with what these files have for it.
 
     Raises ``UsageError`` when a file is of neither kind, or has nothing for this deployment.
@@ -89,7 +89,7 @@ def add_device_metadata(document: dict[str, Any], *files: bytes) -> dict[str, An
     return document
 
 
-def _token(document: dict[str, Any], published: Any) -> dict[str, Any]:
+def _token(document: JsonObject, published: Any) -> JsonObject:
     address, chain_id = document["contracts"].get("usdc"), document["chain_id"]
     if address is None:
         raise UsageError("this deployment pins no USDC contract", do="leave --device-metadata out")

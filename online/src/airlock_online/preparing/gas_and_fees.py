@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import Fees, RpcCall, RpcClient, RpcError
@@ -18,6 +18,7 @@ from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.eip712 import decode_abi
 from airlock_shared.ethereum.signatures import Transaction, keccak256, value_wei
 from airlock_shared.text.safe import safe
+from airlock_shared.wire.strict_json import JsonObject
 
 # ---- revert reasons -------------------------------------------------------------------------------------------------
 # Why a contract reverted: revert data read into words.
@@ -127,7 +128,7 @@ class GasAndFees:
         self._node = cast("RpcClient", node)  # where there is none, everything is by hand
         self._next: dict[str, int] = {}
 
-    def fill(self, payload: dict[str, Any], signer: str, step: str, passes: Examine) -> Transaction:
+    def fill(self, payload: JsonObject, signer: str, step: str, passes: Examine) -> Transaction:
         """Return what is filled in for a transaction that ``signer`` sends.
 
         Gas is estimated once ``passes`` has said yes to everything else; where it says no, the least gas stands in.
@@ -159,7 +160,7 @@ class GasAndFees:
             return Fees(most, priority)
         return self._node.fees(most, priority)
 
-    def _gas(self, payload: dict[str, Any], step: str) -> int:
+    def _gas(self, payload: JsonObject, step: str) -> int:
         if self._by_hand.gas is not None:
             return self._by_hand.gas
         try:

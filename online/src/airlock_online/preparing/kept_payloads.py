@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.prepare import BuildRequest
@@ -21,7 +21,7 @@ from airlock_shared.plan.model import EITHER, Step
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.calls import payload_hash
 from airlock_shared.venue.structs import AUTHORIZATION, Intent, leaf
-from airlock_shared.wire.strict_json import fingerprint, parse_json, to_json
+from airlock_shared.wire.strict_json import JsonObject, fingerprint, parse_json, to_json
 
 _FORMAT = "airlock/kept-payload@1"
 
@@ -30,7 +30,7 @@ class KeptPayload(NamedTuple):
     """A builder's answer for a step: how it was asked for, the payload as it came, and when (unix ms)."""
 
     asked: BuildRequest
-    payload: dict[str, Any]
+    payload: JsonObject
     built_ms: int
 
 

@@ -16,6 +16,7 @@ from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.actions import ACTIONS
+from airlock_shared.wire.strict_json import JsonObject
 
 _CONTRACTS = {name.lower(): name for name in ("tradingRouter", "tradingStorage", "usdc", "referral")}
 _DEPTH_AT_MOST = 3
@@ -67,13 +68,13 @@ def checksummed(value: Any) -> str:
 # ---- enums ----------------------------------------------------------------------------------------------------------
 
 
-def enums_of(table: Mapping[str, Any], first: str) -> dict[str, Any]:
+def enums_of(table: Mapping[str, Any], first: str) -> JsonObject:
     """Return the enums, each as names and numbers; ``first`` is the number of the first name of a list, empty: not said.
 
     Of an enum that a plan uses, the names are ours, and other names of the same numbers are left out. One that no plan
     uses is left out unless it has the plain form. Raises ``ServiceError`` for a list of names of which nobody says more.
     """
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for told, value in table.items():
         name, choices = _ENUMS.get(told.replace("_", "").lower(), (told, ()))
         enum = _numbered(value, first, name if choices else "")

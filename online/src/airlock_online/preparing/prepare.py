@@ -33,7 +33,7 @@ from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Step
 from airlock_shared.text.safe import safe
 from airlock_shared.units import Unit, to_human
 from airlock_shared.venue.structs import AUTHORIZATION, BATCHED_MARKET, RELAY, Intent, path_of
-from airlock_shared.wire.strict_json import refuse_floats
+from airlock_shared.wire.strict_json import JsonObject, refuse_floats
 
 # ---- own fields -----------------------------------------------------------------------------------------------------
 # What the builder is asked for a struct or a call of this venue alone: the plan's values, named as its file says.
@@ -96,7 +96,7 @@ _SHOWN = 200
 _COUNTED = 20
 
 
-def set_aside(payload: Mapping[str, Any], *, transaction: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+def set_aside(payload: Mapping[str, Any], *, transaction: bool) -> tuple[JsonObject, JsonObject]:
     """Return a builder's payload as it is carried, and its extra members; a ``meta`` of null is none."""
     carried, extra = dict[str, Any](), dict[str, Any]()
     for name, value in payload.items():
@@ -187,7 +187,7 @@ def require_known_action(step: Step, situation: Situation) -> None:
         )
 
 
-def ask_for(asked: BuildRequest, sources: Sources) -> dict[str, Any]:
+def ask_for(asked: BuildRequest, sources: Sources) -> JsonObject:
     """Return the payload that the builder answers, as it came. Raises ``ServiceError``."""
     ask = partial(
         sources.builder.call,
@@ -206,7 +206,7 @@ def examine(
     sources: Sources,
     used: UsedNonces | None,
     asked: BuildRequest,
-    payload: dict[str, Any],
+    payload: JsonObject,
 ) -> Prepared:
     """Make a request of a payload, and let every check read it; ``used`` knows the nonces of the steps before it.
 
@@ -278,7 +278,7 @@ def planned_ask(step: Step, situation: Situation, speech: Speech) -> BuildReques
     return BuildRequest(step.action.path or at, fields, at=at, members=members)
 
 
-def request_members(step: Step, speech: Speech) -> dict[str, Any]:
+def request_members(step: Step, speech: Speech) -> JsonObject:
     """Return what differs of a step's request to the builder; the account is whom the step is for."""
     account = checksum_address(step.signer.delegate_of or step.signer.address)
     said = speech.request(build_name(step))
@@ -288,10 +288,10 @@ def request_members(step: Step, speech: Speech) -> dict[str, Any]:
 def _request(
     step: Step,
     asked: BuildRequest,
-    payload: dict[str, Any],
+    payload: JsonObject,
     route: str,
     order: _Order = _NO_ORDER,
-    delegation: dict[str, Any] | None = None,
+    delegation: JsonObject | None = None,
     filling: Transaction | None = None,
 ) -> Request:
     """Return a payload as a request whose form is right. Raises ``ServiceError``."""
@@ -381,7 +381,7 @@ def _kind_of_position(step: Step, pair: Pair, sources: Sources) -> bool | None:
     return None
 
 
-def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, Any] | None:
+def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> JsonObject | None:
     """Return the registration of a signer that acts as a delegate, as the builder reads it from the chain."""
     signer, delegate = step.signer, checksum_address(step.signer.address)
     if signer.delegate_of is None or (step.action.call and asked.fields.get("delegate") != delegate):

@@ -13,12 +13,12 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.profile_words import resolve_profile
 from airlock_shared.venue.structs import CATALOGUE, CORE_API, TWAP, types_of_text
-from airlock_shared.wire.strict_json import parse_json, refuse_floats
+from airlock_shared.wire.strict_json import JsonObject, parse_json, refuse_floats
 
 MAX_PROFILE_BYTES = 1 << 20
 
 
-def add_venue_profile(document: dict[str, Any], data: bytes, file: str) -> dict[str, Any]:
+def add_venue_profile(document: JsonObject, data: bytes, file: str) -> JsonObject:
     """Return a deployment's document with a profile's result in it; ``file`` is the profile's name, safe to show.
 
     Raises ``DocumentError`` that names every mistake at once: ``DOC-VENUE`` for a profile that Airlock does not take, and

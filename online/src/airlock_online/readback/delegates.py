@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_online.clients.reply_values import delegation_read, value_at, whole
 from airlock_online.clients.rpc import ContractViews, RpcClient
@@ -13,6 +13,7 @@ from airlock_shared.errors import ServiceError
 from airlock_shared.ethereum.signatures import parse_address
 from airlock_shared.text.safe import safe
 from airlock_shared.units import looks_like_seconds, span_text, utc_text
+from airlock_shared.wire.strict_json import JsonObject
 
 
 def _registered(scene: Scene) -> list[Expectation]:
@@ -20,7 +21,7 @@ def _registered(scene: Scene) -> list[Expectation]:
     expiry = whole(scene.request.fields["expirySeconds"])
     promised = f"enabled until {_moment(expiry, scene.now_ms)}"
 
-    def judge(what: str, told: dict[str, Any], enabled: bool) -> list[Expectation]:
+    def judge(what: str, told: JsonObject, enabled: bool) -> list[Expectation]:
         until = whole(told.get("expiry"))
         found = f"enabled until {_moment(until, scene.now_ms)}" if enabled else "not enabled"
         kept = False if not enabled else None if until is None else until == expiry
@@ -74,7 +75,7 @@ def _permission(what: str, promised: str, may: object) -> Expectation:
 def removed(scene: Scene) -> list[Expectation]:
     """Expect that a delegate that was removed is not enabled, and that no permission of it is told to be left."""
 
-    def judge(what: str, told: dict[str, Any], enabled: bool) -> list[Expectation]:
+    def judge(what: str, told: JsonObject, enabled: bool) -> list[Expectation]:
         left = [label for label, name in _PERMISSIONS.items() if told.get(name) is True]
         found = "enabled" if enabled else f"not enabled, but it {' and '.join(left)}" if left else "not enabled"
         return [Expectation(what, "not enabled", found, not enabled and not left)]
@@ -83,7 +84,7 @@ def removed(scene: Scene) -> list[Expectation]:
 
 
 def _judged(
-    scene: Scene, promised: str, expiry: int | None, judge: Callable[[str, dict[str, Any], bool], list[Expectation]]
+    scene: Scene, promised: str, expiry: int | None, judge: Callable[[str, JsonObject, bool], list[Expectation]]
 ) -> list[Expectation]:
     """Return what is expected of a delegation, as the builder reads it, and by the chain where that tells it."""
     fields = {name: scene.request.fields[name] for name in ("trader", "delegate")}

@@ -14,6 +14,7 @@ from airlock_shared.documents.requests import Request
 from airlock_shared.errors import ServiceError
 from airlock_shared.units import PRICE, USDC, Unit, looks_like_seconds, to_human, utc_text
 from airlock_shared.venue.structs import CATALOGUE, Intent, value_of
+from airlock_shared.wire.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from airlock_online.clients.builder import BuilderClient
@@ -190,7 +191,7 @@ def moment_text(time: int) -> str:
     return utc_text(moment_ms(time))
 
 
-def is_about(read: dict[str, Any], trader: str) -> bool | None:
+def is_about(read: JsonObject, trader: str) -> bool | None:
     """Tell whether a positions read names the trader that was asked for: itself, or by each of its entries.
 
     False when it names another one, None when it leaves one out.
@@ -206,7 +207,7 @@ def is_about(read: dict[str, Any], trader: str) -> bool | None:
     return True if itself is True or (whose and None not in whose) else None
 
 
-def waiting_order(read: Any, pair: int | None, slot: int | None) -> dict[str, Any] | None:
+def waiting_order(read: Any, pair: int | None, slot: int | None) -> JsonObject | None:
     """Return the limit order in this slot of the pair: empty when none waits there, None when the read is no list."""
     told = entries(read, "orders")
     for order in [value_at(entry, "order") for entry in told or ()]:

@@ -23,7 +23,7 @@ from airlock_shared.venue.structs import (
     SERVICES,
     TWAP,
 )
-from airlock_shared.wire.strict_json import fingerprint
+from airlock_shared.wire.strict_json import JsonObject, fingerprint
 
 # ---- routes ---------------------------------------------------------------------------------------------------------
 # A route's requests are made by a module of ``airlock_online.delivery.routes``. A new route is a name in
@@ -184,7 +184,7 @@ class Speech(NamedTuple):
         """Return where a route's reply about a struct has what."""
         return self.replies.get(f"{route}-{struct}", self.replies[route])
 
-    def request(self, name: str) -> dict[str, Any]:
+    def request(self, name: str) -> JsonObject:
         """Return what differs of a request to the builder: what holds for all that ship, and for the one of this name."""
         return {**(self.requests.get(ALL, {}) if name in PATHS else {}), **self.requests.get(name, {})}
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import UsageError
@@ -18,6 +17,7 @@ from airlock_shared.plan.decisions import choices_of
 from airlock_shared.units import ADDRESS, CHOICE, UNIX_S, UNLIMITED
 from airlock_shared.venue.calls import DELEGATED_ACTION, Call
 from airlock_shared.venue.structs import Field, Intent, is_custom
+from airlock_shared.wire.strict_json import JsonObject
 
 _SCHEMA = "../../specs/erc7730-v2.schema.json"  # from a venue's folder in the registry
 OWNER_CHARACTERS = 22
@@ -102,7 +102,7 @@ DESCRIPTOR_LABELS = {
 """The label of each leaf, by the plan's parameter that decides it, or by its own name where none does."""
 
 
-def make_descriptors(deployment: Deployment, owner: str | None, url: str | None) -> dict[str, dict[str, Any]]:
+def make_descriptors(deployment: Deployment, owner: str | None, url: str | None) -> dict[str, JsonObject]:
     """Return the descriptors of a deployment, by file name: one for each domain, and one for each contract that is called.
 
     ``owner`` is who the wallet says is behind the contracts (default: the trading domain's name), ``url`` their web site.
@@ -130,7 +130,7 @@ def make_descriptors(deployment: Deployment, owner: str | None, url: str | None)
     return files
 
 
-def _of_domain(deployment: Deployment, name: str, intents: list[Intent], metadata: dict[str, Any]) -> dict[str, Any]:
+def _of_domain(deployment: Deployment, name: str, intents: list[Intent], metadata: JsonObject) -> JsonObject:
     domain = deployment.domains[name]
     bound = {
         "domain": {"name": domain.name, "version": domain.version},
@@ -143,8 +143,8 @@ def _of_domain(deployment: Deployment, name: str, intents: list[Intent], metadat
 
 
 def _of_contract(
-    deployment: Deployment, name: str, address: bytes, calls: list[Call], metadata: dict[str, Any]
-) -> dict[str, Any]:
+    deployment: Deployment, name: str, address: bytes, calls: list[Call], metadata: JsonObject
+) -> JsonObject:
     bound = {"deployments": [{"chainId": deployment.chain_id, "address": checksum_address(address)}]}
     formats = {
         call.signature: _format(call.name, [_argument(f, call, deployment) for f in call.fields]) for call in calls
@@ -155,11 +155,11 @@ def _of_contract(
     return _document({"$id": name, "contract": bound}, metadata, formats)
 
 
-def _document(context: dict[str, Any], metadata: dict[str, Any], formats: dict[str, Any]) -> dict[str, Any]:
+def _document(context: JsonObject, metadata: JsonObject, formats: JsonObject) -> JsonObject:
     return {"$schema": _SCHEMA, "context": context, "metadata": metadata, "display": {"formats": formats}}
 
 
-def _format(name: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
+def _format(name: str, fields: list[JsonObject]) -> JsonObject:
     """Return how a wallet shows a struct or a call."""
     return {"intent": DESCRIBED_INTENTS[name], "fields": fields}
 
@@ -170,7 +170,7 @@ def label_of(field: Field) -> str:
     return DESCRIPTOR_LABELS.get(field.rule.parameter or name, name[:LABEL_CHARACTERS])
 
 
-def _field(field: Field, deployment: Deployment) -> dict[str, Any]:
+def _field(field: Field, deployment: Deployment) -> JsonObject:
     shown = {"path": field.path, "label": label_of(field), "visible": "always"}
     unit, parameter = field.unit, field.rule.parameter
     if unit.is_amount:
@@ -184,11 +184,11 @@ def _field(field: Field, deployment: Deployment) -> dict[str, Any]:
     return shown | {"format": "raw"}  # milliseconds, flags and bytes32 have no format of their own in the standard
 
 
-def _address() -> dict[str, Any]:
+def _address() -> JsonObject:
     return {"format": "addressName", "params": {"types": ["wallet", "eoa", "contract"], "sources": ["local", "ens"]}}
 
 
-def _argument(field: Field, call: Call, deployment: Deployment) -> dict[str, Any]:
+def _argument(field: Field, call: Call, deployment: Deployment) -> JsonObject:
     """Return a call's field; an amount of the token that is called itself is the wallet's to know the decimals of."""
     shown = _field(field, deployment)
     if call.contract != _USDC or not field.unit.is_amount:
@@ -197,7 +197,7 @@ def _argument(field: Field, call: Call, deployment: Deployment) -> dict[str, Any
     return shown | {"format": "tokenAmount", "params": params}
 
 
-def _delegated() -> dict[str, Any]:
+def _delegated() -> JsonObject:
     trader = {"path": "trader", "label": DESCRIPTOR_LABELS["trader"], "visible": "always"} | _address()
     inner = {
         "path": "call",
@@ -209,7 +209,7 @@ def _delegated() -> dict[str, Any]:
     return _format(DELEGATED_ACTION, [trader, inner])
 
 
-def _enums(described: Iterable[Intent | Call], deployment: Deployment) -> dict[str, Any]:
+def _enums(described: Iterable[Intent | Call], deployment: Deployment) -> JsonObject:
     """Return the enums that a document's fields refer to: names by number, as the standard wants them."""
     parameters = sorted({field.rule.parameter for each in described for field in each.fields if field.unit is CHOICE})
     enums = {

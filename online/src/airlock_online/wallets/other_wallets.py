@@ -27,7 +27,7 @@ from airlock_shared.documents.requests import (
 )
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import AirlockError, Refusal, UsageError
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Member
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Member, StructValues
 from airlock_shared.ethereum.signatures import checksum_address, parse_address, signing_hash, unsigned_bytes
 from airlock_shared.host.files import make_folder, read_input, write_new
 from airlock_shared.ur.eth import DataType, Keypath, Signature, SignRequest
@@ -40,7 +40,7 @@ from airlock_shared.wire.strict_json import parse_json
 # wallets expect it. Source: EIP-712, the parameters of ``eth_signTypedData``.
 
 
-def typed_json(intent: Intent, domain: Domain, message: dict[str, Any]) -> bytes:
+def typed_json(intent: Intent, domain: Domain, message: StructValues) -> bytes:
     """Return the typed-data document of a canonical message under a pinned domain, in UTF-8 without blanks."""
     document = {
         "types": {DOMAIN_TYPE: DOMAIN_DEFINITION, **types_of(intent)},
@@ -135,7 +135,7 @@ def take_answer(answer: Signature, header: Header, requests: Iterable[Request], 
         raise Refusal(
             "SIG-REQUESTS",
             "the signature is for no step of these requests",
-            got=str(answer.request_id or "no id"),
+            got=answer.request_id or "no id",
             expected=" or ".join(map(str, waiting))[:400],
             do="give the requests document whose step was shown to the other wallet",
         )

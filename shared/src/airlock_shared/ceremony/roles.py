@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Container, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from airlock_shared.ceremony.sections import (
     BY_PAPER,
@@ -20,11 +20,11 @@ from airlock_shared.ceremony.sections import (
     section_of,
 )
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.errors import DocumentError, Refusal, quoted
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.model import APART, Plan
 from airlock_shared.text.safe import is_visible, looks_like, safe
-from airlock_shared.wire.strict_json import format_of, other_format, parse_json, read_members, to_json
+from airlock_shared.wire.strict_json import JsonObject, format_of, other_format, parse_json, read_members, to_json
 
 NO_PAPER = "no-paper"
 NO_KIT = "no kit, so "
@@ -132,7 +132,7 @@ def last_on_record(section: Iterable[Entry], plan: Plan, checkpoint: Checkpoint)
     return " ".join(found[part] for part in sorted(found)) or None
 
 
-def _is_about(data: dict[str, Any], plan: Plan) -> bool:
+def _is_about(data: JsonObject, plan: Plan) -> bool:
     """Tell whether an entry is not about another ceremony, plan or deployment; many say nothing of these."""
     wanted = {"ceremony": plan.id, "plan": plan.fingerprint, "name": plan.deployment}
     return all(data.get(member, value) == value for member, value in wanted.items())
@@ -314,7 +314,7 @@ def check_people(names: Mapping[str, str], plan: Plan) -> None:
 def check_role(role: str, plan: Plan) -> None:
     """Raise ``Refusal("ROLE-KNOWN")`` unless the plan names this role."""
     if role not in plan.roles:
-        got, expected = repr(role)[:80], ", ".join(plan.roles) or "the plan names no roles"
+        got, expected = quoted(role), ", ".join(plan.roles) or "the plan names no roles"
         raise Refusal("ROLE-KNOWN", "the plan names no such role", got=got, expected=expected)
 
 

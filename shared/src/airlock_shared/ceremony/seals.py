@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, personal_digest, recover
 from airlock_shared.plan.delegate_proofs import Challenge, registrations
 from airlock_shared.plan.model import Plan, Step
-from airlock_shared.wire.strict_json import format_of, other_format, parse_json, read_list, read_members, to_json
+from airlock_shared.wire.strict_json import (
+    JsonObject,
+    format_of,
+    other_format,
+    parse_json,
+    read_list,
+    read_members,
+    to_json,
+)
 
 # ---- seals ----------------------------------------------------------------------------------------------------------
 # A transcript sealed by the signer's Ledger: its head signed as a personal message, and recorded as its next entry.
@@ -40,7 +48,7 @@ class Seal(NamedTuple):
         """Return the hash that is signed (EIP-191)."""
         return personal_digest(self.text())
 
-    def as_data(self, address: bytes, rsv: bytes) -> dict[str, Any]:
+    def as_data(self, address: bytes, rsv: bytes) -> JsonObject:
         """Return the seal as the transcript records it."""
         return {**self._asdict(), "address": checksum_address(address), "signature": "0x" + rsv.hex()}
 
@@ -139,7 +147,7 @@ def choose_step(plan: Plan, name: str | None) -> Step:
             do=f"choose with --step, one of {list(known)}" if known else "check which plan this is",
         )
     if name not in known:
-        raise PlanError("PLAN-STEP", "not a step that registers a delegate", got=name[:80], expected=str(list(known)))
+        raise PlanError("PLAN-STEP", "not a step that registers a delegate", got=name[:80], expected=list(known))
     return known[name]
 
 
@@ -160,7 +168,7 @@ def parse_proofs(data: bytes) -> list[Proof]:
     read_members(value, "proofs", {"format": str, "proofs": list})
     found = []
     for number, each in enumerate(read_list(value["proofs"], "proofs", PROOFS_AT_MOST)):
-        members: dict[str, Any] = dict(read_members(each, f"proofs[{number}]", _PROOFS_MEMBERS))
+        members: JsonObject = dict(read_members(each, f"proofs[{number}]", _PROOFS_MEMBERS))
         text, signature = members.pop("text"), members.pop("signature")
         found.append(Proof(Challenge(**members), text, signature))
     return found
@@ -180,9 +188,7 @@ def check_claim(proof: Proof, expected: Challenge) -> None:
     for name, got in {**proof.claimed._asdict(), "text": proof.text}.items():
         wanted = wanted_of[name]
         if got != wanted:
-            error = Refusal(
-                "PROOF-CHALLENGE", f"the proof is for another {name}", got=str(got)[:120], expected=str(wanted)
-            )
+            error = Refusal("PROOF-CHALLENGE", f"the proof is for another {name}", got=str(got)[:120], expected=wanted)
             raise error.at(name)
 
 

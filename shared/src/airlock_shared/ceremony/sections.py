@@ -6,11 +6,11 @@ A ceremony belongs to its id and to the fingerprint of its plan; what happened b
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.plan.model import APART, Plan
-from airlock_shared.wire.strict_json import read_members
+from airlock_shared.wire.strict_json import JsonObject, read_members
 
 CEREMONY_BEGUN, CEREMONY_ENDED = "ceremony-begun", "ceremony-ended"
 CHECKPOINT_CONFIRMED, EXCEPTION = "checkpoint-confirmed", "exception"
@@ -49,11 +49,11 @@ def section_of(entries: Iterable[Entry], plan: Plan | PlanMark) -> tuple[list[En
     return section, is_open
 
 
-def read_entry(entry: Entry) -> dict[str, Any]:
+def read_entry(entry: Entry) -> JsonObject:
     """Return the data of one of a ceremony's own entries. Raises ``DocumentError("DOC-FIELD")`` for another form."""
     where = f"transcript entry {entry.seq}"
     proof = {"how": str, "positions": list} if entry.event == CHECKPOINT_CONFIRMED else {}
-    data: dict[str, Any] = read_members(entry.data, where, _FORMS[entry.event], proof)
+    data: JsonObject = read_members(entry.data, where, _FORMS[entry.event], proof)
     for name in ("by", "missing"):
         members = data.get(name)
         for member in members if type(members) is list else ():

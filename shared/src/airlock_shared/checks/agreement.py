@@ -22,6 +22,7 @@ from airlock_shared.checks.model import (
     ReadPayload,
     Received,
     check,
+    leaf_of,
     same,
 )
 from airlock_shared.checks.times import registration_is_live
@@ -40,7 +41,7 @@ from airlock_shared.plan.decisions import (
 from airlock_shared.plan.model import CUSTOM
 from airlock_shared.units import CODE, raw_text
 from airlock_shared.venue.referral_code import code_letters, is_plain_code
-from airlock_shared.venue.structs import LEAF_KINDS, OPEN_TYPE, PAIR, TERMS_KIND, leaf, value_of
+from airlock_shared.venue.structs import LEAF_KINDS, OPEN_TYPE, PAIR, TERMS_KIND, leaf
 
 
 @check("PLAN-STEP", RECEIVED, "not a step of the plan", "A payload that is not in the plan.", PLAN)
@@ -196,7 +197,7 @@ def signer_may_sign(case: IntentCase) -> Finding:
     ok = signer.address == trader
     if "trader-only" not in (intent.signer_rule, case.request.payload.get("signerRule")):
         ok = ok or (signer.delegate_of is not None and signer.delegate_of == trader)
-    account = checksum_address(trader) if type(trader) is bytes else ""
+    account = checksum_address(trader) if trader else ""
     expected = f"{account} or its delegate, where one may sign"
     return Finding(ok, signer.account, expected)
 
@@ -233,7 +234,7 @@ def order_type_fits(case: ReadIntent) -> Finding | None:
     intent, got = case.intent, case.request.order_type
     if intent.order_types is None:
         return None if got is None else Finding(False, got, "none: this struct is not a market order")
-    number = value_of(case.fields, case.message, PAIR)
+    number = leaf_of(case, PAIR)
     pair = case.situation.deployment.pair_at(number)
     if pair is None:
         return Finding(False, f"pair {number}", "a pair of the pinned deployment")
@@ -251,12 +252,12 @@ def open_type_fits(case: ReadIntent) -> Finding | None:
     is no market order it says nothing.
     """
     enum = choices_of(OPEN_TYPE, case.situation.deployment)
-    got = value_of(case.fields, case.message, OPEN_TYPE)
+    got = leaf_of(case, OPEN_TYPE)
     if got is None and case.step and OPEN_TYPE in case.step.values:
         got = enum.get(case.step.values[OPEN_TYPE].text)
     if got is None or case.intent.order_types is None:
         return None
-    pair = case.situation.deployment.pair_at(value_of(case.fields, case.message, PAIR))
+    pair = case.situation.deployment.pair_at(leaf_of(case, PAIR))
     fitting = [enum.get(MARKET_ORDERS[kind]) for kind in order_kinds(pair, case.step)]
     return Finding(got in fitting, got, fitting[0])
 

@@ -14,7 +14,7 @@ from airlock_shared.checks import agreement, times, transaction
 from airlock_shared.checks.model import CallCase, Case, Check, IntentCase, Situation
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import PlanError, Refusal
-from airlock_shared.ethereum.eip712 import read_types
+from airlock_shared.ethereum.eip712 import StructValues, read_types
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import Decision, decide, market_orders, request_fields, wanted_value
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Plan, Step
@@ -110,7 +110,7 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
                 step.values[name].text,
                 f"one of {sorted(filter(None, may))}",
             )
-    message: dict[str, Any] = {}
+    message: StructValues = {}
     for leaf, type_name in zip(found.fields, _types(found), strict=True):
         try:
             message[leaf.path] = _value(leaf, type_name, step, situation)
@@ -153,7 +153,7 @@ def _value(leaf: Field, type_name: str, step: Step, situation: Situation) -> obj
 
 
 def _case(
-    found: Intent | Call, message: dict[str, Any], step: Step, situation: Situation, decisions: list[Decision]
+    found: Intent | Call, message: StructValues, step: Step, situation: Situation, decisions: list[Decision]
 ) -> Case:
     request = Request(step.id, step.action.name, "", {}, {}, "", None, "", "", "", None)
     if isinstance(found, Intent):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
 from airlock_shared.checks.model import (
     NAMED,
@@ -28,6 +27,7 @@ from airlock_shared.ethereum.eip712 import (
     DOMAIN_TYPE,
     Definitions,
     Hashes,
+    StructValues,
     TypedData,
     encode_struct,
     read_integer,
@@ -36,6 +36,7 @@ from airlock_shared.ethereum.eip712 import (
 from airlock_shared.ethereum.signatures import checksum_address, is_address, keccak256
 from airlock_shared.plan.model import Step
 from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent, abi_type_of, abi_values_of, types_of_text
+from airlock_shared.wire.strict_json import JsonObject
 
 DOMAIN_DEFINITION = [{"name": name, "type": type_name} for name, type_name in DOMAIN_MEMBERS]
 DOMAIN_TYPES = read_types({DOMAIN_TYPE: DOMAIN_DEFINITION})
@@ -92,14 +93,14 @@ def intent_is_primary_type(case: Received) -> Finding:
 )
 def types_are_pinned(case: Named) -> Finding:
     """``types`` is the pinned definition exactly; ``EIP712Domain`` may be listed with its four canonical fields."""
-    types: dict[str, Any] = case.request.payload["types"]
+    types: JsonObject = case.request.payload["types"]
     text = case.intent.encode_type
     listed = {DOMAIN_TYPE: DOMAIN_DEFINITION} if DOMAIN_TYPE in types else {}
     pinned = types == listed | types_of_text(text)
     return Finding(pinned, "as pinned" if pinned else types, text, spelling=_differs_in_spelling(types, text))
 
 
-def _differs_in_spelling(types: dict[str, Any], encode_type: str) -> bool:
+def _differs_in_spelling(types: JsonObject, encode_type: str) -> bool:
     """Tell whether it is the pinned definition, with the domain's own fields listed in another order."""
     listed, in_order = types.get(DOMAIN_TYPE), {DOMAIN_TYPE: DOMAIN_DEFINITION}
     if type(listed) is not list or types | in_order != in_order | types_of_text(encode_type):
@@ -175,7 +176,7 @@ def name_struct(item: Received) -> Named | None:
     return Named(item.request, item.situation, intent) if intent is not None else None
 
 
-def read_message(case: Named) -> dict[str, Any]:
+def read_message(case: Named) -> StructValues:
     """Return the message's canonical values. Raises ``Refusal`` with an id of the ``MSG`` family."""
     payload = case.request.payload
     try:
@@ -191,14 +192,14 @@ def read_intent(case: Named, step: Step | None) -> ReadIntent:
     return ReadIntent(case.request, case.situation, step, case.intent, message, hashes)
 
 
-def hashes_of(intent: Intent, message: dict[str, Any], domain: Domain) -> Hashes:
+def hashes_of(intent: Intent, message: StructValues, domain: Domain) -> Hashes:
     """Return separator, struct hash and digest, 32 bytes each, of a canonical message under a pinned domain."""
     separator = domain_separator(domain)
     struct_hash = definitions(intent).hash_struct(intent.name, message)
     return Hashes(separator, struct_hash, keccak256(b"\x19\x01" + separator + struct_hash))
 
 
-def encoding_of(intent: Intent, message: dict[str, Any]) -> bytes:
+def encoding_of(intent: Intent, message: StructValues) -> bytes:
     """Return ``abi.encode(struct)`` of a canonical message, in the contract's order."""
     return encode_struct(abi_type_of(intent), abi_values_of(intent, message))
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from airlock_shared.ethereum.eip712 import StructValues
+from airlock_shared.venue.structs import value_of
+
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
     from airlock_shared.documents.ledger_metadata import TokenMetadata
@@ -67,7 +70,7 @@ class ReadIntent(NamedTuple):
     situation: Situation
     step: Step | None
     intent: Intent
-    message: dict[str, Any]
+    message: StructValues
     hashes: Hashes
 
     @property
@@ -90,7 +93,7 @@ class ReadCall(NamedTuple):
         return self.call.call.fields
 
     @property
-    def message(self) -> dict[str, Any]:
+    def message(self) -> StructValues:
         """The arguments' values."""
         return self.call.message
 
@@ -102,7 +105,7 @@ class IntentCase(NamedTuple):
     situation: Situation
     step: Step
     intent: Intent
-    message: dict[str, Any]
+    message: StructValues
     hashes: Hashes
     decisions: list[Decision]
 
@@ -152,7 +155,7 @@ class CallCase(NamedTuple):
         return self.call.call.fields
 
     @property
-    def message(self) -> dict[str, Any]:
+    def message(self) -> StructValues:
         """The arguments' values."""
         return self.call.message
 
@@ -167,6 +170,11 @@ Case = IntentCase | CallCase
 
 RECEIVED, PLANNED, NAMED, READ, CASE, SIGNABLE = range(6)
 """The stages that a check may need. ``CASE`` is a :data:`Case`, ``SIGNABLE`` one that has its digest."""
+
+
+def leaf_of(item: ReadPayload | Case, kind: str) -> Any:
+    """Return the value of an item's first leaf of a kind, as it is signed; None when it has none."""
+    return value_of(item.fields, item.message, kind)
 
 
 # ---- what checks find -----------------------------------------------------------------------------------------------

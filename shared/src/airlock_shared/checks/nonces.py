@@ -15,14 +15,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.checks.model import REBUILD, SIGNABLE, Case, Finding, IntentCase, Situation, check
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.units import utc_text
 from airlock_shared.venue.structs import leaf
-from airlock_shared.wire.strict_json import Form, Kinds, read_some
+from airlock_shared.wire.strict_json import Form, JsonObject, Kinds, read_some
 
 SIGNING, SIGNED, SIGNED_LATE, NOT_SIGNED = "signing", "signed", "signed-late", "not-signed"
 """The transcript's events: the device is about to be asked, has signed, has signed after its time, has surely not signed."""
@@ -34,6 +34,7 @@ _MEMBERS: Kinds = {
     "digest": str, "chain_id": int, "contract": str, "signer": str, "trader": str,
     "nonce": Form(re.compile(r"[0-9]{1,78}", re.ASCII), "a number"), "ceremony": str, "step": str,
 }  # fmt: skip
+_OPTIONAL: Kinds = {"deadline_ms": int, "replaces": str}
 
 
 class Use(NamedTuple):
@@ -92,7 +93,7 @@ def use_of(case: Case) -> Use:
     )
 
 
-def record_of(case: Case) -> dict[str, Any]:
+def record_of(case: Case) -> JsonObject:
     """Return what the transcript's ``signed`` entry says of a signature: what it spends, under which plan.
 
     Addresses are EIP-55 texts, the nonce a decimal text, the deadline unix ms.
@@ -112,15 +113,10 @@ def record_of(case: Case) -> dict[str, Any]:
     }
 
 
-def read_use(data: dict[str, Any]) -> Use:
+def read_use(data: JsonObject) -> Use:
     """Read what :func:`record_of` wrote. Raises ``DocumentError("DOC-FIELD")``, or ``Refusal("MSG-ADDRESS")``."""
-    read_some(data, "signed", _MEMBERS)
-    deadline_ms = data.get("deadline_ms")
-    if deadline_ms is not None:
-        read_some(data, "signed", {"deadline_ms": int})
-    replaces = data.get("replaces", "")
-    if replaces:
-        read_some(data, "signed", {"replaces": str})
+    given = {name: kind for name, kind in _OPTIONAL.items() if data.get(name) is not None}
+    read_some(data, "signed", {**_MEMBERS, **given})
     contract = parse_address(data["contract"]) if data["contract"] else b""
     return Use(
         data["digest"],
@@ -131,8 +127,8 @@ def read_use(data: dict[str, Any]) -> Use:
         int(data["nonce"]),
         data["ceremony"],
         data["step"],
-        deadline_ms,
-        replaces,
+        data.get("deadline_ms"),
+        data.get("replaces", ""),
     )
 
 

@@ -22,12 +22,13 @@ from airlock_shared.checks.model import (
     ReadIntent,
     ReadPayload,
     check,
+    leaf_of,
 )
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.plan.decisions import CLOCK_SKEW_MS, SIGN_AGE_AT_MOST_MS
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds, span_text, utc_text
-from airlock_shared.venue.structs import EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, path_of, value_of
+from airlock_shared.venue.structs import EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, path_of
 
 
 @check("TIME-UNIT", READ, "milliseconds and seconds are mixed up", "A deadline fifty thousand years away.", REBUILD)
@@ -36,7 +37,7 @@ def units_are_right(case: ReadPayload) -> Finding:
     for field in case.fields:
         if field.unit is UNIX_MS or field.unit is UNIX_S:
             value = leaf(case.message, field.path)
-            if type(value) is int and looks_like_seconds(value) != (field.unit is UNIX_S):
+            if value is not None and looks_like_seconds(value) != (field.unit is UNIX_S):
                 return Finding(False, value, f"a time in {field.unit.name}", field.path)
     return Finding(True, "as declared", "as declared")
 
@@ -53,8 +54,7 @@ def _ahead_ms(case: ReadPayload) -> int:
 
 def _deadline_ms(case: ReadIntent | IntentCase) -> int | None:
     path = case.intent.deadline
-    value = leaf(case.message, path) if path else None
-    return value if type(value) is int else None
+    return leaf(case.message, path) if path else None
 
 
 @check("TIME-REMAINING", READ, "too little time is left", "A signature that expires on its way.", AGAIN)
@@ -97,8 +97,8 @@ def deadline_is_near(case: ReadIntent) -> Finding | None:
 )
 def stamp_is_fresh(case: ReadIntent) -> Finding | None:
     """``signTimestamp`` is not in the future and not old: the struct has no deadline, so this is its only age."""
-    value = value_of(case.fields, case.message, SIGNED_AT)
-    if type(value) is not int:
+    value = leaf_of(case, SIGNED_AT)
+    if value is None:
         return None
     age = case.situation.now_ms - value
     ok = -_ahead_ms(case) <= age and _latest_ms(case) - value <= SIGN_AGE_AT_MOST_MS
@@ -112,8 +112,8 @@ def stamp_is_fresh(case: ReadIntent) -> Finding | None:
 @check("TIME-EXPIRY", READ, "the delegate's expiry is past", "A registration that does nothing.", PLAN)
 def expiry_is_ahead(case: ReadPayload) -> Finding | None:
     """A delegate's expiry (unix seconds) is in the future."""
-    value = value_of(case.fields, case.message, EXPIRY)
-    if type(value) is not int:
+    value = leaf_of(case, EXPIRY)
+    if value is None:
         return None
     return Finding(value * 1000 > _latest_ms(case), utc_text(value * 1000), "in the future")
 
@@ -121,8 +121,8 @@ def expiry_is_ahead(case: ReadPayload) -> Finding | None:
 @check("TIME-OPENED", READ, "the position's open time is in the future", "A made-up position.", REBUILD)
 def position_is_past(case: ReadIntent) -> Finding | None:
     """The position's open time is not in the future."""
-    opened = value_of(case.fields, case.message, OPENED)
-    if type(opened) is not int:
+    opened = leaf_of(case, OPENED)
+    if opened is None:
         return None
     opened_ms = opened if path_of(case.fields, OPENED_MS) else opened * 1000
     latest_ms = case.situation.now_ms + _ahead_ms(case)

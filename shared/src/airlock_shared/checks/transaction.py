@@ -24,6 +24,7 @@ from airlock_shared.checks.model import (
     Received,
     check,
     checks_of_reading,
+    leaf_of,
     same,
     sent_to,
 )
@@ -33,7 +34,7 @@ from airlock_shared.ethereum.signatures import checksum_address, is_address, sig
 from airlock_shared.plan.decisions import choices_of
 from airlock_shared.units import GWEI, NATIVE, USDC, to_human, to_raw
 from airlock_shared.venue.calls import Decoded, decode_call
-from airlock_shared.venue.structs import ALLOWANCE, OPEN_TYPE, PAIR, RELAY, SPENDER, value_of
+from airlock_shared.venue.structs import ALLOWANCE, OPEN_TYPE, PAIR, RELAY, SPENDER
 
 GAS_AT_LEAST, GAS_AT_MOST = 21_000, 15_000_000
 NONCE_AT_MOST = 2**32
@@ -175,7 +176,7 @@ def pair_is_pinned(case: ReadCall) -> Finding | None:
     A PnL pair has no increase; on it a market open is ``market_pnl``, elsewhere ``market``. Limit orders are for both, and
     a pair that does not tell its kind is for each of them.
     """
-    number = value_of(case.fields, case.message, PAIR)
+    number = leaf_of(case, PAIR)
     if number is None:
         return None
     pair = case.situation.deployment.pair_at(number)
@@ -188,7 +189,7 @@ def pair_is_pinned(case: ReadCall) -> Finding | None:
         return Finding(True, pair.name, pair.name)
     enum = choices_of(OPEN_TYPE, case.situation.deployment)
     wrong = None if pair.pnl is None else enum.get("market" if pair.pnl else "market_pnl")
-    got = value_of(case.fields, case.message, OPEN_TYPE)
+    got = leaf_of(case, OPEN_TYPE)
     return Finding(
         got != wrong, f"order type {got} on {pair.name}", "market on an ordinary pair, market_pnl on a PnL pair"
     )
@@ -206,8 +207,8 @@ def spender_is_pinned(case: ReadCall) -> Finding | None:
     if case.call.call.name != "approve":
         return None
     expected = case.situation.deployment.contracts.get("tradingStorage")
-    got = value_of(case.fields, case.message, SPENDER)
-    shown = checksum_address(got) if type(got) is bytes else ""
+    got = leaf_of(case, SPENDER)
+    shown = checksum_address(got) if got else ""
     return Finding(got == expected, shown, checksum_address(expected) if expected else "a pinned one")
 
 
@@ -222,7 +223,7 @@ def approval_is_bounded(case: CallCase) -> Finding | None:
     """An approval of more than there can ever be is unlimited, and only the word ``unlimited`` in the plan asks for it."""
     if case.call.call.name != "approve":
         return None
-    amount, wanted = value_of(case.fields, case.message, ALLOWANCE), case.step.values.get("amountUsdc")
+    amount, wanted = leaf_of(case, ALLOWANCE), case.step.values.get("amountUsdc")
     ok = (type(amount) is int and amount < UNLIMITED_FROM_RAW) or (wanted is not None and wanted.text == "unlimited")
     return Finding(ok, amount, "an amount, or the word unlimited in the plan")
 

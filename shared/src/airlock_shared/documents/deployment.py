@@ -20,7 +20,8 @@ from airlock_shared.documents.ledger_metadata import (
     read_pinned_token,
     require_filters,
 )
-from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.errors import DocumentError, Refusal, quoted
+from airlock_shared.ethereum.eip712 import StructValues
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
 from airlock_shared.venue.calls import Calls
@@ -30,6 +31,7 @@ from airlock_shared.wire.strict_json import (
     A_NAME,
     HEX_32,
     Form,
+    JsonObject,
     error_at,
     fingerprint,
     format_of,
@@ -71,7 +73,7 @@ class Domain(NamedTuple):
     contract: bytes
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> StructValues:
         """The domain's canonical values, by their names in EIP-712."""
         return dict(zip(dict(DOMAIN_MEMBERS), self, strict=True))
 
@@ -104,7 +106,7 @@ class Deployment(NamedTuple):
     intent_deadline_ms: int
     fetched_at: str
     fingerprint: str
-    document: dict[str, Any]
+    document: JsonObject
     profile_text: str
     structs: Mapping[str, Intent]
     calls: Calls
@@ -208,7 +210,7 @@ def read_deployment(value: Any) -> Deployment:
     _check_domains(domains, value["chain_id"], contracts)
     for name, scale in SCALES.items():  # of another scale, every amount on the screen would be wrong
         if value["units"].get(name, scale) != scale:
-            got = repr(value["units"][name])[:80]
+            got = quoted(value["units"][name])
             raise _contradiction(f"units.{name}", "another scale than Airlock's", got, scale)
     read_members(value["base_urls"], "base_urls", {}, dict.fromkeys(_URL_NAMES, _URL))
     read_members(
@@ -254,11 +256,11 @@ def _read_domain(value: Any, where: str) -> Domain:
 def _check_domains(domains: dict[str, Domain], chain_id: int, contracts: dict[str, bytes]) -> None:
     """Refuse a deployment that contradicts itself: it would make two intents interchangeable."""
     if not 0 < chain_id <= MAX_INTEGER:
-        raise _contradiction("chain_id", "not a chain id", str(chain_id), f"1 to {MAX_INTEGER}")
+        raise _contradiction("chain_id", "not a chain id", chain_id, f"1 to {MAX_INTEGER}")
     for name, domain in domains.items():
         where, contract = f"domains.{name}", contracts.get(CONTRACT_OF_DOMAIN[name], domain.contract)
         if domain.chain_id != chain_id:
-            raise _contradiction(f"{where}.chainId", "another chain", str(domain.chain_id), str(chain_id))
+            raise _contradiction(f"{where}.chainId", "another chain", domain.chain_id, chain_id)
         if domain.version != "1":
             raise _contradiction(f"{where}.version", "another version", domain.version, "1")
         if domain.contract != contract:
@@ -303,8 +305,8 @@ def _read_pairs(value: Any) -> dict[int, Pair]:
         read_members(entry, where, {"index": int, "name": _PRINTABLE}, {"pnl": bool})
         if not 0 <= entry["index"] <= MAX_INTEGER:
             expected = f"0 to {MAX_INTEGER}"
-            raise DocumentError("DOC-FIELD", "not an index", got=str(entry["index"]), expected=expected).at(where)
+            raise DocumentError("DOC-FIELD", "not an index", got=entry["index"], expected=expected).at(where)
         if entry["index"] in pairs:
-            raise _contradiction(where, "one index twice", str(entry["index"]), "each index once")
+            raise _contradiction(where, "one index twice", entry["index"], "each index once")
         pairs[entry["index"]] = Pair(entry["index"], entry["name"], entry.get("pnl"))
     return pairs

@@ -48,7 +48,7 @@ def parse_hand_over(data: bytes) -> tuple[str, dict[str, bytes]]:
         raise DocumentError(
             "DOC-FIELD",
             "a hand-over of no files, or of too many",
-            got=str(len(texts)),
+            got=len(texts),
             expected=f"1 to {FILES_AT_MOST}",
             do="show it again",
         )

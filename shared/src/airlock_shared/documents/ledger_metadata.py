@@ -13,7 +13,7 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, atomic_kind
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.units import USDC
 from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent, leaves_of, types_of
-from airlock_shared.wire.strict_json import Form, Kinds, error_at, read_list, read_members
+from airlock_shared.wire.strict_json import LABEL, Form, Kinds, error_at, read_list, read_members
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
@@ -51,10 +51,7 @@ AT_THE_CONTRACT = 255
 MAX_SETS, MAX_FIELDS, MAX_TOKENS = 64, 50, 5  # the last two are MAX_FILTERS and MAX_ASSETS of the app
 
 _SIGNED_LABEL = {
-    "label": Form(
-        re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]{0,58}[!#-\[\]-~])?", re.ASCII),
-        "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end",
-    ),
+    "label": LABEL,
     "signature": Form(re.compile(r"(?:[0-9a-f]{2}){8,72}", re.ASCII), "a signature in hex"),
 }
 _SET: Kinds = {
@@ -229,7 +226,7 @@ def require_filters(deployment: Deployment) -> None:
             raise _other(where, "filters for a struct that is not signed here", name[:80], ", ".join(structs))
         domain = deployment.domains[intent.domain]
         if filters.chain_id != domain.chain_id:
-            raise _other(f"{where}.chain_id", "filters for another chain", str(filters.chain_id), str(domain.chain_id))
+            raise _other(f"{where}.chain_id", "filters for another chain", filters.chain_id, domain.chain_id)
         if filters.contract != domain.contract:
             got, expected = checksum_address(filters.contract), checksum_address(domain.contract)
             raise _other(f"{where}.contract", "filters for another contract", got, expected)
@@ -247,7 +244,7 @@ def require_filters(deployment: Deployment) -> None:
         in_order = sorted(filters.fields, key=lambda each: list(leaves).index(each.path))
         places = list(dict.fromkeys(each.token for each in in_order if each.token is not None))
         if places != sorted(places):
-            raise _other(where, "tokens in another order than their places", str(places), str(sorted(places)))
+            raise _other(where, "tokens in another order than their places", places, sorted(places))
         told = deployment.token.address if deployment.token else b""
         if AT_THE_CONTRACT in places and told != filters.contract:
             record = f"the record of {checksum_address(filters.contract)} in device_metadata.usdc"

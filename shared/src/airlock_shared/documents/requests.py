@@ -24,6 +24,7 @@ from airlock_shared.wire.strict_json import (
     NAME,
     STEP_ID,
     Form,
+    JsonObject,
     Kinds,
     read_batch,
     read_list,
@@ -78,7 +79,7 @@ class Header(NamedTuple):
     signer: str = ""
     signing_heads: Mapping[str, str] = MappingProxyType({})
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the members of the document's header, without the count; the last two only where they say something."""
         said = self._asdict() | {"signing_heads": dict(self.signing_heads)}
         return {name: value for name, value in said.items() if name not in _OPTIONAL or value}
@@ -94,13 +95,13 @@ class Request(NamedTuple):
     action: str
     endpoint: str
     fields: dict[str, str]
-    payload: dict[str, Any]
+    payload: JsonObject
     route: str
     order_type: int | None
     order_reason: str
     signer: str
     path: str
-    delegation: dict[str, Any] | None
+    delegation: JsonObject | None
     transaction: Transaction | None = None
     replaces: str = ""
 
@@ -111,9 +112,9 @@ class Request(NamedTuple):
             raise ValueError("not a transaction")
         return self.transaction
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the item as the document holds it."""
-        item: dict[str, Any] = {
+        item: JsonObject = {
             "step": self.step,
             "action": self.action,
             "endpoint": self.endpoint,
@@ -227,7 +228,7 @@ class SignaturesHeader(NamedTuple):
     created_ms: int
     machine: str = ""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the members of the document's header, without the count; ``machine`` stands there where it is known."""
         return {name: value for name, value in self._asdict().items() if name != "machine" or value}
 

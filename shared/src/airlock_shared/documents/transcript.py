@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.strict_json import parse_json, read_members, to_cbor
+from airlock_shared.wire.strict_json import JsonObject, parse_json, read_members, to_cbor
 
 GENESIS = "0" * 64
 MAX_LINE_BYTES = 1 << 20
@@ -25,7 +25,7 @@ class Entry(NamedTuple):
     seq: int
     at_ms: int
     event: str
-    data: dict[str, Any]
+    data: JsonObject
     hash: str
 
     def line(self) -> bytes:
@@ -33,7 +33,7 @@ class Entry(NamedTuple):
         return json.dumps(self._asdict(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def next_entry(last: Entry | None, at_ms: int, event: str, data: dict[str, Any]) -> Entry:
+def next_entry(last: Entry | None, at_ms: int, event: str, data: JsonObject) -> Entry:
     """Return the entry that follows ``last`` (None: the first one), of unix ms ``at_ms``.
 
     It belongs into the file before anything else happens.

@@ -23,6 +23,9 @@ from airlock_shared.ethereum.signatures import keccak256, parse_address
 MessageValue = Any
 """A canonical value: int, bool, bytes (address, bytesN, bytes), str, list of values, or dict of values (a struct)."""
 
+StructValues = dict[str, MessageValue]
+"""The canonical values of a struct, by their members' names."""
+
 MAX_ARRAY_LENGTH = 4096
 _MAX_DEPTH = 16
 MAX_JSON_INTEGER = 2**53 - 1  # above it, a JSON number has passed through a double somewhere and may be another number
@@ -110,12 +113,12 @@ class Definitions:
         ordered = [primary, *sorted(reached(self.structs, primary) - {primary})]
         return "".join(f"{n}({','.join(f'{m.type} {m.name}' for m in self.structs[n])})" for n in ordered)
 
-    def read(self, struct: str, value: MessageValue) -> dict[str, MessageValue]:
+    def read(self, struct: str, value: MessageValue) -> StructValues:
         """Read a struct's JSON value into canonical values.
 
         Raises ``Refusal`` with an id of the ``MSG`` family and the place in the message.
         """
-        result: dict[str, MessageValue] = self._read(struct, value, ())
+        result: StructValues = self._read(struct, value, ())
         return result
 
     def _read(self, type_name: str, value: MessageValue, within: tuple[str, ...]) -> MessageValue:
@@ -144,9 +147,9 @@ class Definitions:
             if type(value) is not list:
                 raise Refusal("MSG-ARRAY", "not an array", got=brief(value), expected="a JSON array")
             if length is not None and len(value) != length:
-                raise Refusal("MSG-ARRAY", "wrong number of elements", got=str(len(value)), expected=str(length))
+                raise Refusal("MSG-ARRAY", "wrong number of elements", got=len(value), expected=length)
             if len(value) > MAX_ARRAY_LENGTH:
-                raise Refusal("MSG-ARRAY", "too many elements", got=str(len(value)), expected=f"<= {MAX_ARRAY_LENGTH}")
+                raise Refusal("MSG-ARRAY", "too many elements", got=len(value), expected=f"<= {MAX_ARRAY_LENGTH}")
             return [self._read_at(f"[{place}]", array[0], item, within) for place, item in enumerate(value)]
         return _read_atomic(type_name, value)
 
@@ -156,7 +159,7 @@ class Definitions:
         except Refusal as refusal:
             raise refusal.at(place) from None
 
-    def hash_struct(self, struct: str, value: dict[str, MessageValue]) -> bytes:
+    def hash_struct(self, struct: str, value: StructValues) -> bytes:
         """Return EIP-712's ``hashStruct``, 32 bytes, of canonical values as :meth:`read` returns them."""
         return self._word(struct, value)
 
@@ -171,8 +174,13 @@ class Definitions:
         if kind in ("string", "bytes"):
             return keccak256(value.encode() if kind == "string" else value)
         if kind in ("address", "bytesN"):
-            return bytes(value.rjust(32, b"\0") if kind == "address" else value.ljust(32, b"\0"))
+            return padded(kind, value)
         return int(value).to_bytes(32, "big", signed=kind == "int")
+
+
+def padded(kind: str, value: bytes) -> bytes:
+    """Return the 32 bytes of an address, which stands at their end, or of a ``bytesN``, which stands at their beginning."""
+    return value.rjust(32, b"\0") if kind == "address" else value.ljust(32, b"\0")
 
 
 def brief(value: MessageValue) -> str:
@@ -188,7 +196,7 @@ def _read_atomic(type_name: str, value: MessageValue) -> MessageValue:
         number, (lowest, highest) = read_integer(value), integer_range(kind, size)
         if not lowest <= number <= highest:
             raise Refusal(
-                "MSG-RANGE", f"outside the range of {type_name}", got=str(number), expected=f"{lowest} to {highest}"
+                "MSG-RANGE", f"outside the range of {type_name}", got=number, expected=f"{lowest} to {highest}"
             )
         return number
     if kind in ("bytes", "bytesN"):
@@ -251,8 +259,8 @@ class TypedData(NamedTuple):
 
     structs: Structs
     primary_type: str
-    domain: dict[str, MessageValue]
-    message: dict[str, MessageValue]
+    domain: StructValues
+    message: StructValues
 
 
 class Hashes(NamedTuple):
@@ -413,7 +421,7 @@ def _encode(of: AbiType, value: Any) -> bytes:
         return _number(len(raw)) + raw + bytes(-len(raw) % 32)
     if kind in ("address", "bytesN"):
         _require(type(value) is bytes and len(value) == (size or 20), name, value)
-        return bytes(value.rjust(32, b"\0") if kind == "address" else value.ljust(32, b"\0"))
+        return padded(kind, value)
     low, high = integer_range(kind, size)
     _require(type(value) is (bool if kind == "bool" else int) and low <= value <= high, name, value)
     return _number(value)

@@ -90,7 +90,7 @@ def check_form(signature: bytes) -> None:
     if len(signature) != 65:
         raise Refusal("SIG-LENGTH", "not a 65-byte signature", got=f"{len(signature)} bytes", expected="65 bytes")
     if signature[64] not in (27, 28):
-        raise Refusal("SIG-V", "v is neither 27 nor 28", got=str(signature[64]), expected="27 or 28")
+        raise Refusal("SIG-V", "v is neither 27 nor 28", got=signature[64], expected="27 or 28")
     r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:64], "big")
     if not (0 < r < CURVE_ORDER and 0 < s < CURVE_ORDER):
         raise Refusal("SIG-RANGE", "r or s is not a number of the curve", expected="1 to the curve's order - 1")

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from airlock_shared.documents.transcript import GENESIS, MAX_LINE_BYTES, Entry, next_entry, read_entries
 from airlock_shared.errors import DocumentError, ExitCode, Refusal, UsageError
-from airlock_shared.wire.strict_json import MAX_DOCUMENT_BYTES, parse_toml
+from airlock_shared.wire.strict_json import MAX_DOCUMENT_BYTES, JsonObject, Table, parse_toml
 
 # ---- files ----------------------------------------------------------------------------------------------------------
 # The one place in the shared core that opens files: read once under a cap, written whole or not at all.
@@ -305,7 +305,7 @@ class TranscriptFile:
         entries = self.entries()
         return entries[-1].hash if entries else GENESIS
 
-    def record(self, event: str, data: dict[str, Any], at_ms: int) -> Entry:
+    def record(self, event: str, data: JsonObject, at_ms: int) -> Entry:
         """Append an entry, on the disk before this returns; ``at_ms`` is unix milliseconds.
 
         Another process that appends waits for its turn, so that the chain stays one. What this object has appended itself
@@ -314,7 +314,7 @@ class TranscriptFile:
         with alone_in(make_folder(self.path.parent)):
             return self._append(event, data, at_ms)
 
-    def record_after(self, head: str, event: str, data: dict[str, Any], at_ms: int) -> Entry | None:
+    def record_after(self, head: str, event: str, data: JsonObject, at_ms: int) -> Entry | None:
         """Append an entry as :meth:`record` does, but only while ``head`` is the last entry's hash; otherwise None.
 
         What is said about a transcript as a whole is true of the one that was looked at, and of no later one.
@@ -324,7 +324,7 @@ class TranscriptFile:
                 return None
             return self._append(event, data, at_ms)
 
-    def _append(self, event: str, data: dict[str, Any], at_ms: int) -> Entry:
+    def _append(self, event: str, data: JsonObject, at_ms: int) -> Entry:
         if self._last is None or _mark(self.path) != self._mark:  # somebody else has written to it, or nobody yet
             entries = self.entries()
             self._last = entries[-1] if entries else None
@@ -373,7 +373,7 @@ def read_settings(path: Path, defaults: C, elsewhere: str = "") -> C:
 
     Raises ``UsageError`` for what is not TOML, a section, name or type that is not known, with the nearest one that is.
     """
-    sections: dict[str, Any] = defaults._asdict()  # type: ignore[attr-defined]
+    sections: Table = defaults._asdict()  # type: ignore[attr-defined]
     sections.pop(elsewhere, None)
     for name, values in read_table(path).items():
         if name not in sections:
@@ -395,7 +395,7 @@ def read_settings(path: Path, defaults: C, elsewhere: str = "") -> C:
     return defaults._replace(**sections)  # type: ignore[attr-defined,no-any-return]
 
 
-def read_table(path: Path) -> dict[str, Any]:
+def read_table(path: Path) -> Table:
     """Return the sections of a file, none when it is not there. Raises ``UsageError`` for what is not TOML."""
     if not path.exists():
         return {}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from airlock_shared.errors import quoted
 from airlock_shared.plan.known import KnownValues, example_at
 from airlock_shared.plan.model import APART, Signer
 from airlock_shared.plan.questions import (
@@ -26,7 +27,7 @@ from airlock_shared.text.safe import WIDTH
 from airlock_shared.venue.actions import ACTIONS, Action, Parameter
 from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.structs import AUTHORIZATION, CATALOGUE
-from airlock_shared.wire.strict_json import NAME
+from airlock_shared.wire.strict_json import NAME, Table
 
 # ---- wizard ---------------------------------------------------------------------------------------------------------
 # A plan written by asking: one question after another, each answer checked at once as the reader of plans will check
@@ -43,7 +44,7 @@ LIMITS = {
 _DEFAULT_PATH = "m/44'/60'/0'/0/0"
 
 
-def ask_plan(people: People, known: KnownValues) -> dict[str, Any]:
+def ask_plan(people: People, known: KnownValues) -> Table:
     """Ask for a whole plan, and return it as the table that ``tomllib`` would read. ``ask`` may raise to end it.
 
     ``known`` is offered where it fits. With ``people.answers`` from an earlier call, what was answered is not asked again.
@@ -67,7 +68,7 @@ def ask_plan(people: People, known: KnownValues) -> dict[str, Any]:
                 people.tell("    This is the first question.")
 
 
-def _ask_all(people: People, known: KnownValues) -> dict[str, Any]:
+def _ask_all(people: People, known: KnownValues) -> Table:
     deployments = tuple((name, "") for name in known.pairs)
     ceremony = {name: _ceremony_text(people, name, meaning, offered) for name, meaning, offered in (
         ("id", "a short name of the ceremony: small letters, digits, dashes", ()),
@@ -77,7 +78,7 @@ def _ask_all(people: People, known: KnownValues) -> dict[str, Any]:
     meaning = "the roles that take part, separated by commas; people's names are given on the day"
     question = Question("roles", meaning, default="signer, facilitator, witness")
     roles = list(answer_to(people, question, _roles_in))
-    table: dict[str, Any] = {"format": PLAN_FORMAT, "ceremony": {**ceremony, "roles": roles, **_witness(roles)}}
+    table: Table = {"format": PLAN_FORMAT, "ceremony": {**ceremony, "roles": roles, **_witness(roles)}}
     table |= {"limits": {}, "signers": {}, "steps": []}
     asked: dict[str, str | None] = {}
     while action := _action(people, more=bool(table["steps"])):
@@ -158,14 +159,14 @@ def _action(people: People, *, more: bool) -> Action | None:
         if more and text == "none":
             return None
         if text not in ACTIONS:
-            raise plan_error("PLAN-ACTION", "unknown action", "", got=repr(text)[:80])
+            raise plan_error("PLAN-ACTION", "unknown action", "", got=quoted(text))
         return ACTIONS[text]
 
     chosen: Action | None = answer_to(people, question, read)
     return chosen
 
 
-def _step(people: People, action: Action, table: dict[str, Any], known: KnownValues) -> dict[str, Any]:
+def _step(people: People, action: Action, table: Table, known: KnownValues) -> Table:
     people.tell(f"{action.title}:")
     taken = [step["id"] for step in table["steps"]]
 
@@ -198,13 +199,13 @@ def _delegates_may(action: Action) -> bool:
     return action.name != AUTHORIZATION and CATALOGUE[action.primary_type].signer_rule == "trader-or-delegate"
 
 
-def _signer(people: People, signers: dict[str, Any], known: KnownValues, *, may_be_delegate: bool) -> Signer:
+def _signer(people: People, signers: Table, known: KnownValues, *, may_be_delegate: bool) -> Signer:
     """Ask which signer signs; one that the plan does not have yet is described by the next answers."""
     first = next(iter(signers), None)
     question = Question("signer", "a short name of the key that signs; a new name adds a key", "treasury", first)
     name: str = answer_to(people, question, lambda text: read_text({"name": text}, "signers", "name", NAME))
     if name not in signers:
-        good: dict[str, Any] = {"address": f"0x{'11' * 20}", "path": _DEFAULT_PATH}
+        good: Table = {"address": f"0x{'11' * 20}", "path": _DEFAULT_PATH}
         for member, meaning, default in (
             ("address", "its address, with capitals as the wallet shows it (EIP-55)", None),
             ("path", "its derivation path", _DEFAULT_PATH),
@@ -224,7 +225,7 @@ def _signer(people: People, signers: dict[str, Any], known: KnownValues, *, may_
     return read_signer(name, signers[name])
 
 
-def _member_reader(name: str, member: str, good: dict[str, Any]) -> Callable[[str], str]:
+def _member_reader(name: str, member: str, good: Table) -> Callable[[str], str]:
     def read(text: str) -> str:
         if (member, text) != ("delegate_of", "none"):
             read_signer(name, {**good, member: text})
@@ -246,12 +247,12 @@ _LIMITS = {
 }
 
 
-def write_plan(table: dict[str, Any]) -> str:
+def write_plan(table: Table) -> str:
     """Return the TOML text of a plan's table, which ``tomllib`` reads as the same table."""
     return "\n".join(_lines(table)) + "\n"
 
 
-def _lines(table: dict[str, Any]) -> Iterator[str]:
+def _lines(table: Table) -> Iterator[str]:
     yield "# A ceremony plan: what people agree to sign. Read every line, then: plan check FILE, plan show FILE."
     yield f"format = {toml(table['format'])}"
     yield from ("", "[ceremony]")

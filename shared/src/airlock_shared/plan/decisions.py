@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.errors import PlanError
+from airlock_shared.ethereum.eip712 import StructValues
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.model import CUSTOM, AsSigned, Bounds, Exact, Plan, Step, Value
 from airlock_shared.units import (
@@ -98,13 +99,13 @@ class Decision(NamedTuple):
 
 
 def decide(
-    fields: Iterable[Field], message: dict[str, object], step: Step, plan: Plan, deployment: Deployment
+    fields: Iterable[Field], message: StructValues, step: Step, plan: Plan, deployment: Deployment
 ) -> list[Decision]:
     """Return a decision for every leaf of an intent's or a call's canonical message, in the catalogue's order."""
     return [_decide_leaf(field, message, step, plan, deployment) for field in fields]
 
 
-def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Plan, deployment: Deployment) -> Decision:
+def _decide_leaf(field: Field, message: StructValues, step: Step, plan: Plan, deployment: Deployment) -> Decision:
     decider, parameter, limit = field.rule
     raw = leaf(message, field.path)
     wanted = None if decider == "zero" else wanted_value(parameter, step, deployment)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.known import example_at
 from airlock_shared.plan.model import CUSTOM, Plan
 from airlock_shared.plan.reader import read_plan, read_toml
 from airlock_shared.plan.toml_positions import line_of, lines_by_path
-from airlock_shared.wire.strict_json import other_form
+from airlock_shared.wire.strict_json import Table, other_encoding
 
 MAX_MISTAKES = 100
 _TIME = re.compile(r"""([A-Za-z_]+)["']?\s*=\s*[0-9]+[-./:][0-9]+[-./:][0-9]++(?!-)""")
@@ -67,7 +67,7 @@ def find_mistakes(data: bytes, machine_faults: Callable[[Plan], list[PlanError]]
 
 def _unreadable(data: bytes, error: PlanError) -> Mistake:
     """Return the mistake that TOML's reader tells, at the place that it names."""
-    text = "" if other_form(data) else data.decode(errors="replace").replace("\r\n", "\n")
+    text = "" if other_encoding(data) else data.decode(errors="replace").replace("\r\n", "\n")
     lines = text.split("\n")
     line = len(lines)
     if isinstance(error.__cause__, UnicodeDecodeError):
@@ -88,7 +88,7 @@ def _for_syntax(line: str) -> str:
     return ""
 
 
-def _placed(error: PlanError, table: dict[str, Any], found: dict[str, int], lines: list[str]) -> Mistake:
+def _placed(error: PlanError, table: Table, found: dict[str, int], lines: list[str]) -> Mistake:
     wrong_name = error.check == "PLAN-FIELD" and error.what == "unknown name"
     step = re.match(r"steps\[([0-9]+)\]", error.where)
     entry = table["steps"][int(step[1])] if step else None

@@ -16,6 +16,7 @@ from airlock_shared.plan.model import Limits, Signer
 from airlock_shared.plan.values import TRIGGERS, plan_error, read_values, value_faults
 from airlock_shared.units import ADDRESS, CHOICE, CODE, COUNT, NONCE, UNIX_MS, UNIX_S, utc_text
 from airlock_shared.venue.actions import Action, Parameter
+from airlock_shared.wire.strict_json import Table
 
 # ---- prompts --------------------------------------------------------------------------------------------------------
 # Questions that people answer, one line each: explained when asked for, and asked again until the answer can be used.
@@ -205,9 +206,9 @@ _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(Z|
 _BOUNDS = re.compile(r"([^. ]\S*?)?\.\.(\S*[^. ])?")
 
 
-def ask_fields(people: People, action: Action, signer: Signer, limits: Limits, offered: Offered) -> dict[str, Any]:
+def ask_fields(people: People, action: Action, signer: Signer, limits: Limits, offered: Offered) -> Table:
     """Ask for the fields of a step, and return them as a plan holds them; what is known is offered where it fits."""
-    fields: dict[str, Any] = {}
+    fields: Table = {}
     for parameter in _in_order(action):
         wanted = _wanted(parameter, fields)
         if wanted is not None:
@@ -255,7 +256,7 @@ def _in_order(action: Action) -> list[Parameter]:
     return order
 
 
-def _wanted(parameter: Parameter, fields: dict[str, Any]) -> bool | None:
+def _wanted(parameter: Parameter, fields: Table) -> bool | None:
     """Tell whether a field must be given, with what was answered before; None: it must not."""
     if parameter.name == "pairIndex":
         return None if "pair" in fields else True

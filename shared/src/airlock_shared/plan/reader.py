@@ -10,7 +10,7 @@ import re
 from datetime import datetime
 from typing import Any
 
-from airlock_shared.errors import DocumentError, PlanError
+from airlock_shared.errors import DocumentError, PlanError, quoted
 from airlock_shared.plan.model import APART, CUSTOM, WITNESS, AsSigned, Limits, Plan, Signer, Step, Value
 from airlock_shared.plan.values import (
     LINE,
@@ -29,7 +29,15 @@ from airlock_shared.units import GWEI, NATIVE, PERCENT
 from airlock_shared.venue.actions import ACTIONS, Action
 from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.structs import CATALOGUE
-from airlock_shared.wire.strict_json import DERIVATION_PATH, NAME, check_depth, fingerprint, other_format, parse_toml
+from airlock_shared.wire.strict_json import (
+    DERIVATION_PATH,
+    NAME,
+    Table,
+    check_depth,
+    fingerprint,
+    other_format,
+    parse_toml,
+)
 
 PLAN_FORMAT = "airlock/plan@1"
 MAX_PLAN_BYTES = 4 << 20
@@ -59,7 +67,7 @@ def parse_plan(data: bytes) -> Plan:
     return read_plan(read_toml(data))
 
 
-def read_toml(data: bytes) -> dict[str, Any]:
+def read_toml(data: bytes) -> Table:
     """Return a plan's TOML as a table. Raises ``PlanError("PLAN-FORM")``."""
     if len(data) > MAX_PLAN_BYTES:
         raise plan_error(
@@ -83,7 +91,7 @@ def _unreadable(data: bytes, error: Exception) -> PlanError:
     return plan_error("PLAN-FORM", f"the plan is not readable TOML: {error}", "")
 
 
-def read_plan(table: dict[str, Any], telling: Telling = RAISE_FIRST) -> Plan:
+def read_plan(table: Table, telling: Telling = RAISE_FIRST) -> Plan:
     """Return the plan that a table holds. Tells ``PlanError``; a plan of which one was told is not to be used."""
     with telling:
         if table.get("format") != PLAN_FORMAT:
@@ -126,7 +134,7 @@ def read_plan(table: dict[str, Any], telling: Telling = RAISE_FIRST) -> Plan:
     return Plan(**texts, roles=roles, limits=limits, signers=signers, steps=steps, fingerprint=mark, witness=witness)
 
 
-def _read_table(table: dict[str, Any], name: str) -> dict[str, Any]:
+def _read_table(table: Table, name: str) -> Table:
     """Return a member that must be a table. Raises ``PlanError("PLAN-FORM")``."""
     value = table.get(name)
     if type(value) is not dict:
@@ -134,7 +142,7 @@ def _read_table(table: dict[str, Any], name: str) -> dict[str, Any]:
     return value
 
 
-def read_text(table: dict[str, Any], where: str, name: str, pattern: re.Pattern[str]) -> str:
+def read_text(table: Table, where: str, name: str, pattern: re.Pattern[str]) -> str:
     """Return a member that must be a text of this form. Raises ``PlanError("PLAN-FORM")``."""
     value = table.get(name)
     if type(value) is not str or not pattern.fullmatch(value):
@@ -160,14 +168,14 @@ def plain_form(value: Any, where: str, telling: Telling) -> Any:
             "PLAN-AMOUNT",
             "a plan holds texts, whole numbers and times with a zone",
             where,
-            got=repr(value)[:80],
+            got=quoted(value),
             do="write an amount in quotes, such as '64000.5', and a time such as 2027-03-31T00:00:00Z",
         )
 
 
 def read_roles(roles: Any) -> tuple[str, ...]:
     """Return the names of the roles. Raises ``PlanError("PLAN-FORM")``."""
-    got = repr(roles)[:80]
+    got = quoted(roles)
     if type(roles) is not list or not all(type(role) is str and NAME.fullmatch(role) for role in roles):
         raise plan_error("PLAN-FORM", "roles is not a list of names in lower case", "ceremony.roles", got=got)
     if len(set(roles)) != len(roles) or len(roles) > MAX_ROLES:
@@ -175,7 +183,7 @@ def read_roles(roles: Any) -> tuple[str, ...]:
     return tuple(roles)
 
 
-def _read_witness(ceremony: dict[str, Any], roles: tuple[str, ...]) -> str:
+def _read_witness(ceremony: Table, roles: tuple[str, ...]) -> str:
     """Return whether a witness is required, empty when the plan does not say. Raises ``PlanError("PLAN-FORM")``."""
     said, where = ceremony.get("witness", ""), "ceremony.witness"
     if "witness" in ceremony and said not in WITNESS:
@@ -183,7 +191,7 @@ def _read_witness(ceremony: dict[str, Any], roles: tuple[str, ...]) -> str:
             "PLAN-FORM",
             "the plan says neither that a witness is required nor that none is",
             where,
-            got=repr(said)[:80],
+            got=quoted(said),
             expected="'required' or 'none'",
         )
     if said == "required" and not set(APART) <= set(roles):
@@ -191,7 +199,7 @@ def _read_witness(ceremony: dict[str, Any], roles: tuple[str, ...]) -> str:
             "PLAN-FORM",
             "a witness is required, and the roles lack one",
             where,
-            got=repr(list(roles))[:80],
+            got=quoted(list(roles)),
             expected=f"roles with {' and '.join(APART)}",
         )
     if said == "none" and "witness" in roles:
@@ -199,7 +207,7 @@ def _read_witness(ceremony: dict[str, Any], roles: tuple[str, ...]) -> str:
             "PLAN-FORM",
             "the plan names a witness, and says that none is required",
             where,
-            got=repr(list(roles))[:80],
+            got=quoted(list(roles)),
             expected="'required', or roles without a witness",
         )
     return str(said)
@@ -286,7 +294,7 @@ def _read_step(
                 "PLAN-SIGNER",
                 "no such signer in the plan",
                 f"{where}.signer",
-                got=repr(asked)[:80],
+                got=quoted(asked),
                 expected=f"one of {list(signers)}",
             )
         signer = signers[asked]
@@ -305,7 +313,7 @@ def _read_step(
     action = ACTIONS.get(name) if type(name) is str else None
     if action is None:
         raise plan_error(
-            "PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80], expected=f"one of {list(ACTIONS)}"
+            "PLAN-ACTION", "unknown action", f"{where}.action", got=quoted(name), expected=f"one of {list(ACTIONS)}"
         )
     require_known_members(fields, place, [each.name for each in action.parameters], telling)
     values = read_values(action, fields, place, telling)

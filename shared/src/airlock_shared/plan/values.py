@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from airlock_shared.errors import PlanError, Refusal
+from airlock_shared.errors import PlanError, Refusal, quoted
 from airlock_shared.ethereum.signatures import parse_address
 from airlock_shared.plan.model import Bounds, Exact, Limits, Value
 from airlock_shared.units import (
@@ -30,7 +30,7 @@ from airlock_shared.units import (
     to_raw,
 )
 from airlock_shared.venue.referral_code import code_bytes
-from airlock_shared.wire.strict_json import ENTITY_ID, HEX_32, NAME
+from airlock_shared.wire.strict_json import ENTITY_ID, HEX_32, NAME, Table
 
 if TYPE_CHECKING:
     from airlock_shared.venue.actions import Action, Parameter
@@ -47,7 +47,7 @@ RAISE_FIRST: Telling = nullcontext()
 """The first mistake is raised and ends the reading; ``plan check`` notes each instead, and the next piece is read."""
 
 
-def plan_error(check: str, what: str, where: str, **details: str) -> PlanError:
+def plan_error(check: str, what: str, where: str, **details: Any) -> PlanError:
     """Return the error of a mistake at a place in the plan."""
     do = details.pop("do", "correct the plan, and agree on it again")
     return PlanError(check, what, do=do, where=where, **details)
@@ -64,7 +64,7 @@ def require_known_members(table: Any, where: str, known: Collection[str], tellin
                 raise plan_error("PLAN-FIELD", "unknown name", place, expected=f"one of {list(known)}")
 
 
-def read_values(action: Action, fields: dict[str, Any], where: str, telling: Telling = RAISE_FIRST) -> dict[str, Value]:
+def read_values(action: Action, fields: Table, where: str, telling: Telling = RAISE_FIRST) -> dict[str, Value]:
     """Return what a step's fields decide, by parameter name. Tells ``PlanError`` naming the field."""
     values: dict[str, Value] = {}
     for parameter in action.parameters:
@@ -129,14 +129,14 @@ def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
     if unit is CHOICE:
         if value not in parameter.choices:
             raise plan_error(
-                "PLAN-FIELD", "not one of the choices", where, got=repr(value)[:80], expected=str(parameter.choices)
+                "PLAN-FIELD", "not one of the choices", where, got=quoted(value), expected=parameter.choices
             )
         return Exact(text, text)
     if unit is TEXT and type(value) is str and _TEXTS.get(parameter.name, LINE).fullmatch(value):
         return Exact(text, text)
     if unit not in (CODE, TEXT) and type(value) in (str, int) and _COUNT.fullmatch(text) and int(text) < 1 << 256:
         return Exact(int(text), text)
-    raise plan_error("PLAN-FIELD", "not in the field's form", where, got=repr(value)[:80], expected=parameter.meaning)
+    raise plan_error("PLAN-FIELD", "not in the field's form", where, got=quoted(value), expected=parameter.meaning)
 
 
 def read_address(value: Any, where: str) -> bytes:
@@ -159,7 +159,7 @@ def read_amount(value: Any, unit: Unit, where: str) -> int:
             "PLAN-AMOUNT",
             "not an amount",
             where,
-            got=repr(value)[:80],
+            got=quoted(value),
             expected="a decimal in quotes",
             do="write the amount in quotes, such as '64000.5'",
         )
@@ -176,21 +176,19 @@ def _read_time(unit: Unit, value: Any, where: str) -> Exact:
                 "PLAN-FIELD",
                 "a time with a fraction of a second; nothing is rounded",
                 where,
-                got=str(value),
+                got=value,
                 expected="whole seconds",
             )
         seconds = int(value.timestamp())
         return Exact(seconds if unit is UNIX_S else seconds * 1000, utc_form(value, where).replace("+00:00", "Z"))
     if type(value) not in (int, str) or not _COUNT.fullmatch(str(value)):
-        got = repr(value)[:80] if type(value) is str else str(value)[:80]  # a date as it is written, not as Python's
+        got = quoted(value) if type(value) is str else str(value)[:80]  # a date as it is written, not as Python's
         raise plan_error(
             "PLAN-FIELD", "not a time with a zone", where, got=got, expected="2027-03-31T00:00:00Z", do=TIME_DO
         )
     number = int(value)
     if looks_like_seconds(number) != (unit is UNIX_S):
-        raise plan_error(
-            "PLAN-FIELD", "seconds and milliseconds are mixed up", where, got=str(number), expected=unit.name
-        )
+        raise plan_error("PLAN-FIELD", "seconds and milliseconds are mixed up", where, got=number, expected=unit.name)
     return Exact(number, str(number))
 
 
@@ -199,7 +197,7 @@ def utc_form(value: datetime, where: str) -> str:
     try:
         return value.astimezone(UTC).isoformat()
     except OverflowError as error:
-        raise plan_error("PLAN-FIELD", "a time outside the calendar", where, got=str(value)) from error
+        raise plan_error("PLAN-FIELD", "a time outside the calendar", where, got=value) from error
 
 
 # ---- own limits -----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from airlock_shared.documents.hand_over import parse_hand_over
 from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
 from airlock_shared.documents.requests import SIGNATURES_FORMAT as SIGNATURES
 from airlock_shared.documents.requests import parse_requests, parse_signatures
-from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.errors import DocumentError, UsageError, quoted
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.symbol import DENSITIES, fragment_bytes_for
 from airlock_shared.ur.decode import Message, TransferLimits
@@ -175,4 +175,4 @@ CEREMONIES: dict[Any, Callable[[bytes], str]] = {  # a kind of document -> the n
 def _unknown(kind: object, *kinds: str) -> DocumentError:
     expected = " or ".join(kinds or CEREMONIES)
     do = "check what the other screen shows, and for which command"
-    return damaged("QR-ENVELOPE", "a document of another kind", got=repr(kind)[:80], expected=expected, do=do)
+    return damaged("QR-ENVELOPE", "a document of another kind", got=quoted(kind), expected=expected, do=do)

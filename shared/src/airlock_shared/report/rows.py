@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_shared.plan.model import CUSTOM, Limits, Plan, Step
+from airlock_shared.text.safe import flags
 from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, span_text, to_human, utc_text
-from airlock_shared.venue.referral_code import code_flags, code_rows
+from airlock_shared.venue.referral_code import code_letters, code_rows
 
 if TYPE_CHECKING:
     from airlock_shared.checks.judge import Examined
@@ -84,7 +85,7 @@ def limit_rows(plan: Plan) -> Iterator[tuple[str, str]]:
 def code_notes(code: bytes) -> Iterator[str]:
     """Yield what people compare beside a referral code, then warnings of what they may miss."""
     yield from code_rows(code)
-    yield from (f"WARNING: {flag}" for flag in code_flags(code))
+    yield from (f"WARNING: {flag}" for flag in flags(code_letters(code)))
 
 
 def value_notes(step: Step, name: str, limits: Limits) -> Iterator[str]:

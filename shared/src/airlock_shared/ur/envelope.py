@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from airlock_shared.errors import DocumentError
+from airlock_shared.errors import DocumentError, quoted
 from airlock_shared.wire.cbor import from_cbor, read, write
 from airlock_shared.wire.strict_json import NAME, damaged, fingerprint, parse_json, to_cbor, to_json
 
@@ -84,7 +84,7 @@ def unwrap(cbor: bytes) -> Envelope:
         raise _not_one("not an Airlock document")
     version, claimed, deflated = members
     if version != ENVELOPE_VERSION:
-        raise _not_one("another version of the envelope", got=str(version), expected=str(ENVELOPE_VERSION))
+        raise _not_one("another version of the envelope", got=version, expected=ENVELOPE_VERSION)
     value = from_cbor(_inflate(deflated), max_items=_MAX_ITEMS)
     if type(value) is not list or len(value) != 2:
         raise _not_one("not a ceremony's id and a document")
@@ -115,20 +115,20 @@ def _inflate(deflated: bytes) -> bytes:
 def _kind(document: Any) -> str:
     kind = document.get("format") if type(document) is dict else None
     if type(kind) is not str or not kind.startswith("airlock/"):
-        raise _not_one("the document does not say what it is", got=repr(kind)[:80], expected="a format airlock/…")
+        raise _not_one("the document does not say what it is", got=quoted(kind), expected="a format airlock/…")
     return kind
 
 
 def _require_ceremony(document: Any, ceremony: Any) -> None:
     """Refuse a document that names its own ceremony and travels under another's id."""
     if type(ceremony) is not str or not NAME.fullmatch(ceremony):
-        raise _not_one("not a ceremony's id", got=repr(ceremony)[:80], expected="a name in lower case")
+        raise _not_one("not a ceremony's id", got=quoted(ceremony), expected="a name in lower case")
     header = document.get("header") if type(document) is dict else None
     own = header.get("ceremony", ceremony) if type(header) is dict else ceremony
     if own != ceremony:
-        raise _not_one("the document is of another ceremony than its envelope", got=repr(own)[:80], expected=ceremony)
+        raise _not_one("the document is of another ceremony than its envelope", got=quoted(own), expected=ceremony)
 
 
-def _not_one(what: str, *, got: str = "", expected: str = "") -> DocumentError:
+def _not_one(what: str, *, got: object = "", expected: object = "") -> DocumentError:
     do = "check what the other screen shows, and that both machines run the same version"
     return damaged("QR-ENVELOPE", what, got=got, expected=expected, do=do)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from airlock_shared.errors import DocumentError
+from airlock_shared.errors import DocumentError, quoted
 from airlock_shared.wire.cbor import Tagged, read, write
 from airlock_shared.wire.strict_json import DERIVATION_PATH, damaged
 
@@ -73,7 +73,7 @@ class SignRequest(NamedTuple):
         if members[5].tag != KEYPATH_TAG:
             raise field_error("not a keypath", got=f"tag {members[5].tag}", expected=f"tag {KEYPATH_TAG}")
         if not is_uint(members.get(4), _MAX_CHAIN_ID):
-            raise field_error("a chain id out of range", got=str(members[4]))
+            raise field_error("a chain id out of range", got=members[4])
         if len(members.get(6, bytes(ADDRESS_BYTES))) != ADDRESS_BYTES:
             raise field_error("not an address", got=f"{len(members[6])} bytes", expected=f"{ADDRESS_BYTES} bytes")
         path, request_id = Keypath.from_map(members[5].value), read_uuid(members.get(1))
@@ -138,7 +138,7 @@ class Keypath(NamedTuple):
     def of(cls, path: str, source_fingerprint: int | None = None) -> Keypath:
         """Return the path of a text such as ``m/44'/60'/0'/0/0``. Raises ``DocumentError("QR-FIELD")``."""
         if not DERIVATION_PATH.fullmatch(path):
-            raise field_error("not a derivation path", got=repr(path)[:80], expected="m/44'/60'/…")
+            raise field_error("not a derivation path", got=quoted(path), expected="m/44'/60'/…")
         steps = tuple(PathStep(int(name.rstrip("'")), name.endswith("'")) for name in path.split("/")[1:])
         return cls(steps, source_fingerprint)
 
@@ -173,7 +173,7 @@ def _step(child: Any, hardened: Any) -> PathStep:
     if child == []:
         return PathStep(None, hardened)
     if type(child) is not int or not 0 <= child < _MAX_CHILD:
-        raise field_error("a step that is no child number", got=repr(child)[:80], expected="0 to 2^31 - 1, or all")
+        raise field_error("a step that is no child number", got=quoted(child), expected="0 to 2^31 - 1, or all")
     return PathStep(child, hardened)
 
 
@@ -231,9 +231,9 @@ def read_map(value: Any, what: str, required: Mapping[int, type], optional: Mapp
         raise field_error(f"{what} is not a map", got=type(value).__name__)
     known = {**required, **optional}
     if unknown := [name for name in value if name not in known]:
-        raise field_error(f"{what} has unknown members", got=repr(unknown)[:80], expected=repr(list(known)))
+        raise field_error(f"{what} has unknown members", got=quoted(unknown), expected=repr(list(known)))
     if missing := [name for name in required if name not in value]:
-        raise field_error(f"{what} lacks members", got=repr(list(value))[:80], expected=repr(missing))
+        raise field_error(f"{what} lacks members", got=quoted(list(value)), expected=repr(missing))
     for name, member in value.items():
         if type(member) is not known[name]:
             expected = known[name].__name__
@@ -260,6 +260,6 @@ def write_uuid(value: uuid.UUID | None) -> Tagged | None:
     return None if value is None else Tagged(UUID_TAG, value.bytes)
 
 
-def field_error(what: str, *, got: str = "", expected: str = "") -> DocumentError:
+def field_error(what: str, *, got: object = "", expected: object = "") -> DocumentError:
     """Return the error of a registered type that is not as its definition says."""
     return damaged("QR-FIELD", what, got=got, expected=expected, do=_DO)

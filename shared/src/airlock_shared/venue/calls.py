@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.eip712 import decode_abi, encode_abi
+from airlock_shared.ethereum.eip712 import StructValues, decode_abi, encode_abi
 from airlock_shared.ethereum.signatures import authorization_hash, keccak256, parse_address
 from airlock_shared.units import ADDRESS, COUNT
 from airlock_shared.venue.structs import Field, Rule, field
+from airlock_shared.wire.strict_json import JsonObject
 
 DELEGATED_ACTION = "delegatedAction"
 DELEGATED_SIGNATURE = f"{DELEGATED_ACTION}(address trader,bytes data)"
@@ -179,7 +180,7 @@ class Decoded(NamedTuple):
     """Calldata read back: the call, its arguments by name, and, of a delegated call, the trader it is made for."""
 
     call: Call
-    message: dict[str, Any]
+    message: StructValues
     delegated_for: bytes | None
 
 
@@ -218,8 +219,8 @@ def _call_of(data: bytes, calls: Calls) -> Call:
     return call
 
 
-def _arguments(call: Call, data: bytes) -> dict[str, Any]:
-    arguments = arguments_of(call.signature)
+def _arguments(call: Call, data: bytes) -> StructValues:
+    arguments = call.arguments
     values = decode_abi([argument.type for argument in arguments], data[4:])
     message = {
         name: dict(zip([member for member, _ in inner], value, strict=True)) if inner else value
@@ -235,9 +236,9 @@ def _arguments(call: Call, data: bytes) -> dict[str, Any]:
     return message
 
 
-def encode_call(call: Call, message: dict[str, Any]) -> bytes:
+def encode_call(call: Call, message: StructValues) -> bytes:
     """Return the calldata of a call: its 4-byte selector, then ``abi.encode`` of the arguments in ``message``, by name."""
-    arguments = arguments_of(call.signature)
+    arguments = call.arguments
     values = [list(message[name].values()) if inner else message[name] for name, _, inner in arguments]
     return selector_of(call.signature) + encode_abi([argument.type for argument in arguments], values)
 
@@ -259,11 +260,11 @@ AUTHORIZATION_CALL = Call("EIP-7702", "Give this account to a contract (EIP-7702
 """An authorization as the calls are: a name, a title, and leaves of which the plan decides each."""
 
 
-def read_authorization(payload: dict[str, Any]) -> Decoded:
+def read_authorization(payload: JsonObject) -> Decoded:
     """Return what an item's payload gives away. Raises ``Refusal("MSG-ADDRESS")``."""
     return Decoded(AUTHORIZATION_CALL, {"contract": parse_address(payload["address"]), "nonce": payload["nonce"]}, None)
 
 
-def payload_hash(payload: dict[str, Any]) -> bytes:
+def payload_hash(payload: JsonObject) -> bytes:
     """Return the 32-byte hash that is signed of an authorization's payload, which the checks have read."""
     return authorization_hash(payload["chainId"], parse_address(payload["address"]), payload["nonce"])

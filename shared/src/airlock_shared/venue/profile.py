@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.errors import DocumentError, Refusal, quoted
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, atomic_kind, read_types
 from airlock_shared.venue.calls import (
     CALLS,
@@ -42,13 +42,14 @@ from airlock_shared.venue.structs import (
     Field,
     Intent,
     Rule,
+    TypesObject,
+    checked_kind,
     field,
     leaves_of,
-    one_of,
     path_of,
     types_of_text,
 )
-from airlock_shared.wire.strict_json import error_at, format_of, raise_first, read_members
+from airlock_shared.wire.strict_json import LABEL, error_at, format_of, raise_first, read_members
 
 VENUE_FORMAT = "airlock/venue-signed@1"
 MAX_OF_EACH, _MAX_CHARACTERS, _MAX_LEAVES = 64, 3000, 200
@@ -72,7 +73,6 @@ NEVER = (
 ENCODE_TYPE = re.compile(r"(?:[A-Za-z_]\w{0,63}\(\w+ \w+(?:,\w+ \w+)*\)){1,16}", re.ASCII)
 _ARGUMENT = r"(?:\w+|\(\w+ \w+(?:,\w+ \w+)*\)) \w+"
 _SIGNATURE = re.compile(rf"[A-Za-z_]\w{{0,63}}\((?:{_ARGUMENT}(?:,{_ARGUMENT})*)?\)", re.ASCII)
-_LABEL = re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]{0,58}[!#-\[\]-~])?", re.ASCII)
 _EXECUTING = re.compile(r"(?:[A-Za-z_]\w{0,63}\(bytes (?:signature,bytes intent|intent,bytes signature)\))?", re.ASCII)
 FIXED = {"domain": ("trading", "referral"), "signer_rule": ("trader-only", "trader-or-delegate"), "route": PINNABLE}
 """What the specification says of a shipped struct, and no profile changes; what a struct of the venue alone may have."""
@@ -161,7 +161,7 @@ def require_contract(name: str, contract: str, contracts: Mapping[str, bytes | s
 def require_form(value: Any) -> None:
     """Raise ``DocumentError("DOC-VENUE")`` for what is no profile of this format."""
     if type(value) is not dict or value.get("format") != VENUE_FORMAT:
-        raise wrong_profile("format", "not a profile of what a venue signs", repr(format_of(value))[:80], VENUE_FORMAT)
+        raise wrong_profile("format", "not a profile of what a venue signs", quoted(format_of(value)), VENUE_FORMAT)
 
 
 def _intent(name: str, entry: Any) -> Intent:
@@ -224,7 +224,7 @@ def _in_struct(
             )
 
 
-def struct_types(where: str, name: str, text: str) -> dict[str, list[dict[str, str]]]:
+def struct_types(where: str, name: str, text: str) -> TypesObject:
     """Return the types of an ``encodeType`` text that is one, letter by letter, and whose names mean nothing else.
 
     Raises ``DocumentError("DOC-VENUE")``.
@@ -272,7 +272,7 @@ def _fields(
     fields = read_each(given, partial(_field, where, leaves), wrong)
     seen = set()
     for path, each in fields.items():
-        kind = one_of(each.kind)
+        kind = checked_kind(each.kind)
         if kind in seen and kind not in SEVERAL:
             wrong.append(wrong_profile(f"{where}.{path}", "this kind twice", each.kind, "each once"))
         seen.add(kind)
@@ -285,12 +285,12 @@ def _field(where: str, leaves: Mapping[str, str], path: str, entry: Any) -> Fiel
     if type(entry) is dict:
         read_members(entry, where, {"kind": str, "label": str})
         kind, label = entry["kind"], entry["label"]
-        if not _LABEL.fullmatch(label):
+        if not LABEL.pattern.fullmatch(label):
             raise wrong_profile(
                 where,
                 "not a label",
-                repr(label)[:80],
-                "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end",
+                quoted(label),
+                LABEL.what,
             )
     if type(kind) is not str or kind not in LEAF_KINDS:
         raise wrong_profile(
@@ -315,9 +315,9 @@ def _as_shipped(where: str, fields: tuple[Field, ...], shipped: tuple[Field, ...
     """Return the fields with the meanings that ship. Raises ``DocumentError`` for another kind at a path, or of too few."""
     own = {each.path: each for each in shipped}
     usual = {each.kind: each.meaning for each in shipped if each.kind not in SEVERAL}
-    have, known = {one_of(each.kind) for each in fields}, {one_of(each.kind) for each in shipped}
+    have, known = {checked_kind(each.kind) for each in fields}, {checked_kind(each.kind) for each in shipped}
     for each in fields:
-        if one_of(each.kind) != (ships := one_of(own.get(each.path, each).kind)):
+        if checked_kind(each.kind) != (ships := checked_kind(own.get(each.path, each).kind)):
             raise wrong_profile(f"{where}.leaves.{each.path}", "it ships with another meaning", each.kind, ships)
     if missing := sorted(known - have - MAY_BE_LEFT_OUT):
         raise wrong_profile(

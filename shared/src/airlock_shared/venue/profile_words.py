@@ -21,7 +21,7 @@ from airlock_shared.venue.profile import (
     wrong_profile,
 )
 from airlock_shared.venue.structs import CATALOGUE, Field, Intent, leaves_of, types_of_text
-from airlock_shared.wire.strict_json import raise_first, read_members
+from airlock_shared.wire.strict_json import JsonObject, raise_first, read_members
 
 
 def profile_words(signed: str) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _order(intent: Intent) -> tuple[str, ...]:
 # merges nothing.
 
 
-def shipped() -> dict[str, Any]:
+def shipped() -> JsonObject:
     """Return everything that ships, as a deployment has it."""
     structs = {
         name: {
@@ -141,7 +141,7 @@ def text_of(signed: Mapping[str, Any]) -> str:
     return json.dumps(signed, sort_keys=True, separators=(",", ":"))
 
 
-def resolve_profile(profile: Any, contracts: Mapping[str, str] | None = None) -> dict[str, Any]:
+def resolve_profile(profile: Any, contracts: Mapping[str, str] | None = None) -> JsonObject:
     """Return what is pinned: a profile's differences within everything that ships.
 
     A leaf that has the name of a shipped one, and of which the profile says nothing, is of its kind. ``contracts`` are
@@ -171,36 +171,36 @@ def _sections(where: str, profile: Any) -> Any:
     return read_members(profile, where, {"format": str}, {"structs": dict, "calls": dict})
 
 
-def _struct(name: str, entry: Any) -> dict[str, Any]:
+def _struct(name: str, entry: Any) -> JsonObject:
     where, ships = f"structs.{name}", shipped()["structs"].get(name)
     needed = {} if ships else dict.fromkeys(("encode_type", *FIXED), str)
     if needed and type(entry) is dict and entry.keys().isdisjoint(FIXED):
         expected = "one that ships, or domain, signer_rule and route beside it"
         raise wrong_profile(where, "it does not ship, and says not who signs it", name, expected, CATALOGUE)
     read_members(entry, where, needed, {"encode_type": str, "abi_order": list, "leaves": dict, "executing": str})
-    known: dict[str, Any] = ships or {"leaves": {}, "executing": "", "abi_order": []}
-    whole: dict[str, Any] = {**known, **entry}
+    known: JsonObject = ships or {"leaves": {}, "executing": "", "abi_order": []}
+    whole: JsonObject = {**known, **entry}
     types = struct_types(where, name, whole["encode_type"])
     if "abi_order" not in entry and sorted(known["abi_order"]) != sorted(member["name"] for member in types[name]):
         whole["abi_order"] = []
     return {**whole, "leaves": _inherited((path for path, _ in leaves_of(types, name)), entry, known)}
 
 
-def _call(name: str, entry: Any) -> dict[str, Any]:
+def _call(name: str, entry: Any) -> JsonObject:
     where, ships = f"calls.{name}", shipped()["calls"].get(name)
     needed = {} if ships else {"signature": str, "contract": str}
     if needed and type(entry) is dict and "contract" not in entry:
         expected = "one that ships, or its contract beside it"
         raise wrong_profile(where, "it does not ship, and says not which contract it is for", name, expected, CALLS)
     read_members(entry, where, needed, {"signature": str, "leaves": dict, "value": str, "contract": str})
-    known: dict[str, Any] = ships or {"leaves": {}}
-    whole: dict[str, Any] = {**known, **entry}
+    known: JsonObject = ships or {"leaves": {}}
+    whole: JsonObject = {**known, **entry}
     require_harmless(where, whole["signature"], CALLS.get(name))
     paths = (path for each in arguments_of(whole["signature"]) for path, _ in argument_leaves(each))
     return {**whole, "leaves": _inherited(paths, entry, known)}
 
 
-def _inherited(paths: Iterable[str], entry: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def _inherited(paths: Iterable[str], entry: Mapping[str, Any], known: Mapping[str, Any]) -> JsonObject:
     """Return the leaves of an entry: the profile's, and of the shipped ones those that are at the same path."""
-    own: dict[str, Any] = entry.get("leaves", {})
+    own: JsonObject = entry.get("leaves", {})
     return {path: known["leaves"][path] for path in paths if path in known["leaves"]} | own

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from airlock_shared.errors import Refusal
-from airlock_shared.text.safe import code_points, flags, grouped, looks_like
+from airlock_shared.text.safe import code_points, grouped, looks_like
 
 _MAX_CHARACTERS = 31
 _PLAIN = re.compile(r"[\x21-\x7e]{1,31}", re.ASCII)
@@ -99,11 +99,6 @@ def code_rows(value: bytes) -> Iterator[str]:
     for at, character in enumerate(letters, start=1):
         if character in _ALIKE:
             yield f"character {at} is {character}, {_ALIKE[character]}"
-
-
-def code_flags(value: bytes) -> list[str]:
-    """Return what a reader of a code may miss, in ASCII: characters that hide or look like others. They decide nothing."""
-    return flags(code_letters(value))
 
 
 def _kinds(letters: str) -> Iterator[str]:

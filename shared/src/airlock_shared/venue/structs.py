@@ -9,8 +9,8 @@ observed at comparable venues.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_shared.units import (
     ADDRESS,
@@ -30,6 +30,9 @@ from airlock_shared.units import (
     USDC,
     Unit,
 )
+
+if TYPE_CHECKING:
+    from airlock_shared.ethereum.eip712 import StructValues
 
 # ---- services and routes --------------------------------------------------------------------------------------------
 # The services of a venue, and the names of the routes by which signed things reach them.
@@ -222,7 +225,7 @@ def field(path: str, kind: str, meaning: str = "") -> Field:
     return Field(path, unit, meaning or its_meaning, rule, kind)
 
 
-def leaf(message: dict[str, Any], path: str) -> Any:
+def leaf(message: StructValues, path: str) -> Any:
     """Return the value at a leaf's path (``_t.trader``) of a canonical message. Raises ``KeyError`` where there is none."""
     if path in message:  # a member's name has no dot
         return message[path]
@@ -230,17 +233,17 @@ def leaf(message: dict[str, Any], path: str) -> Any:
     return leaf(message[struct], name)
 
 
-def one_of(kind: str) -> str:
+def checked_kind(kind: str) -> str:
     """Return the kind that a check looks for: the moment of opening is one, in seconds or in milliseconds."""
     return OPENED if kind == OPENED_MS else kind
 
 
 def path_of(fields: tuple[Field, ...], kind: str) -> str:
     """Return the path of the first leaf of a kind, or of the one that it stands for; empty when there is none."""
-    return next((each.path for each in fields if kind in (each.kind, one_of(each.kind))), "")
+    return next((each.path for each in fields if kind in (each.kind, checked_kind(each.kind))), "")
 
 
-def value_of(fields: tuple[Field, ...], message: dict[str, object], kind: str) -> object:
+def value_of(fields: tuple[Field, ...], message: StructValues, kind: str) -> object:
     """Return the value of the first leaf of a kind, as it is signed; None when there is none."""
     path = path_of(fields, kind)
     return leaf(message, path) if path else None
@@ -249,6 +252,9 @@ def value_of(fields: tuple[Field, ...], message: dict[str, object], kind: str) -
 # ---- encode types ---------------------------------------------------------------------------------------------------
 # A struct's ``encodeType`` text as ``types``, and the tuple that the contract takes. Source: EIP-712, "encodeType".
 
+
+TypesObject = dict[str, list[dict[str, str]]]
+"""The ``types`` object of EIP-712, as JSON has it."""
 
 _STRUCT_TEXT = re.compile(r"(\w+)\(([^)]*)\)")
 
@@ -281,12 +287,12 @@ SHIPPED_TYPES = {text.partition("(")[0]: text for text in _ALL}
 """The ``encodeType`` text of every struct that ships, by primary type: defaults observed at comparable venues."""
 
 
-def types_of(intent: Intent) -> dict[str, list[dict[str, str]]]:
+def types_of(intent: Intent) -> TypesObject:
     """Return the ``types`` object of a struct, as JSON has it, without ``EIP712Domain``."""
     return types_of_text(intent.encode_type)
 
 
-def types_of_text(encode_type: str) -> dict[str, list[dict[str, str]]]:
+def types_of_text(encode_type: str) -> TypesObject:
     """Return the ``types`` object that an ``encodeType`` text defines, its primary struct first."""
     return {
         name: [{"name": m.split(" ")[1], "type": m.split(" ")[0]} for m in members.split(",") if m]
@@ -306,7 +312,7 @@ def abi_type_of(intent: Intent) -> str:
     return tuple_text(next(iter(types)), intent.abi_order)
 
 
-def abi_values_of(intent: Intent, message: dict[str, object]) -> list[object]:
+def abi_values_of(intent: Intent, message: StructValues) -> list[object]:
     """Return a canonical message's values in ABI order, nested structs as lists."""
     order = intent.abi_order or message
     return [_values(message[name]) for name in order]
@@ -316,7 +322,7 @@ def _values(value: object) -> object:
     return [_values(member) for member in value.values()] if isinstance(value, dict) else value
 
 
-def leaves_of(types: Mapping[str, list[dict[str, str]]], struct: str, prefix: str = "") -> Iterator[tuple[str, str]]:
+def leaves_of(types: TypesObject, struct: str, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield the path (``_t.trader``) and the Solidity type of each leaf of a struct, in the order of its members."""
     for member in types[struct]:
         path = prefix + member["name"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import Any, NamedTuple
 
-from airlock_shared.errors import DocumentError
+from airlock_shared.errors import DocumentError, quoted
 from airlock_shared.wire.strict_json import (
     ARRAY,
     BIG,
@@ -100,7 +100,7 @@ class _Reader:
         if info < 24:
             return info
         if info > 27:
-            raise _wrong("an indefinite or reserved length", got=str(info))
+            raise _wrong("an indefinite or reserved length", got=info)
         return int.from_bytes(self.take(1 << info - 24), "big")
 
     def text(self, length: int) -> str:
@@ -113,7 +113,7 @@ class _Reader:
         if info in _SIMPLE:
             return _SIMPLE[info]
         if info not in _FLOATS:
-            raise _wrong("an unknown simple value", got=str(info))
+            raise _wrong("an unknown simple value", got=info)
         (value,) = struct.unpack(_FLOATS[info], self.take(1 << info - 24))
         return value
 
@@ -124,7 +124,7 @@ class _Reader:
             if type(name) not in (str, int):
                 raise _wrong("a member's name is neither a text nor an integer")
             if name in members:
-                raise _wrong("a member twice in one map", got=repr(name)[:80])
+                raise _wrong("a member twice in one map", got=quoted(name))
             members[name] = self.item(depth)
         return members
 
@@ -156,5 +156,5 @@ def write(value: Any) -> bytes:
     return to_cbor(value)
 
 
-def _wrong(what: str, *, got: str = "") -> DocumentError:
+def _wrong(what: str, *, got: object = "") -> DocumentError:
     return damaged("QR-CBOR", f"not CBOR that Airlock reads: {what}", got=got, do="scan again, from its source")

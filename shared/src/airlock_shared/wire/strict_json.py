@@ -18,7 +18,10 @@ from json import JSONDecodeError
 from math import isfinite
 from typing import Any, NamedTuple
 
-from airlock_shared.errors import DocumentError
+from airlock_shared.errors import DocumentError, quoted
+
+JsonObject = dict[str, Any]
+"""A JSON object: a document or a part of one, with its members by name."""
 
 # ---- members --------------------------------------------------------------------------------------------------------
 # Reading the shape of parsed JSON strictly: exactly these members, each of its type, nothing else.
@@ -47,6 +50,11 @@ Kinds = Mapping[str, type | Form]
 
 A_NAME, A_FINGERPRINT = Form(NAME, "a name in lower case"), Form(HEX_32, "a fingerprint in hex")
 STEP_ID = Form(NAME, "a step's id")
+LABEL = Form(
+    re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]{0,58}[!#-\[\]-~])?", re.ASCII),
+    "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end",
+)
+"""What a person gives a name to on a screen."""
 
 _FORMAT = r"airlock/([a-z-]{1,40})@([0-9]{1,4})"
 
@@ -58,7 +66,7 @@ def other_format(found: object, needed: str, what: str, do: str = "check which f
         what = f"this is a {told[1]} document; a {wanted[1]} document is needed"
     elif told and wanted and int(told[2]) > int(wanted[2]):
         what, do = "a document of a newer version", "update Airlock on this machine to the other machine's version"
-    return DocumentError("DOC-FORMAT", what, got=repr(found)[:80], expected=needed, do=do)
+    return DocumentError("DOC-FORMAT", what, got=quoted(found), expected=needed, do=do)
 
 
 def format_of(value: object) -> object:
@@ -124,7 +132,7 @@ def read_list(value: Any, where: str, at_most: int) -> list[Any]:
     return value
 
 
-def error_at(check: str, do: str, where: str, what: str, got: str, expected: str) -> DocumentError:
+def error_at(check: str, do: str, where: str, what: str, got: object, expected: object) -> DocumentError:
     """Return the error of what stands at a place of a document; the reader of each kind of document says what to do."""
     return DocumentError(check, what, got=got, expected=expected, do=do, where=where)
 
@@ -142,7 +150,7 @@ ONLY = "UTF-8 without a byte order mark (BOM)"
 _TOLD = {"utf-8": "", "utf-8-sig": "UTF-8 with a byte order mark"}
 
 
-def other_form(data: bytes) -> str:
+def other_encoding(data: bytes) -> str:
     """Return the form of a text that does not begin as :data:`ONLY` does; empty for one that does."""
     form = json.detect_encoding(data)
     return _TOLD.get(form, form.upper()[:6])
@@ -158,7 +166,7 @@ SAFE_RECURSION_LIMIT = 2000  # Python's default is 1000; far below what overflow
 _SPACE = " \t\r\n"  # RFC 8259, section 2
 
 
-def damaged(check: str, what: str, **details: str) -> DocumentError:
+def damaged(check: str, what: str, **details: Any) -> DocumentError:
     """Return the error of a document that is not as it should be; by default it has to be brought again."""
     return DocumentError(
         check,
@@ -168,7 +176,7 @@ def damaged(check: str, what: str, **details: str) -> DocumentError:
     )
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _pairs(pairs: list[tuple[str, Any]]) -> JsonObject:
     members = dict(pairs)
     if len(members) != len(pairs):
         twice = next(name for name, _ in pairs if members.pop(name, pairs) is pairs)
@@ -213,7 +221,7 @@ def parse_json(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, max_depth: i
 
 
 def _utf8(data: bytes) -> str:
-    form = other_form(data)
+    form = other_encoding(data)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -293,12 +301,12 @@ def to_cbor(value: Any) -> bytes:
     Raises ``DocumentError("DOC-UTF8")`` for a text that has no UTF-8 form, ``TypeError`` for what JSON cannot say.
     """
     try:
-        return _form(value)
+        return _cbor(value)
     except UnicodeEncodeError as error:
         raise damaged("DOC-UTF8", "a text holds a lone surrogate") from error
 
 
-def _form(value: Any) -> bytes:
+def _cbor(value: Any) -> bytes:
     kind = type(value)
     if kind is str:
         text: bytes = value.encode()
@@ -306,10 +314,10 @@ def _form(value: Any) -> bytes:
     if kind is dict:  # its names in the bytewise order of their forms (section 4.2.1)
         if not all(type(name) is str for name in value):
             raise TypeError("a member's name is no text")
-        names = sorted((_form(name), name) for name in value)
-        return cbor_head(MAP, len(value)) + b"".join(form + _form(value[name]) for form, name in names)
+        names = sorted((_cbor(name), name) for name in value)
+        return cbor_head(MAP, len(value)) + b"".join(form + _cbor(value[name]) for form, name in names)
     if kind is list:
-        return cbor_head(ARRAY, len(value)) + b"".join(map(_form, value))
+        return cbor_head(ARRAY, len(value)) + b"".join(map(_cbor, value))
     if kind is bool or value is None:
         return _SIMPLE[value]
     if kind is int:
@@ -375,7 +383,7 @@ MAX_ITEM_BYTES = 256 << 10  # of its CBOR form
 MAX_ITEMS = 1000
 
 
-def read_batch(data: bytes, *, format_name: str, list_name: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:
+def read_batch(data: bytes, *, format_name: str, list_name: str) -> tuple[JsonObject, list[JsonObject], str]:
     """Return ``(header, items, fingerprint)`` of a batch document.
 
     Raises ``DocumentError`` as :func:`parse_json` does, and with ``DOC-TRUNCATED``, ``DOC-FORMAT``, ``DOC-COUNT``,
@@ -390,7 +398,7 @@ def read_batch(data: bytes, *, format_name: str, list_name: str) -> tuple[dict[s
         what = "not the kind or version of document that is needed"
         raise other_format(format_of(document), format_name, what, "check that you opened the right file")
     if list(document) != names or type(document[list_name]) is not list:
-        raise damaged("DOC-JSON", "not a format, a header and a list", got=repr(list(document))[:80])
+        raise damaged("DOC-JSON", "not a format, a header and a list", got=quoted(list(document)))
     header, items = document["header"], document[list_name]
     refuse_floats(header, "header")
     count = header.get("count") if type(header) is dict else None
@@ -436,6 +444,9 @@ def _parsed(data: bytes) -> Any:
 # before anything is parsed. Source of the grammar: TOML 1.0.0.
 
 
+Table = dict[str, Any]
+"""A table of TOML, by its keys."""
+
 MAX_KEY_PARTS = 24  # as deep as a document may be
 MAX_BRACKETS = 24
 _PIECE = re.compile(
@@ -447,9 +458,9 @@ _PIECE = re.compile(
 """Every start matches, so that the pass is linear; what the grammar has no place for, ``tomllib`` refuses anyway."""
 
 
-def parse_toml(data: bytes) -> dict[str, Any]:
+def parse_toml(data: bytes) -> Table:
     """Return the table of a TOML text in UTF-8. Raises ``ValueError`` with the reason in words."""
-    if form := other_form(data):
+    if form := other_encoding(data):
         raise ValueError(f"it is saved as {form}: save it as {ONLY}")
     text = data.decode()
     parts = depth = 0

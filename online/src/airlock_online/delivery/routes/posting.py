@@ -27,6 +27,7 @@ from airlock_online.journal.schema import Record, Submission
 from airlock_online.speech.sections import CONFIRMED, FAILED, REVERTED, STATUS, may_mean, plain_letters
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
+from airlock_shared.wire.strict_json import JsonObject
 
 # ---- polling --------------------------------------------------------------------------------------------------------
 # Asking again and again, within the operator's patience. Only reads are repeated.
@@ -184,7 +185,7 @@ def _says(document: Any, word: str) -> bool:
 
 def reply_members(
     who: str, url: str, reply: Reply, statuses: tuple[int, ...] = (200, 201, 202)
-) -> tuple[dict[str, Any], str]:
+) -> tuple[JsonObject, str]:
     """Return what a reply of ``who`` holds, within the builder's envelope or without one, and what its places begin with.
 
     Raises ``ServiceError`` for another reply, and for one that says no.
@@ -217,7 +218,7 @@ def usable_id(who: str, data: Mapping[str, Any], place: str) -> str:
 class StatusRead(NamedTuple):
     """A status read: the members of its reply, what their places begin with, where the venue has what, and the id asked."""
 
-    data: dict[str, Any]
+    data: JsonObject
     within: str
     places: Mapping[str, Any]
     asked: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from airlock_online.clients.http import Reply
 from airlock_online.clients.reply_values import id_text, value_at
@@ -15,6 +15,7 @@ from airlock_online.journal.schema import Submission
 from airlock_online.speech.sections import REPLACE
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.structs import BATCHED_MARKET, CORE_API, RELAY, RELAYER, RPC, TWAP
+from airlock_shared.wire.strict_json import JsonObject
 
 # ---- core api -------------------------------------------------------------------------------------------------------
 # The core API: a signed ``TpSlReq`` is stored as a price trigger by ``POST``, or takes the place of one by ``PUT``.
@@ -34,9 +35,7 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     return SubmissionProgress(OrderEvent(0, _STORED, payload), entity_id=payload["entityId"], end=OrderState.CONFIRMED)
 
 
-def _stored(
-    data: dict[str, Any], replaces: str, stored: Mapping[str, str], replacing: Mapping[str, str]
-) -> dict[str, str]:
+def _stored(data: JsonObject, replaces: str, stored: Mapping[str, str], replacing: Mapping[str, str]) -> dict[str, str]:
     """Return the ids of a reply: ``entityId``, and of a replacement ``oldEntityId``. Raises ``ServiceError``."""
     place = replacing["id"] if replaces and value_at(data, replacing["id"]) is not None else stored["id"]
     new = usable_id(_WHO, data, place)

@@ -30,6 +30,7 @@ from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.calls import arguments_of, canonical, selector_of
 from airlock_shared.venue.structs import CATALOGUE, CORE_API, TWAP, Intent, abi_type_of, types_of, value_of
+from airlock_shared.wire.strict_json import JsonObject
 
 _Member = Any
 
@@ -129,7 +130,7 @@ def _in_path(name: str, delivery: Delivery) -> str:
     return segment(delivery.replaces if name == "id" else str(_part_of(f"{MESSAGE}.{name}", delivery)))
 
 
-def body_of(template: Mapping[str, Any], delivery: Delivery) -> dict[str, Any]:
+def body_of(template: Mapping[str, Any], delivery: Delivery) -> JsonObject:
     """Return what a body of the services file makes of a delivery. Raises ``UsageError`` for a part that there is not."""
     return {name: _filled(value, delivery) for name, value in template.items()}
 

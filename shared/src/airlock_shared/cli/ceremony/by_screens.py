@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.ceremony.roles import HOW, NO_PAPER
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS
@@ -28,6 +28,7 @@ from airlock_shared.cli.terminal import (
 )
 from airlock_shared.errors import Declined, Refusal
 from airlock_shared.text.safe import BYTEWORDS, SPOKEN_BYTES, spoken
+from airlock_shared.wire.strict_json import JsonObject
 
 _ROWS_LEFT_FREE = 4
 """Left free on each screen: for the task's own lines above, and for the key or the question below."""
@@ -121,12 +122,12 @@ class Asked(NamedTuple):
     document: str
     fingerprint: str
     used: Collection[int]
-    wrong: Sequence[dict[str, Any]]
+    wrong: Sequence[JsonObject]
     by: list[str] | None
     paper: bool = False
 
 
-def type_words(asked: Asked, tell_wrong: Callable[[list[int]], None], opens: Opens, *, piped: bool) -> dict[str, Any]:
+def type_words(asked: Asked, tell_wrong: Callable[[list[int]], None], opens: Opens, *, piped: bool) -> JsonObject:
     """Have a person type two words; return what is recorded of it: ``how``, and ``positions`` from 1.
 
     After a wrong answer it is the same two, also of another day: nobody gets another draw. ``tell_wrong`` records a wrong

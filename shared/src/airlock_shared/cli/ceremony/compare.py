@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -55,6 +54,7 @@ from airlock_shared.errors import Declined, Refusal, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import APART, Plan
 from airlock_shared.text.safe import fingerprint_lines, grouped, safe
+from airlock_shared.wire.strict_json import JsonObject
 
 DOCUMENTS = ("deployment", "requests", "signatures")
 """The checkpoints at which a document is compared."""
@@ -150,7 +150,7 @@ def _have_compared(
         say(f"No kit: the report will say '{HOW[NO_PAPER]}'.")
     for role, name in people.items():
         who = f"{safe(name)} ({role})"
-        data: dict[str, Any] = {"checkpoint": checkpoint, "by": [role], "compared": compared}
+        data: JsonObject = {"checkpoint": checkpoint, "by": [role], "compared": compared}
         if mark:
             proof = _prove(place, plan, who, data, mark, used, opens)
             used.update(proof.get("positions", ()))
@@ -279,11 +279,11 @@ def _prove(
     place: CeremonyMachine,
     plan: Plan,
     who: str,
-    data: dict[str, Any],
+    data: JsonObject,
     mark: str,
     used: Collection[int],
     opens: Opens,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Have a person prove a comparison by two words of ``mark``; return what is recorded of it.
 
     ``data`` names the checkpoint and the role; with it each wrong answer is recorded. ``opens`` has what can be read first.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.ceremony.roles import HOW, Half, Standing, checkpoints_of, standing
 from airlock_shared.ceremony.seals import SEALED
@@ -20,7 +20,7 @@ from airlock_shared.plan.model import Plan
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import fingerprint_lines, safe, spoken_rows
 from airlock_shared.units import utc_text
-from airlock_shared.wire.strict_json import HEX_32
+from airlock_shared.wire.strict_json import HEX_32, JsonObject
 
 _NOBODY = "nobody"
 _ROLE_COLUMNS = 24
@@ -90,7 +90,7 @@ def standing_lines(stands: Standing, plan: Plan, half: Half) -> Iterator[str]:
     yield "COMPLETE" if stands.complete else "INCOMPLETE"
 
 
-def standing_json(stands: Standing, plan: Plan, half: Half) -> dict[str, Any]:
+def standing_json(stands: Standing, plan: Plan, half: Half) -> JsonObject:
     """Return the same for machines; times in unix milliseconds."""
     return {
         "ceremony": plan.id,
@@ -155,7 +155,7 @@ class CeremonyMachine(NamedTuple):
         except UsageError:
             return ""
 
-    def record(self, event: str, plan: Plan, data: dict[str, Any]) -> None:
+    def record(self, event: str, plan: Plan, data: JsonObject) -> None:
         """Record an event of a plan's ceremony."""
         self.transcript.record(event, {"ceremony": plan.id, **data}, self.now_ms())
 

@@ -18,6 +18,7 @@ from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.documents import PLAN_TEXT, Transfer, transfer_of
 from airlock_shared.text.safe import fingerprint_lines, safe, spoken
+from airlock_shared.wire.strict_json import JsonObject
 
 _Command = Callable[..., Any]
 
@@ -61,7 +62,7 @@ def scan_to_file(
 # ---- the ``--qr`` of other commands -----------------------------------------------------------------------------------
 
 
-def outgoing(home: Path, data: bytes, *, as_json: bool) -> dict[str, Any]:
+def outgoing(home: Path, data: bytes, *, as_json: bool) -> JsonObject:
     """Show a document that a command has made, in the terminal or as a page; return the members of a JSON result."""
     return show_transfer(transfer_of(data), home, Showing(as_json=as_json)).as_json()
 

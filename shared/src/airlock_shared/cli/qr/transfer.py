@@ -24,6 +24,7 @@ from airlock_shared.qr import render
 from airlock_shared.qr.documents import DEFAULT_PAUSE_MS, Transfer, cycle_texts, densities_of, file_name, ideal_count
 from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES, QUIET, Matrix, bordered, side, symbols
 from airlock_shared.text.safe import name_lines, safe, spoken
+from airlock_shared.wire.strict_json import JsonObject
 
 # ---- terminal -------------------------------------------------------------------------------------------------------
 # Codes in a terminal: two modules a character, black on white whatever the terminal's own colours are.
@@ -121,7 +122,7 @@ class ShownTransfer(NamedTuple):
     frames: int
     path: Path | None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the members of a command's JSON result."""
         transfer = self.transfer
         names = {"kind": transfer.kind, "ceremony": transfer.ceremony, "fingerprint": transfer.fingerprint}

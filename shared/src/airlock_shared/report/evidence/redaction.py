@@ -22,6 +22,7 @@ from airlock_shared.errors import Refusal
 from airlock_shared.wire.strict_json import (
     HEX_32,
     MAX_ITEMS,
+    JsonObject,
     fingerprint,
     format_of,
     other_format,
@@ -61,8 +62,8 @@ def withhold(data: bytes, ended: Container[str]) -> bytes:
     return to_json({"format": _FORMAT, "header": {**header.as_json(), "fingerprint": mark}, "signatures": rows})
 
 
-def _row(item: Answer, *, shown: bool) -> dict[str, Any]:
-    row: dict[str, Any] = item.as_json()
+def _row(item: Answer, *, shown: bool) -> JsonObject:
+    row: JsonObject = item.as_json()
     if item.result == "signed":
         row["signature_sha256"] = sha256_of(item.signature)
         row["signature"] = item.signature if shown else ""

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.documents.transcript import Entry, read_entries
 from airlock_shared.errors import DocumentError
 from airlock_shared.wire.strict_json import (
     HEX_32,
     NAME,
+    JsonObject,
     format_of,
     other_format,
     parse_json,
@@ -44,8 +45,8 @@ _NUMBERS = {"seq": int, "at_ms": int, "received_ms": int}
 class Sent(NamedTuple):
     """A submission, and its events in the order in which they came; both as they were written."""
 
-    row: dict[str, Any]
-    events: list[dict[str, Any]]
+    row: JsonObject
+    events: list[JsonObject]
 
 
 def parse_timeline(data: bytes) -> dict[str, Sent]:

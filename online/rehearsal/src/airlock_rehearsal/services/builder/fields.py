@@ -16,6 +16,7 @@ from eth_utils.address import is_address, is_checksum_address, to_checksum_addre
 from airlock_rehearsal.services.envelope import Read, Refused
 from airlock_rehearsal.services.runtime import INTENT_DEADLINE_MS
 from airlock_rehearsal.services.venue.positions import ONE, VenuePair
+from airlock_shared.wire.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from airlock_rehearsal.services.venue.venue_state import VenueState
@@ -154,7 +155,7 @@ def bad(name: str, message: str) -> Refused:
     return Refused(f"{name}: {message}", issues=[(name, message)])
 
 
-class BuildFields(dict[str, Any]):
+class BuildFields(JsonObject):
     """The fields of a request in raw units (None: left out), and the state from which the rest comes."""
 
     def __init__(self, state: VenueState, fields: Read) -> None:
