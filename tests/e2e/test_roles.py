@@ -41,18 +41,23 @@ def test_a_plan_that_requires_a_witness_is_signed_in_its_open_ceremony_alone(des
     )
 
 
-def test_a_no_at_the_pin_the_address_and_the_seal_is_on_record(desk: BothMachines, ledger: Ledger, day: Day) -> None:
+def test_a_no_to_the_pin_the_address_the_requests_and_the_seal_is_kept(
+    desk: BothMachines, ledger: Ledger, day: Day
+) -> None:
     again, urls = desk.path("again.json"), desk.services
     refusing = start_ledger("--fault", "refuse")
     day.begin()
+    assert desk.online("prepare", day.plan, "-o", day.requests).code == 0
     words = ("--builder", urls.builder_url, "--batched-market", urls.batched_url)  # fewer services: another deployment
     assert desk.online("deployment", "fetch", "--name", "rehearsal", *words, "-o", again).code == 0
     assert desk.offline("trust", again, "--plan", day.plan, typed="n\n").code == 6
     assert desk.offline("address", "--plan", day.plan, "--confirm", "--emulator", refusing.port).code == 6
     stop_ledger(refusing)
+    refused = desk.sign(ledger, day.plan, day.requests, day.signatures, typed="n\n")
+    assert (refused.code, "sign-begun" in desk.events()) == (6, False), refused.err
     assert desk.offline("transcript", "seal", "--plan", day.plan, "--emulator", ledger.port, typed="n\n").code == 6
     shown = day.ceremony(desk.offline, "show").out
-    assert re.findall(r"checkpoint (\w+), by signer", shown) == ["deployment", "address", "seal"]
+    assert re.findall(r"checkpoint (\w+), by signer", shown) == ["deployment", "address", "requests", "seal"]
 
 
 def test_what_is_agreed_to_on_another_day_is_shown_from_the_record(desk: BothMachines, day: Day) -> None:

@@ -15,7 +15,7 @@ from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.device_errors import wrong_answer
 from airlock_offline.ledger.ethereum_app import EthereumApp, account_in, require_account
 from airlock_offline.ledger.transport import P1_FIRST, P2_CHAIN_CODE, Ins, encode_path, ethereum_apdu
-from airlock_shared.cli.ceremony.status import no_on_record
+from airlock_shared.ceremony.sections import no_on_record
 from airlock_shared.cli.qr.documents import read_fingerprint
 from airlock_shared.cli.qr.transfer import Showing, show_transfer, showing_options
 from airlock_shared.cli.terminal import INPUT, json_option, led, say, show, show_json

@@ -36,6 +36,7 @@ from airlock_shared.ceremony.sections import (
     PAGE_CONFIRMED,
     begun_note,
     confirmed_on_pages,
+    no_on_record,
     people_of,
     proved_by_words,
     was_begun,
@@ -154,10 +155,11 @@ def sign(
         if was_begun(entries, plan, fingerprint):
             say("These requests were compared on this machine before; their fingerprint is the same.")
         elif not qr and not compared:  # by QR codes, it was asked when it came
-            ask_yes(
-                ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT,
-                piped=state.all_worth_nothing(),
-            )
+            with no_on_record(state.transcript, plan, "requests", "signer", now_ms):
+                ask_yes(
+                    ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT,
+                    piped=state.all_worth_nothing(),
+                )
         state.record_unenforced(now_ms())
         begun = document | {"model": device.model, "signer": header.signer}
         state.transcript.record("sign-begun", {name: text for name, text in begun.items() if text}, now_ms())

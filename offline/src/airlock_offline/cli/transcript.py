@@ -19,7 +19,8 @@ from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import QUARANTINED, recovered_by
 from airlock_shared.ceremony.seals import SEALED, VOID, check_seals, seal_of, signer_of
-from airlock_shared.cli.ceremony.status import labelled_hash_lines, no_on_record
+from airlock_shared.ceremony.sections import no_on_record
+from airlock_shared.cli.ceremony.status import labelled_hash_lines
 from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, rows, say, say_all, show, show_all, show_json
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import Refusal

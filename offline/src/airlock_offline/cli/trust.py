@@ -9,10 +9,9 @@ import click
 
 from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.typed_data import BY_HASHES_DO, EXPECTED, WIDTHS, refused_integers, type_faults
-from airlock_shared.ceremony.sections import BY_PAPER, proved_by_words
+from airlock_shared.ceremony.sections import BY_PAPER, no_on_record, proved_by_words
 from airlock_shared.checks.intent import definitions
 from airlock_shared.cli.ceremony.by_screens import show_above_question
-from airlock_shared.cli.ceremony.status import no_on_record
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.cli.qr.file_or_qr import incoming, qr_option, restart_option
 from airlock_shared.cli.terminal import INPUT, PATH_TYPE, ask_yes, json_option, say, say_all, show_json

@@ -24,12 +24,12 @@ from airlock_online.preparing.patience import pace_lines
 from airlock_online.preparing.prepare import Prepared, Sources, extra_lines, nonce_lines
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
 from airlock_online.readback.referral_codes import disagreements, read_referral, seen_lines, settled_facts
+from airlock_shared.ceremony.sections import no_on_record
 from airlock_shared.checks.document import part_of
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.not_judged import NotJudged
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
-from airlock_shared.cli.ceremony.status import no_on_record
 from airlock_shared.cli.comparison_lines import code_lines
 from airlock_shared.cli.qr.documents import outgoing
 from airlock_shared.cli.qr.file_or_qr import qr_option, require_output

@@ -5,12 +5,17 @@ A ceremony belongs to its id and to the fingerprint of its plan; what happened b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.documents.transcript import Entry
+from airlock_shared.errors import Declined
 from airlock_shared.plan.model import APART, Plan
 from airlock_shared.wire.strict_json import JsonObject, read_members
+
+if TYPE_CHECKING:
+    from airlock_shared.host.files import TranscriptFile
 
 CEREMONY_BEGUN, CEREMONY_ENDED = "ceremony-begun", "ceremony-ended"
 CHECKPOINT_CONFIRMED, EXCEPTION = "checkpoint-confirmed", "exception"
@@ -127,3 +132,21 @@ def begun_note(entries: Sequence[Entry], plan: Plan) -> str:
         f"NOTE: the plan names roles ({', '.join(plan.roles)}), but no ceremony is open on this machine. "
         "Nothing you do now is on its record. To begin one: airlock-offline ceremony begin"
     )
+
+
+@contextmanager
+def no_on_record(
+    transcript: TranscriptFile, plan: Plan, checkpoint: str, role: str, now_ms: Callable[[], int]
+) -> Iterator[None]:
+    """Put a No of who holds a role on the record of a plan's open ceremony, and raise it again.
+
+    It is said by a word or on the Ledger, apart from a checkpoint's comparison; ``checkpoint`` may be empty.
+    """
+    try:
+        yield
+    except Declined as declined:
+        if section_of(transcript.entries(), plan)[1]:
+            by = role if role in plan.roles else plan.roles[0]
+            data = {"ceremony": plan.id, "checkpoint": checkpoint, "by": by, "reason": declined.what}
+            transcript.record(EXCEPTION, data, now_ms())
+        raise

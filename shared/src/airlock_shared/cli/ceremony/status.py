@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from airlock_shared.ceremony.roles import HOW, Half, Standing, checkpoints_of, standing
 from airlock_shared.ceremony.seals import SEALED
-from airlock_shared.ceremony.sections import EXCEPTION, section_of
 from airlock_shared.checks.times import Uptime
 from airlock_shared.cli.terminal import led, rows
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.errors import Declined, UsageError
+from airlock_shared.errors import UsageError
 from airlock_shared.host.files import TranscriptFile, read_input
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.toml_positions import parse_written_plan
@@ -158,24 +156,6 @@ class CeremonyMachine(NamedTuple):
     def record(self, event: str, plan: Plan, data: JsonObject) -> None:
         """Record an event of a plan's ceremony."""
         self.transcript.record(event, {"ceremony": plan.id, **data}, self.now_ms())
-
-
-@contextmanager
-def no_on_record(
-    transcript: TranscriptFile, plan: Plan, checkpoint: str, role: str, now_ms: Callable[[], int]
-) -> Iterator[None]:
-    """Put a No of who holds a role on the record of a plan's open ceremony, and raise it again.
-
-    It is said by a word or on the Ledger, apart from a checkpoint's comparison; ``checkpoint`` may be empty.
-    """
-    try:
-        yield
-    except Declined as declined:
-        if section_of(transcript.entries(), plan)[1]:
-            by = role if role in plan.roles else plan.roles[0]
-            data = {"ceremony": plan.id, "checkpoint": checkpoint, "by": by, "reason": declined.what}
-            transcript.record(EXCEPTION, data, now_ms())
-        raise
 
 
 def plan_with_roles(file: Path) -> Plan:
