@@ -45,7 +45,8 @@ def test_a_time_is_read_with_its_zone_alone() -> None:
         ([(STATED, NOW_MS - VALID_MS)], True),
         ([(STATED, NOW_MS - VALID_MS - 1)], False),
         ([(STATED, NOW_MS + 1)], False),  # the clock was set back since
-        ([(STATED, NOW_MS - HOUR), ("signed", NOW_MS + HOUR)], False),
+        ([(STATED, NOW_MS - HOUR), ("signed", NOW_MS + MINUTE)], True),
+        ([(STATED, NOW_MS - HOUR), ("signed", NOW_MS + MINUTE + 1)], False),
         ([(STATED, NOW_MS - HOUR), (CONTRADICTED, NOW_MS - 1)], False),
         ([(CONTRADICTED, NOW_MS - HOUR), (STATED, NOW_MS - 1)], True),
         ([(STATED, NOW_MS - 1), (STATED, NOW_MS - 2 * VALID_MS)], False),  # the last one counts

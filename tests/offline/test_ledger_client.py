@@ -160,6 +160,7 @@ def sent(typed_data: TypedData) -> list[str]:
 
 def test_what_the_device_cannot_be_asked_to_show_is_refused() -> None:
     transport = Scripted(b"")
+    fields_flow(PATH, typed({"a": "string"}, {"a": "x" * 0xFFFF}))
     with pytest.raises(TooLargeForDevice):
         EthereumApp(transport).sign_typed_data(PATH, typed({"a": "string"}, {"a": "x" * 0x10000}))
     assert transport.sent == []

@@ -238,6 +238,8 @@ def test_what_was_begun_and_may_be_signed_keeps_its_place_in_the_order() -> None
         (("signing", "signing", "not-signed"), {"NONCE-USED", "NONCE-PENDING"}),  # the first may have been approved
         (("signing", "signing", "not-signed", "not-signed"), set()),  # not of this program: each no closes one attempt
         (("signing", "signed", "signing", "not-signed"), {"NONCE-USED", "NONCE-PENDING"}),
+        (("signing", "signed", "not-signed"), {"NONCE-USED", "NONCE-PENDING"}),  # what was signed stays so
+        (("not-signed",), set()),
     ],
 )
 def test_a_no_frees_the_nonce_of_its_own_attempt_alone(events: tuple[str, ...], refused: set[str]) -> None:

@@ -12,6 +12,7 @@ from eth_utils.crypto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.checks.model import CallCase, Situation
 from airlock_shared.cli.comparison_lines import changed_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
@@ -194,6 +195,15 @@ def test_rewards_are_claimed_at_the_contract_that_people_pinned_for_it() -> None
     document["requests"][0]["payload"]["to"] = pinned.document["contracts"]["tradingStorage"]
     assert refusals(examined_of(document, where).verdicts.all()) == set()
     assert refusals(examined_of(good("keeper-rewards", FOLDER), where).verdicts.all()) == {"TX-TO"}
+
+
+def test_a_call_that_increases_something_else_than_a_position_is_for_a_pnl_pair_too() -> None:
+    entry = {
+        "signature": "increaseCap(uint256 pairIndex)",
+        "leaves": {"pairIndex": "pairIndex"},
+        "contract": "referral",
+    }
+    assert list(foreseen(_situation({"pairIndex": "7"}, {"increaseCap": entry}, "increaseCap"))) == []
 
 
 def test_a_zero_that_is_not_zero_is_refused() -> None:

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from airlock_shared.checks.judge import Known
+from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.checks.transaction import pair_is_pinned
 from airlock_shared.venue.structs import CATALOGUE
 from shared.world import (
     STEPS,
@@ -109,12 +111,22 @@ def test_what_the_builder_says_of_a_transaction_changes_nothing(step: str, descr
     assert after.digest == before.digest
 
 
-@pytest.mark.parametrize("step", TRANSACTIONS)
-def test_a_pair_that_does_not_tell_its_kind_is_for_every_call(step: str) -> None:
+def _with_untold_pairs() -> Situation:
     where = situation("transactions")
     untold = {number: pair._replace(pnl=None) for number, pair in where.deployment.pairs.items()}
-    where = where._replace(deployment=where.deployment._replace(pairs=untold))
-    assert examined_of(_transaction(step), where).verdicts.blocking() == []
+    return where._replace(deployment=where.deployment._replace(pairs=untold))
+
+
+@pytest.mark.parametrize("step", TRANSACTIONS)
+def test_a_pair_that_does_not_tell_its_kind_is_for_every_call(step: str) -> None:
+    assert examined_of(_transaction(step), _with_untold_pairs()).verdicts.blocking() == []
+
+
+@pytest.mark.parametrize("kind", [0, 3])
+def test_a_pair_that_does_not_tell_its_kind_is_for_either_market_order(kind: int) -> None:
+    case = case_of(_transaction("trade-open"), _with_untold_pairs())
+    case.message["orderType"] = kind
+    assert pair_is_pinned.run(case).result == "pass"
 
 
 WORD = "0x" + "00" * 32

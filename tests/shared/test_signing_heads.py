@@ -68,6 +68,8 @@ def test_what_was_made_before_or_begun_here_or_by_a_program_without_a_record_nee
     assert passes(header({}, own_head="0" * 64), own)
     assert passes(header({}), own_record(ENTRIES, "bb" * 32))
     assert not passes(header({}), own_record(ENTRIES, "cc" * 32))
+    again = ENTRIES[3]._replace(at_ms=NOW_MS)  # what is handed out later moves nothing
+    assert not passes(header({}, created_ms=SIGNED_MS + 1), own_record([*ENTRIES, again]))
 
 
 @pytest.mark.parametrize("replaced", [DIGEST, "0x" + "cd" * 32])

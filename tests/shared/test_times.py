@@ -8,9 +8,11 @@ import pytest
 
 from airlock_shared.checks.judge import require_none
 from airlock_shared.checks.model import Verdict
+from airlock_shared.checks.times import expiry_is_ahead, late_by
 from airlock_shared.errors import ExitCode, Refusal
 from shared.make_payloads import NOW_MS, seal
-from shared.world import good, judge, situation
+from shared.make_transactions import EXPIRY
+from shared.world import case_of, good, judge, situation
 
 MINUTE = 60_000
 
@@ -41,6 +43,13 @@ def test_a_limit_belongs_to_what_is_allowed_and_moves_by_what_a_clock_may_be_off
     limit = (limit_ms + unsure_ms) // (1000 if step == "close" else 1)
     assert judge(_at(step, member, limit), where) == set()
     assert judge(_at(step, member, limit + beyond), where) == {check}
+
+
+def test_a_registration_without_a_deadline_that_ran_out_meanwhile_is_late() -> None:
+    where = situation("transactions")
+    case = case_of(good("delegate-set", "transactions"), where)
+    for left_s, late in ((1, None), (0, expiry_is_ahead)):
+        assert late_by(case._replace(situation=where._replace(now_ms=(EXPIRY - left_s) * 1000))) is late
 
 
 def test_the_plans_slippage_belongs_to_what_is_allowed() -> None:

@@ -183,7 +183,7 @@ def pair_is_pinned(case: ReadCall) -> Finding | None:
     if pair is None:
         return Finding(False, f"pair {number}", "a pair of the pinned deployment")
     name = case.call.call.name
-    if name.startswith("increase"):
+    if name.startswith("increasePosition"):
         return Finding(not pair.pnl, pair.name, "an ordinary pair: a PnL pair has no increase")
     if name != "openTrade":
         return Finding(True, pair.name, pair.name)
