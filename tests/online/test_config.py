@@ -266,6 +266,7 @@ def _damaged_deployment(home: Path) -> None:
     [
         (lambda home: home.chmod(0o755), "folder", 2),
         (lambda home: (home / "config.toml").write_text("[rpc]\naddress = 1\n"), "config.toml", 2),
+        (lambda home: (home / "config.toml").symlink_to("a-disk-that-is-not-there"), "config.toml", 4),
         (lambda home: (home / "config.toml").write_text('[http]\nca_file = "/none"\n'), "ca_file", 2),
         (lambda home: (home / "config.toml").write_text('[api_key]\nheader = "X-Api-Key"\n'), "api_key", 2),
         (_broken_chain, "transcript", 4),

@@ -26,7 +26,7 @@ from airlock_online.journal.schema import SCHEMA, SCHEMA_VERSION
 from airlock_shared.cli.machine import finish_doctor, read_deployments, transcript_line
 from airlock_shared.cli.terminal import json_option, say
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.errors import AirlockError, ExitCode, UsageError
+from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.host.files import CONFIG_FILE, LOOK, MachineProbes, Observed, current
 from airlock_shared.host.machine import (
     broken,
@@ -267,7 +267,7 @@ def _services_lines(home: OnlineHome) -> Iterator[Observed]:
 
 
 def _reached(home: OnlineHome, deployments: list[Deployment]) -> Iterator[Observed]:
-    with suppress(UsageError), connections(home, PATIENCE) as http:  # what is wrong with them has a line of its own
+    with suppress(AirlockError), connections(home, PATIENCE) as http:  # what is wrong with them has a line of its own
         for deployment in deployments:
             say(f"Asking the services of {deployment.name} ...")
             yield from service_lines(deployment, http, time.time())
