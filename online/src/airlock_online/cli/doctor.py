@@ -6,7 +6,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
@@ -267,7 +267,11 @@ def _services_lines(home: OnlineHome) -> Iterator[Observed]:
 
 
 def _reached(home: OnlineHome, deployments: list[Deployment]) -> Iterator[Observed]:
-    with suppress(AirlockError), connections(home, PATIENCE) as http:  # what is wrong with them has a line of its own
+    try:
+        home.api_key()
+    except AirlockError:  # its line says what is wrong
+        return
+    with connections(home, PATIENCE) as http:
         for deployment in deployments:
             say(f"Asking the services of {deployment.name} ...")
             yield from service_lines(deployment, http, time.time())
