@@ -67,6 +67,7 @@ def test_what_would_be_signed_is_shown_and_nothing_is_sent_or_written(tmp_path: 
     assert "open-coin (no path is known)" in rest
     assert "delegate (" not in rest
     assert not (tmp_path / "home").exists()
+    assert check(tmp_path, tmp_path / "absent", venue, "--json").json()["error"]["do"] == "write one of them"
     posted = {asked.path for asked in venue.asked if asked.method != "GET"}
     assert posted == {"/v2/intents/delegate-set", "/v2/intents/referral-set-code", "/v2/token/approve"}
 

@@ -289,6 +289,7 @@ def test_files_are_named_from_the_folder_wherever_a_command_is_given(tmp_path: P
     [
         (lambda home: home.chmod(0o755), "folder", 2),
         (lambda home: (home / "config.toml").write_text("[rpc]\naddress = 1\n"), "config.toml", 2),
+        (lambda home: (home / "config.toml").symlink_to("a-disk-that-is-not-there"), "config.toml", 4),
         (lambda home: (home / "config.toml").write_text('[http]\nca_file = "/none"\n'), "ca_file", 2),
         (lambda home: (home / "config.toml").write_text('[api_key]\nheader = "X-Api-Key"\n'), "api_key", 2),
         (_broken_chain, "transcript", 4),

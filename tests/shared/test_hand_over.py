@@ -106,6 +106,7 @@ def test_codes_are_one_page_whose_documents_come_out_again(plan: Path, tmp_path:
     page = Path(told["codes"]).read_text()
     assert '"fingerprint":"","words":""' in page  # nobody is asked for words of the page
     assert '"kind":"requests.json"' in page
+    assert "two files have one name" in str(CliRunner().invoke(codes, [words[0], *words]).exception)
     (tmp_path / "signatures-2.json").write_bytes(b"{}")
     ended = CliRunner().invoke(codes, [str(tmp_path / "signatures-2.json"), *words[1:]])
     page = Path(json.loads(ended.stdout)["codes"]).read_text()

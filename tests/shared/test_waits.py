@@ -469,6 +469,18 @@ def test_two_terminals_do_not_lead_one_ceremony_on_a_machine(tmp_path: Path, mon
     assert f"{tmp_path}/nope is not there" in str(ended.exception)
 
 
+def test_what_went_by_a_stick_that_failed_is_shown_as_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "_walk", lambda _lead: None)
+    (tmp_path / "plan.toml").write_text("")
+    given, codes = tmp_path / "plan.ceremony/handed-over/signatures.json", tmp_path / "plan.ceremony/codes"
+    given.parent.mkdir(parents=True)
+    given.touch()
+    for there in (True, False):
+        codes.mkdir() if there else codes.rmdir()
+        CliRunner().invoke(run_module.run_command(), [str(tmp_path / "plan.toml"), "--qr", "camera"])
+        assert given.exists() == there
+
+
 def test_a_page_of_codes_that_still_stands_is_named_again_after_a_restart(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

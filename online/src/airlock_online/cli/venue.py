@@ -71,7 +71,7 @@ def check(home: OnlineHome, folder: Path, url: str, as_json: bool) -> None:
       airlock-online venue check my-venue https://venue.example/builder
     """
     lines: list[Observed] = []
-    paths = [path for path in sorted(folder.iterdir()) if path.name in (_SERVICES, PROFILE) or path.match(PLANS)]
+    paths = [path for path in sorted(folder.glob("*")) if path.name in (_SERVICES, PROFILE) or path.match(PLANS)]
     if not paths:
         raise UsageError(f"none of {_SERVICES}, {PROFILE} and {PLANS} is in the folder", do="write one of them")
     files = {path.name: _try(lines, "files", path.name, _file, path) for path in paths}

@@ -83,13 +83,14 @@ def scan_answer(
         say(f"step {signed.step}: it was answered before; the first answer is kept")
     answered = answers.of(items)
     missing = [request.step for request in items if request.step not in answered]
-    document, signatures = signatures_document(header, items, answered, requests, now_ms()), ""
-    if document is None:
+    signatures = ""
+    if missing:
         say(
             f"{len(answered)} of {len(items)} steps are answered; nothing is written until the rest is: "
             f"{', '.join(missing)}"
         )
     else:
+        document = signatures_document(header, items, answered, requests, now_ms())
         home.keep_requests(requests, data)
         signatures = fingerprint_of(parse_json(document))
         home.transcript.record(COLLECTED, {"requests": requests, "signatures": signatures}, now_ms())
@@ -98,7 +99,7 @@ def scan_answer(
         name = safe(str(output))
         say(f"Wrote {name}. Submit it with: airlock-online submit {name}")
     if as_json:
-        written = str(output) if document is not None else ""
+        written = "" if missing else str(output)
         show_json({"ok": True, "missing": missing, "file": written, "fingerprint": signatures})
 
 

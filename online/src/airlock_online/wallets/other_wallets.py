@@ -170,10 +170,8 @@ def request_to_answer(requests: list[Request], answered: Mapping[str, Answer], s
 
 def signatures_document(
     header: Header, requests: list[Request], answered: Mapping[str, Answer], fingerprint: str, now_ms: int
-) -> bytes | None:
-    """Return the signatures document of requests that are all answered, otherwise None."""
-    if any(request.step not in answered for request in requests):
-        return None
+) -> bytes:
+    """Return the signatures document of requests that are all answered."""
     written = SignaturesHeader(header.ceremony, fingerprint, header.rehearsal, GENESIS, now_ms)
     return write_signatures(written, [answered[request.step] for request in requests])
 

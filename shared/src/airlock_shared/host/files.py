@@ -397,7 +397,7 @@ def read_settings(path: Path, defaults: C, elsewhere: str = "") -> C:
 
 def read_table(path: Path) -> Table:
     """Return the sections of a file, none when it is not there. Raises ``UsageError`` for what is not TOML."""
-    if not path.exists():
+    if not os.path.lexists(path):
         return {}
     try:
         return parse_toml(read_input(path, max_bytes=_MAX_BYTES))

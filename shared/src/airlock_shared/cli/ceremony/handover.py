@@ -74,6 +74,8 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
       PROGRAM ceremony codes requests.json --plan plan.toml -o codes
     """
     files = {source.name: read_input(source, max_bytes=MAX_FILE_BYTES) for source in sources}
+    if len(files) < len(sources):
+        raise UsageError("two files have one name", do="hand them over one after the other")
     document = write_hand_over(parse_written_plan(read_input(plan_file)).id, files)
     transfer = transfer_of(document)
     path = make_folder(folder) / f"{file_name(transfer.kind, transfer.fingerprint)}.html"
@@ -113,15 +115,15 @@ def scan_hand_over(
         --file requests.json -o plan.ceremony
     """
     plan = parse_written_plan(read_input(plan_file))
-    told = ""
-    if any(map(CAMERA.fullmatch, sources)):
+    told, by_camera = "", any(map(CAMERA.fullmatch, sources))
+    if by_camera:
         say(f"Point the camera at the other machine's page of codes: {', '.join(names)}")
     while True:  # nothing is kept between two pages: half of the one before would keep the next one out
         document = scan_document(sources, HAND_OVER_FORMAT, kept=KeptFrames(), known=None)
         ceremony, files = parse_hand_over(document.data)
         if not (other := _other(plan, ceremony, files, names)):
             break
-        if not any(map(CAMERA.fullmatch, sources)):
+        if not by_camera:
             raise other
         if told != document.fingerprint:  # the page before is still open: it will be another one
             say(f"{other.what}: {safe(other.got)}. Waiting for {safe(other.expected)}.")

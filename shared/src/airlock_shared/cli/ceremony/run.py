@@ -20,6 +20,7 @@ from click.core import ParameterSource
 
 from airlock_shared.ceremony.roles import Half
 from airlock_shared.ceremony.workflow import (
+    GIVEN,
     WAS_READY,
     WORKFLOW_PARTS,
     Task,
@@ -130,6 +131,8 @@ def run_command() -> click.Command:
             return
         make_folder(lead.folder)
         with alone_in(lead.folder, _busy):
+            if pictures and not (lead.folder / "codes").exists():  # what a stick may have lost is shown, too
+                shutil.rmtree(lead.folder / GIVEN, ignore_errors=True)
             _walk(lead)
         if as_json:
             show_json({"ok": True, "folder": place.folder})

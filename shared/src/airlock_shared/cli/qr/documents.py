@@ -54,9 +54,17 @@ def scan_to_file(
     kept.forget()
     say(f"Wrote {safe(str(output))}")
     if as_json:
-        names = {"kind": document.kind, "ceremony": document.ceremony, "fingerprint": document.fingerprint}
-        words = spoken(document.fingerprint)
-        show_json({"ok": True} | names | {"words": words, "plan": document.plan, "file": str(output)})
+        show_json(
+            {
+                "ok": True,
+                "kind": document.kind,
+                "ceremony": document.ceremony,
+                "fingerprint": document.fingerprint,
+                "words": spoken(document.fingerprint),
+                "plan": document.plan,
+                "file": str(output),
+            }
+        )
 
 
 # ---- the ``--qr`` of other commands -----------------------------------------------------------------------------------

@@ -125,9 +125,15 @@ class ShownTransfer(NamedTuple):
     def as_json(self) -> JsonObject:
         """Return the members of a command's JSON result."""
         transfer = self.transfer
-        names = {"kind": transfer.kind, "ceremony": transfer.ceremony, "fingerprint": transfer.fingerprint}
-        words = spoken(transfer.fingerprint)
-        return names | {"words": words, "as": self.how, "frames": self.frames, "codes": str(self.path or "")}
+        return {
+            "kind": transfer.kind,
+            "ceremony": transfer.ceremony,
+            "fingerprint": transfer.fingerprint,
+            "words": spoken(transfer.fingerprint),
+            "as": self.how,
+            "frames": self.frames,
+            "codes": str(self.path or ""),
+        }
 
 
 # ---- showing --------------------------------------------------------------------------------------------------------
