@@ -6,15 +6,14 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
 import click
-from sqlalchemy import inspect, select
-from sqlalchemy.engine import URL
+from sqlalchemy import create_engine, inspect, select, text
+from sqlalchemy.engine import Engine
 
 from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import BuilderClient
@@ -23,12 +22,11 @@ from airlock_online.clients.http import Http, HttpCall, Timeouts
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.home import OnlineHome
 from airlock_online.journal.engine import (
-    PLACE_DO,
     READING,
     bounded,
-    is_journal,
     journal_errors,
     place_of,
+    require_journal,
     server_engine,
     shown_place,
 )
@@ -69,7 +67,7 @@ def journal_line(where: str) -> Observed:
     try:
         url = place_of(where)
         if url.get_backend_name() != "sqlite":
-            return _judge(shown_place(url), _server_versions(url))
+            return _judge(shown_place(url), _versions(server_engine(url)))
         return _file_line(Path(url.database or ""))
     except AirlockError as error:
         return broken("journal", "journal", error)
@@ -78,52 +76,29 @@ def journal_line(where: str) -> Observed:
 def _file_line(path: Path) -> Observed:
     shown, wrong = safe(str(path)), partial(fault, "journal", "journal")
     try:
-        status = path.lstat()
-        if not stat.S_ISREG(status.st_mode):
-            return wrong(f"{shown} is not a regular file", "name the file itself")
-        if not is_journal(path):
-            return wrong(f"{shown} is no journal of Airlock", PLACE_DO)
+        status = require_journal(path)
     except FileNotFoundError:
         return Observed("journal", "journal", f"{shown} is not there yet")
     except OSError as error:
         return wrong(f"{shown}: {error.strerror}", "check its folder and permissions")
     if stat.S_IMODE(status.st_mode) & 0o077:
         return wrong(f"{shown} may be read by others", f"run: chmod 600 {shown}")
-    return _judge(shown, _file_versions(path))
+    # Where no other program has it open there is no write-ahead log, and it is read as a file that nobody changes:
+    # otherwise SQLite would make one beside it.
+    mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
+    return _judge(shown, _versions(create_engine(f"sqlite:///file:{quote(str(path.absolute()))}?{mode}&uri=true")))
 
 
-def _file_versions(path: Path) -> list[int]:
-    """Return the schema versions in a SQLite file that is whole. Raises ``JournalError``.
-
-    Where no other program has it open there is no write-ahead log, and it is read as a file that nobody changes:
-    otherwise SQLite would make one beside it.
-    """
-    log = path.with_name(f"{path.name}-wal")
-    mode = "mode=ro" if log.exists() else "mode=ro&immutable=1"
-    with (
-        journal_errors("read"),
-        closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True)) as database,
-    ):
-        found = database.execute("PRAGMA quick_check").fetchone()
-        if found != ("ok",):
-            raise sqlite3.DatabaseError(str(found[0]))
-        if not database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (SCHEMA.name,)).fetchone():
-            return []
-        return [row[0] for row in database.execute(str(select(SCHEMA.c.version)))]
-
-
-def _server_versions(url: URL) -> list[int]:
-    with journal_errors("opened"):
-        try:
-            engine = server_engine(url)
-        except ImportError as error:
-            raise sqlite3.InterfaceError(f"no driver: {error}") from error
-        try:
-            with bounded(engine, READING) as connection:
-                found = inspect(connection).has_table(SCHEMA.name)
-                return list(connection.scalars(select(SCHEMA.c.version))) if found else []
-        finally:
-            engine.dispose()
+def _versions(engine: Engine) -> list[int]:
+    """Return the schema versions in a database that is whole. Raises ``JournalError``."""
+    try:
+        with journal_errors("read"), bounded(engine, READING) as connection:
+            if engine.dialect.name == "sqlite" and (found := connection.scalar(text("PRAGMA quick_check"))) != "ok":
+                raise sqlite3.DatabaseError(str(found))
+            known = inspect(connection).has_table(SCHEMA.name)
+            return list(connection.scalars(select(SCHEMA.c.version))) if known else []
+    finally:
+        engine.dispose()
 
 
 def _judge(shown: str, versions: list[int]) -> Observed:
@@ -257,18 +232,14 @@ def _services_lines(home: OnlineHome) -> Iterator[Observed]:
     where = safe(file) if file else "as ships"
     differs = f"; {len(speech.differences)} of its values differ from what ships" if speech.differences else ""
     yield Observed(group, "services", f"{where}{differs}; fingerprint {speech.fingerprint}")
-    if settings.ca_file:
-        try:
+    try:
+        if settings.ca_file:
             known = len(tls_context(settings.ca_file).get_ca_certs())
             found = f"{safe(settings.ca_file)}: {known} authorities, and no others are trusted"
             yield Observed(group, "ca_file", found)
-        except AirlockError as error:
-            yield broken(group, "ca_file", error)
-    try:
-        if key := home.api_key():
-            yield Observed(group, "api_key", f"{key.header}, for {safe(config.api_key.addresses)} alone")
+        home.api_key()
     except AirlockError as error:
-        yield broken(group, "api_key", error)
+        yield broken(group, "ca_file, key", error)
     if settings.proxy:
         yield Observed(group, "proxy", f"{safe(settings.proxy)}, for all but this machine")
     if settings.plain_http:
