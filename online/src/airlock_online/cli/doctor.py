@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -34,8 +35,8 @@ from airlock_online.journal.schema import SCHEMA, SCHEMA_VERSION
 from airlock_shared.cli.machine import finish_doctor, read_deployments, transcript_line
 from airlock_shared.cli.terminal import json_option, say
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.errors import AirlockError, ExitCode
-from airlock_shared.host.files import CONFIG_FILE, LOOK, MachineProbes, Observed, current
+from airlock_shared.errors import AirlockError, ExitCode, UsageError
+from airlock_shared.host.files import CONFIG_FILE, LOOK, MachineProbes, Observed, as_usage_error, current
 from airlock_shared.host.machine import (
     broken,
     camera_line,
@@ -74,15 +75,13 @@ def journal_line(where: str) -> Observed:
 
 
 def _file_line(path: Path) -> Observed:
-    shown, wrong = safe(str(path)), partial(fault, "journal", "journal")
-    try:
-        status = require_journal(path)
-    except FileNotFoundError:
+    shown = safe(str(path))
+    if not os.path.lexists(path):
         return Observed("journal", "journal", f"{shown} is not there yet")
-    except OSError as error:
-        return wrong(f"{shown}: {error.strerror}", "check its folder and permissions")
+    with as_usage_error(shown, "check its folder and permissions"):
+        status = require_journal(path)
     if stat.S_IMODE(status.st_mode) & 0o077:
-        return wrong(f"{shown} may be read by others", f"run: chmod 600 {shown}")
+        return fault("journal", "journal", f"{shown} may be read by others", f"run: chmod 600 {shown}")
     # Where no other program has it open there is no write-ahead log, and it is read as a file that nobody changes:
     # otherwise SQLite would make one beside it.
     mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
@@ -248,17 +247,10 @@ def _services_lines(home: OnlineHome) -> Iterator[Observed]:
 
 
 def _reached(home: OnlineHome, deployments: list[Deployment]) -> Iterator[Observed]:
-    try:
-        config = home.config()
-        tls_context(config.http.ca_file)
-        home.api_key()
-    except AirlockError:  # its line says what is wrong
-        return
-    url = config.rpc.url
-    with connections(home, PATIENCE) as http:
+    with suppress(UsageError), connections(home, PATIENCE) as http:  # a wrong configuration has its line
         for deployment in deployments:
             say(f"Asking the services of {deployment.name} ...")
             yield from service_lines(deployment, http, time.time())
-        if url:
+        if url := home.config().rpc.url:
             say("Asking the node ...")
             yield node_line(url, deployments, http, "node")

@@ -101,11 +101,10 @@ class VenueRead:
             return [], None
         with connections(self.home) as http:
             seen = delegation_on_chain(RpcClient(self.config.rpc.url, http), self.deployment, **fields)
-        if seen.expiry_s is None:
+        if (until_s := seen.expiry_s) is None:
             return [ReadValue("by the chain", None, f"{NOT_TOLD}: {seen.trouble}")], None
-        until = f"enabled until {moment_text(seen.expiry_s)} (unix s {seen.expiry_s})"
-        shown = until if seen.expiry_s else "not enabled"
-        return [ReadValue("by the chain", str(seen.expiry_s), shown)], seen.expiry_s
+        shown = f"enabled until {moment_text(until_s)} (unix s {until_s})" if until_s else "not enabled"
+        return [ReadValue("by the chain", str(until_s), shown)], until_s
 
     def show_one(
         self,

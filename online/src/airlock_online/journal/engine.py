@@ -25,7 +25,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from airlock_online.journal.schema import SCHEMA, SCHEMA_VERSION, TABLES, Identity, identify
 from airlock_shared.errors import UsageError
-from airlock_shared.host.files import make_folder
+from airlock_shared.host.files import as_usage_error, make_folder
 from airlock_shared.text.safe import safe
 
 # ---- a transaction's end --------------------------------------------------------------------------------------------
@@ -237,24 +237,15 @@ def _sqlite(url: URL, *, make: bool) -> Engine:
 
 def _require_own_file(path: Path, *, make: bool) -> None:
     """Refuse a file that is no journal, and leave it as it is; take others' access to a journal away; make one if asked."""
-    try:
+    with as_usage_error(f"{safe(str(path))} cannot be used", "check its folder and permissions"):
         if not os.path.lexists(path):
             if not make:
                 what = f"there is no journal at {safe(str(path))}"
                 raise JournalError(what, do="correct AIRLOCK_JOURNAL: only `submit` makes one")
             make_folder(path.parent)
             _make_file(path)
-            return
-        if stat.S_IMODE(require_journal(path).st_mode) & 0o077:
+        elif stat.S_IMODE(require_journal(path).st_mode) & 0o077:
             path.chmod(0o600)
-    except JournalError:
-        raise
-    except UsageError as error:
-        raise JournalError(error.what, do=error.do) from error
-    except OSError as error:
-        raise JournalError(
-            f"{safe(str(path))} cannot be used: {error.strerror}", do="check its folder and permissions"
-        ) from error
 
 
 def require_journal(path: Path) -> os.stat_result:

@@ -33,7 +33,7 @@ from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Step
 from airlock_shared.text.safe import safe
 from airlock_shared.units import Unit, to_human
 from airlock_shared.venue.structs import AUTHORIZATION, BATCHED_MARKET, RELAY, Intent, path_of
-from airlock_shared.wire.strict_json import require_item
+from airlock_shared.wire.strict_json import MAX_ITEM_BYTES, damaged, refuse_floats, to_cbor
 
 # ---- own fields -----------------------------------------------------------------------------------------------------
 # What the builder is asked for a struct or a call of this venue alone: the plan's values, named as its file says.
@@ -312,7 +312,9 @@ def _request(
     )
     item, where = request.as_json(), f"step {step.id}"
     try:
-        require_item(item, where)
+        refuse_floats(item, where)
+        if (size := len(to_cbor(item))) > MAX_ITEM_BYTES:
+            raise damaged("DOC-SIZE", "too large", got=f"{size} bytes", expected=f"<= {MAX_ITEM_BYTES} bytes")
         return read_request(item, where)
     except Refusal as refusal:
         refusal.do = ""  # that is about a document, and this is a reply

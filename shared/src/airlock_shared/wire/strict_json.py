@@ -400,22 +400,18 @@ def read_batch(data: bytes, *, format_name: str, list_name: str) -> tuple[dict[s
         what = "header.count is not the number of items"
         raise damaged("DOC-COUNT", what, got=f"{len(items)} items", expected=f"{count} items")
     for position, item in enumerate(items, start=1):
-        require_item(item, f"item {position}")
+        place = f"item {position}"
+        if type(item) is not dict:
+            raise damaged("DOC-JSON", f"{place} is not an object")
+        refuse_floats(item, place)
+        try:
+            size = len(to_cbor(item))
+        except DocumentError as error:
+            error.at(place)
+            raise
+        if size > MAX_ITEM_BYTES:
+            raise damaged("DOC-SIZE", f"{place} is too large", expected=f"<= {MAX_ITEM_BYTES} bytes")
     return header, items, fingerprint(document)
-
-
-def require_item(item: Any, place: str) -> None:
-    """Raise ``DocumentError`` for what no batch document can hold as an item, with its place."""
-    if type(item) is not dict:
-        raise damaged("DOC-JSON", f"{place} is not an object")
-    refuse_floats(item, place)
-    try:
-        size = len(to_cbor(item))
-    except DocumentError as error:
-        error.at(place)
-        raise
-    if size > MAX_ITEM_BYTES:
-        raise damaged("DOC-SIZE", f"{place} is too large", got=f"{size} bytes", expected=f"<= {MAX_ITEM_BYTES} bytes")
 
 
 def write_batch(format_name: str, header: Mapping[str, Any], list_name: str, items: list[Any]) -> bytes:
