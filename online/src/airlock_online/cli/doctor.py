@@ -233,9 +233,8 @@ def _services_lines(home: OnlineHome) -> Iterator[Observed]:
     yield Observed(group, "services", f"{where}{differs}; fingerprint {speech.fingerprint}")
     try:
         if settings.ca_file:
-            known = len(tls_context(settings.ca_file).get_ca_certs())
-            found = f"{safe(settings.ca_file)}: {known} authorities, and no others are trusted"
-            yield Observed(group, "ca_file", found)
+            known = f"{safe(settings.ca_file)}: {len(tls_context(settings.ca_file).get_ca_certs())} authorities"
+            yield Observed(group, "ca_file", f"{known}, and no others are trusted")
         home.api_key()
     except AirlockError as error:
         yield broken(group, "ca_file, key", error)

@@ -313,8 +313,8 @@ def _request(
     item, where = request.as_json(), f"step {step.id}"
     try:
         refuse_floats(item, where)
-        if (size := len(to_cbor(item))) > MAX_ITEM_BYTES:
-            raise damaged("DOC-SIZE", "too large", got=f"{size} bytes", expected=f"<= {MAX_ITEM_BYTES} bytes")
+        if len(to_cbor(item)) > MAX_ITEM_BYTES:
+            raise damaged("DOC-SIZE", f"more than {MAX_ITEM_BYTES} bytes")
         return read_request(item, where)
     except Refusal as refusal:
         refusal.do = ""  # that is about a document, and this is a reply
