@@ -271,9 +271,7 @@ def _damaged_deployment(home: Path) -> None:
 
 
 def _no_key(home: Path) -> None:
-    (home / "config.toml").write_text(
-        '[api_key]\nheader = "X-Key"\nfile = "key"\naddresses = "https://venue.example"\n'
-    )
+    (home / "config.toml").write_text('[api_key]\nheader = "X-Key"\nfile = "key"\naddresses = "https://a.example"\n')
 
 
 def test_files_are_named_from_the_folder_wherever_a_command_is_given(tmp_path: Path) -> None:
