@@ -131,7 +131,7 @@ def _newer(path: Path) -> None:
     ("harm", "said"),
     [
         (lambda path: path.chmod(0o644), "may be read by others"),
-        (_replaced_by_a_link, "not a regular file"),
+        (_replaced_by_a_link, "no regular file"),
         (lambda path: path.write_bytes(b"journal" * 1000), "is no journal of Airlock"),
         (lambda path: path.write_bytes(path.read_bytes()[:-4096]), "cannot be read"),
         (_newer, "has the schema 99"),
@@ -153,7 +153,7 @@ def test_a_server_that_never_answers_is_not_waited_for(monkeypatch: pytest.Monke
     monkeypatch.setattr(engine, "CONNECT_S", 2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         line = journal_line(f"postgresql://desk@127.0.0.1:{silent.getsockname()[1]}/journal")
-    assert (line.verdict, "cannot be opened" in line.found) == (FAULT, True)
+    assert (line.verdict, "cannot be read" in line.found) == (FAULT, True)
 
 
 def test_a_journal_on_a_server_is_read_and_not_made(postgres_url: str) -> None:
@@ -271,9 +271,7 @@ def _damaged_deployment(home: Path) -> None:
 
 
 def _no_key(home: Path) -> None:
-    (home / "config.toml").write_text(
-        '[api_key]\nheader = "X-Key"\nfile = "key"\naddresses = "https://venue.example"\n'
-    )
+    (home / "config.toml").write_text('[api_key]\nheader = "X-Key"\nfile = "key"\naddresses = "https://a.example"\n')
 
 
 def test_files_are_named_from_the_folder_wherever_a_command_is_given(tmp_path: Path) -> None:
@@ -294,7 +292,7 @@ def test_files_are_named_from_the_folder_wherever_a_command_is_given(tmp_path: P
         (lambda home: (home / "config.toml").write_text('[api_key]\nheader = "X-Api-Key"\n'), "api_key", 2),
         (_broken_chain, "transcript", 4),
         (_damaged_deployment, "venue", 4),
-        (_no_key, "api_key", 2),
+        (_no_key, "ca_file, key", 2),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, harm: Callable[[Path], object], what: str, code: int) -> None:

@@ -28,9 +28,10 @@ from airlock_online.journal.engine import JournalError, place_of, shown_place
 from airlock_online.journal.journal import Journal, Record, open_journal
 from airlock_online.journal.order_states import FINAL, Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import SCHEMA_VERSION, SUBMISSIONS, TRANSITIONS, Submission, before
-from airlock_online.preparing.kept_payloads import KeptPayloads
+from airlock_online.preparing.kept_payloads import KeptPayload, KeptPayloads
+from airlock_online.preparing.prepare import BuildRequest
 from airlock_shared.cli.program import run
-from airlock_shared.errors import AirlockError, Refusal, UsageError
+from airlock_shared.errors import AirlockError, DocumentError, Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile
 from commands import contents
 
@@ -527,6 +528,14 @@ def test_a_slip_tells_no_password(
     told = capsys.readouterr()
     assert SECRET not in told.out + told.err
     assert "Traceback" not in told.err
+
+
+def test_what_makes_no_document_is_not_kept(tmp_path: Path) -> None:
+    payloads = KeptPayloads(tmp_path, "a" * 64, "b" * 64)
+    payloads.keep("step", KeptPayload(BuildRequest("/x", {}), {}, 1))
+    with pytest.raises(DocumentError, match="too large"), payloads.alone():
+        raise DocumentError("DOC-SIZE", "too large")
+    assert payloads.find("step") is None
 
 
 # ---- A file that cannot be locked is told with its name and the reason, wherever a lock is taken --------------------

@@ -143,7 +143,10 @@ def test_no_fee_limit_a_node_of_another_chain_and_a_nonce_for_two_accounts_are_r
         prepared(client, wire, steps.plan_of(*names), GasAndFees(BY_HAND, None))
 
 
-@pytest.mark.parametrize("changes", [{"to": None}, {"chainId": "84532"}, {"value": 0}, {"description": 1.5}])
+@pytest.mark.parametrize(
+    "changes",
+    [{"to": None}, {"chainId": "84532"}, {"value": 0}, {"description": 1.5}, {"meta": {"long": "x" * (256 << 10)}}],
+)
 def test_a_payload_of_another_shape_is_the_builders_fault(client: Http, changes: dict[str, Any]) -> None:
     with pytest.raises(ServiceError, match="is not in the form"):
         one(client, "approve", Node(), **changes)

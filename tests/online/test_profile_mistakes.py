@@ -174,11 +174,11 @@ _TEXT = "DelegateReq(address trader,address delegate,{}uint256 deadline,{}uint25
     ("entry", "told"),
     [
         ({"encode_type": _TEXT.format("uint256 expiry,", "")},
-         "the builder sends DelegateReq.tnc (string), which the profile lacks"),
+         "DelegateReq.tnc is string at the builder, and nothing in the profile"),
         ({"encode_type": _TEXT.format("uint256 expiry,", "string tnc,uint256 zz,"), "leaves": {"zz": "zero"}},
-         "the profile has DelegateReq.zz (uint256), which the builder lacks"),
+         "DelegateReq.zz is nothing at the builder, and uint256 in the profile"),
         ({"encode_type": _TEXT.format("uint64 expiry,", "string tnc,")},
-         "DelegateReq.expiry is uint256 of the builder, and uint64 in the profile"),
+         "DelegateReq.expiry is uint256 at the builder, and uint64 in the profile"),
         ({"encode_type": _TEXT.format("string tnc,uint256 expiry,", "")}, "the members are in another order"),
     ],
 )  # fmt: skip

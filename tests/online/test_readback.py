@@ -435,7 +435,7 @@ def test_every_read_that_names_nothing_is_told_by_the_service_s_word() -> None:
 def test_delegates_are_read_on_chain(action: str, expiry: int, verdict: bool, delegation: dict[str, object]) -> None:
     def on_chain(trader: str, delegate: str) -> ExpiryOnChain:
         assert (trader, delegate) == (TRADER, KEY)
-        return ExpiryOnChain("the chain", expiry)
+        return ExpiryOnChain(expiry)
 
     promises = judged(action, DELEGATE, echo=False, delegation_on_chain=on_chain, delegation=delegation)
     assert promises[-1].what.endswith(", by the chain")
@@ -444,7 +444,7 @@ def test_delegates_are_read_on_chain(action: str, expiry: int, verdict: bool, de
 
 
 def test_a_silent_chain_adds_nothing_and_a_cancelled_twap_must_be_the_one_that_was_signed() -> None:
-    silent = judged("delegate", DELEGATE, delegation_on_chain=lambda *_: ExpiryOnChain("c"), delegation=ENABLED)
+    silent = judged("delegate", DELEGATE, delegation_on_chain=lambda *_: ExpiryOnChain(), delegation=ENABLED)
     assert silent == judged("delegate", DELEGATE, delegation=ENABLED)
     fields = {"trader": TRADER, "twapId": "7"}
     for told, verdict in ((7, None), ("7", None), (None, None), (8, False)):

@@ -194,24 +194,22 @@ def test_a_delegation_is_judged_and_not_only_shown(
     ]
 
 
-@pytest.mark.parametrize(
-    ("expiry", "enabled", "row", "able"),
-    [
-        (4102444800, True, "enabled until 2100-01-01 00:00:00 UTC (unix s 4102444800)", "yes"),
-        (4102444800, False, "enabled until 2100", "not known: it is not enabled; by the chain it is enabled"),
-        (0, True, "not enabled", "NO: by the chain it is not enabled"),
-        (None, False, "not told: ", "NO: it is not enabled"),
-    ],
-)
+BY_NODE = [
+    (4102444800, True, "enabled until 2100-01-01 00:00:00 UTC (unix s 4102444800)", "yes"),
+    (4102444800, False, "enabled until 2100", "not known: it is not enabled; by the chain it is enabled"),
+    (0, True, "not enabled", "NO: by the chain it is not enabled"),
+    (None, False, "not told: ", "NO: it is not enabled"),
+]
+
+
+@pytest.mark.parametrize("case", BY_NODE)
 def test_the_operator_s_node_is_asked_of_a_delegate_too(
     ask: Ask,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    expiry: int | None,
-    enabled: bool,
-    row: str,
-    able: str,
+    case: tuple[int | None, bool, str, str],
 ) -> None:
+    expiry, enabled, row, able = case
     names_nobody = told(LIVE | {"isEnabled": enabled}, "/v2/reads/delegation")
     answer: object = Failure(3, "reverted", "0x") if expiry is None else f"0x{expiry:064x}"
     with Node({"eth_chainId": hex(84532), "eth_call": answer}) as node:

@@ -18,7 +18,6 @@ from airlock_online.clients.rpc import (
     ChainBlock,
     ChainReceipt,
     ChainTransaction,
-    Fees,
     RpcCall,
     RpcClient,
     RpcError,
@@ -122,14 +121,14 @@ def test_logs_are_asked_for_by_kind_and_topic(client: Http) -> None:
 
 def test_the_fee_covers_a_base_fee_that_doubles(client: Http) -> None:
     with Node({"eth_maxPriorityFeePerGas": "0x5"}) as node:
-        assert RpcClient(node.url, client).fees() == Fees(2 * GWEI + 5, 5)
+        assert RpcClient(node.url, client).fees() == (2 * GWEI + 5, 5)
 
 
 @pytest.mark.parametrize("code", [-32601, -32004, -32000])
 def test_without_a_fee_history_the_newest_block_tells_the_base_fee(client: Http, code: int) -> None:
     answers = {"eth_feeHistory": Failure(code, "no"), "eth_getBlockByNumber": {"baseFeePerGas": hex(3 * GWEI)}}
     with Node(answers) as node:
-        assert RpcClient(node.url, client).fees() == Fees(6 * GWEI + GWEI // 10, GWEI // 10)
+        assert RpcClient(node.url, client).fees() == (6 * GWEI + GWEI // 10, GWEI // 10)
     assert ("eth_getBlockByNumber", ["latest", False]) in node.asked
 
 
@@ -138,7 +137,7 @@ def test_without_a_priority_fee_of_the_node_it_is_asked_for_by_hand(client: Http
         with pytest.raises(RpcError) as caught:
             RpcClient(node.url, client).fees()
         assert "--priority-fee-gwei" in caught.value.do
-        assert RpcClient(node.url, client).fees(priority_wei=7) == Fees(2 * GWEI + 7, 7)
+        assert RpcClient(node.url, client).fees(priority_wei=7) == (2 * GWEI + 7, 7)
 
 
 @pytest.mark.parametrize(
@@ -348,7 +347,7 @@ def test_a_transaction_goes_through_anvil_under_our_hash_and_its_reverts_carry_t
     payload = {"to": NOBODY, "data": "0x", "value": "0x0", "chainId": ANVIL_CHAIN}
     fees, nonce = anvil.fees(), anvil.transaction_count(RICH.address)
     gas = anvil.estimate_gas(RpcCall(RICH.address, NOBODY, "0x"))
-    filled = Transaction(nonce, gas, fees.max_fee_per_gas_wei, fees.max_priority_fee_per_gas_wei)
+    filled = Transaction(nonce, gas, *fees)
     raw = raw_transaction(payload, filled, bytes(RICH.unsafe_sign_hash(signing_hash(payload, filled)).signature))
     expected = "0x" + transaction_hash(raw).hex()
     assert anvil.send_raw_transaction("0x" + raw.hex()) == expected

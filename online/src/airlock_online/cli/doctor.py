@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
 import click
-from sqlalchemy import inspect, select
-from sqlalchemy.engine import URL
+from sqlalchemy import create_engine, inspect, select, text
+from sqlalchemy.engine import Engine
 
 from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import BuilderClient
@@ -23,12 +23,11 @@ from airlock_online.clients.http import Http, HttpCall, Timeouts
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.home import OnlineHome
 from airlock_online.journal.engine import (
-    PLACE_DO,
     READING,
     bounded,
-    is_journal,
     journal_errors,
     place_of,
+    require_journal,
     server_engine,
     shown_place,
 )
@@ -36,8 +35,8 @@ from airlock_online.journal.schema import SCHEMA, SCHEMA_VERSION
 from airlock_shared.cli.machine import finish_doctor, read_deployments, transcript_line
 from airlock_shared.cli.terminal import json_option, say
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.errors import AirlockError, ExitCode
-from airlock_shared.host.files import CONFIG_FILE, LOOK, MachineProbes, Observed, current
+from airlock_shared.errors import AirlockError, ExitCode, UsageError
+from airlock_shared.host.files import CONFIG_FILE, LOOK, MachineProbes, Observed, as_usage_error, current
 from airlock_shared.host.machine import (
     broken,
     camera_line,
@@ -69,61 +68,36 @@ def journal_line(where: str) -> Observed:
     try:
         url = place_of(where)
         if url.get_backend_name() != "sqlite":
-            return _judge(shown_place(url), _server_versions(url))
+            return _judge(shown_place(url), _versions(server_engine(url)))
         return _file_line(Path(url.database or ""))
     except AirlockError as error:
         return broken("journal", "journal", error)
 
 
 def _file_line(path: Path) -> Observed:
-    shown, wrong = safe(str(path)), partial(fault, "journal", "journal")
-    try:
-        status = path.lstat()
-        if not stat.S_ISREG(status.st_mode):
-            return wrong(f"{shown} is not a regular file", "name the file itself")
-        if not is_journal(path):
-            return wrong(f"{shown} is no journal of Airlock", PLACE_DO)
-    except FileNotFoundError:
+    shown = safe(str(path))
+    if not os.path.lexists(path):
         return Observed("journal", "journal", f"{shown} is not there yet")
-    except OSError as error:
-        return wrong(f"{shown}: {error.strerror}", "check its folder and permissions")
+    with as_usage_error(shown, "check its folder and permissions"):
+        status = require_journal(path)
     if stat.S_IMODE(status.st_mode) & 0o077:
-        return wrong(f"{shown} may be read by others", f"run: chmod 600 {shown}")
-    return _judge(shown, _file_versions(path))
+        return fault("journal", "journal", f"{shown} may be read by others", f"run: chmod 600 {shown}")
+    # Where no other program has it open there is no write-ahead log, and it is read as a file that nobody changes:
+    # otherwise SQLite would make one beside it.
+    mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
+    return _judge(shown, _versions(create_engine(f"sqlite:///file:{quote(str(path.absolute()))}?{mode}&uri=true")))
 
 
-def _file_versions(path: Path) -> list[int]:
-    """Return the schema versions in a SQLite file that is whole. Raises ``JournalError``.
-
-    Where no other program has it open there is no write-ahead log, and it is read as a file that nobody changes:
-    otherwise SQLite would make one beside it.
-    """
-    log = path.with_name(f"{path.name}-wal")
-    mode = "mode=ro" if log.exists() else "mode=ro&immutable=1"
-    with (
-        journal_errors("read"),
-        closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True)) as database,
-    ):
-        found = database.execute("PRAGMA quick_check").fetchone()
-        if found != ("ok",):
-            raise sqlite3.DatabaseError(str(found[0]))
-        if not database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (SCHEMA.name,)).fetchone():
-            return []
-        return [row[0] for row in database.execute(str(select(SCHEMA.c.version)))]
-
-
-def _server_versions(url: URL) -> list[int]:
-    with journal_errors("opened"):
-        try:
-            engine = server_engine(url)
-        except ImportError as error:
-            raise sqlite3.InterfaceError(f"no driver: {error}") from error
-        try:
-            with bounded(engine, READING) as connection:
-                found = inspect(connection).has_table(SCHEMA.name)
-                return list(connection.scalars(select(SCHEMA.c.version))) if found else []
-        finally:
-            engine.dispose()
+def _versions(engine: Engine) -> list[int]:
+    """Return the schema versions in a database that is whole. Raises ``JournalError``."""
+    try:
+        with journal_errors("read"), bounded(engine, READING) as connection:
+            if engine.dialect.name == "sqlite" and (found := connection.scalar(text("PRAGMA quick_check"))) != "ok":
+                raise sqlite3.DatabaseError(str(found))
+            known = inspect(connection).has_table(SCHEMA.name)
+            return list(connection.scalars(select(SCHEMA.c.version))) if known else []
+    finally:
+        engine.dispose()
 
 
 def _judge(shown: str, versions: list[int]) -> Observed:
@@ -257,18 +231,13 @@ def _services_lines(home: OnlineHome) -> Iterator[Observed]:
     where = safe(file) if file else "as ships"
     differs = f"; {len(speech.differences)} of its values differ from what ships" if speech.differences else ""
     yield Observed(group, "services", f"{where}{differs}; fingerprint {speech.fingerprint}")
-    if settings.ca_file:
-        try:
-            known = len(tls_context(settings.ca_file).get_ca_certs())
-            found = f"{safe(settings.ca_file)}: {known} authorities, and no others are trusted"
-            yield Observed(group, "ca_file", found)
-        except AirlockError as error:
-            yield broken(group, "ca_file", error)
     try:
-        if key := home.api_key():
-            yield Observed(group, "api_key", f"{key.header}, for {safe(config.api_key.addresses)} alone")
+        if settings.ca_file:
+            known = f"{safe(settings.ca_file)}: {len(tls_context(settings.ca_file).get_ca_certs())} authorities"
+            yield Observed(group, "ca_file", f"{known}, and no others are trusted")
+        home.api_key()
     except AirlockError as error:
-        yield broken(group, "api_key", error)
+        yield broken(group, "ca_file, key", error)
     if settings.proxy:
         yield Observed(group, "proxy", f"{safe(settings.proxy)}, for all but this machine")
     if settings.plain_http:
@@ -277,17 +246,10 @@ def _services_lines(home: OnlineHome) -> Iterator[Observed]:
 
 
 def _reached(home: OnlineHome, deployments: list[Deployment]) -> Iterator[Observed]:
-    try:
-        config = home.config()
-        tls_context(config.http.ca_file)
-        home.api_key()
-    except AirlockError:  # its line says what is wrong
-        return
-    url = config.rpc.url
-    with connections(home, PATIENCE) as http:
+    with suppress(UsageError), connections(home, PATIENCE) as http:  # a wrong configuration has its line
         for deployment in deployments:
             say(f"Asking the services of {deployment.name} ...")
             yield from service_lines(deployment, http, time.time())
-        if url:
+        if url := home.config().rpc.url:
             say("Asking the node ...")
             yield node_line(url, deployments, http, "node")

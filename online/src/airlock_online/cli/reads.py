@@ -95,16 +95,16 @@ class VenueRead:
         with self.builder() as builder:
             return builder.read(read, fields, asked)
 
-    def on_chain(self, fields: Mapping[str, str]) -> list[ReadValue]:
-        """Return what the operator's node tells of a delegation; nothing without a node."""
+    def on_chain(self, fields: Mapping[str, str]) -> tuple[list[ReadValue], int | None]:
+        """Return what the operator's node tells of a delegation, and until when; nothing without a node."""
         if not self.config.rpc.url:
-            return []
+            return [], None
         with connections(self.home) as http:
             seen = delegation_on_chain(RpcClient(self.config.rpc.url, http), self.deployment, **fields)
-        if seen.expiry_s is None:
-            return [ReadValue("by the chain", None, f"{NOT_TOLD}: {seen.trouble}")]
-        until = f"enabled until {moment_text(seen.expiry_s)} (unix s {seen.expiry_s})"
-        return [ReadValue("by the chain", str(seen.expiry_s), until if seen.expiry_s else "not enabled")]
+        if (until_s := seen.expiry_s) is None:
+            return [ReadValue("by the chain", None, f"{NOT_TOLD}: {seen.trouble}")], None
+        shown = f"enabled until {moment_text(until_s)} (unix s {until_s})" if until_s else "not enabled"
+        return [ReadValue("by the chain", str(until_s), shown)], until_s
 
     def show_one(
         self,
@@ -328,8 +328,7 @@ def delegation(at: VenueRead, trader: str, delegate: str) -> None:
     _compare("delegation read", reply, fields)
     read = delegation_read(reply, at.config.speech.replies["delegation"])
     heading = f"delegate {fields['delegate']}\nfor trader {fields['trader']}"
-    on_chain = at.on_chain(fields)
-    until_s = next((int(row.raw) for row in on_chain if row.raw is not None), None)
+    on_chain, until_s = at.on_chain(fields)
     at.show_one(heading, reply, values_read(read, DELEGATION_COLUMNS) + on_chain, able_now(read, until_s, now_ms()))
 
 

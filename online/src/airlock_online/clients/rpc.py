@@ -61,13 +61,6 @@ class RpcCall(NamedTuple):
         return {"from": self.sender, "to": self.to, "data": self.data, "value": hex(self.value)}
 
 
-class Fees(NamedTuple):
-    """EIP-1559 fees, in wei a unit of gas."""
-
-    max_fee_per_gas_wei: int
-    max_priority_fee_per_gas_wei: int
-
-
 class ChainReceipt(NamedTuple):
     """What became of a transaction that is in a block; ``ok`` is False when it reverted."""
 
@@ -148,10 +141,10 @@ class RpcClient:
         """Return the gas that a call would use now. Raises ``RpcError`` with the revert's data when it would revert."""
         return self._quantity("eth_estimateGas", [call.as_json()])
 
-    def fees(self, most_wei: int | None = None, priority_wei: int | None = None) -> Fees:
-        """Return fees for one of the next blocks: the node's priority fee, over a base fee that may double.
+    def fees(self, most_wei: int | None = None, priority_wei: int | None = None) -> tuple[int, int]:
+        """Return the most and the priority fee of EIP-1559, in wei a unit of gas, for one of the next blocks.
 
-        What is given is not asked for.
+        They are the node's priority fee, over a base fee that may double. What is given is not asked for.
         """
         if priority_wei is None:
             try:
@@ -161,7 +154,7 @@ class RpcClient:
                 raise
         if most_wei is None:
             most_wei = BASE_FEE_BLOCKS * self._base_fee() + priority_wei
-        return Fees(most_wei, priority_wei)
+        return most_wei, priority_wei
 
     def _base_fee(self) -> int:
         """Return the base fee of the block to come; of the newest one by a node that has no ``eth_feeHistory``."""

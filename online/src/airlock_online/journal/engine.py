@@ -25,7 +25,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from airlock_online.journal.schema import SCHEMA, SCHEMA_VERSION, TABLES, Identity, identify
 from airlock_shared.errors import UsageError
-from airlock_shared.host.files import make_folder
+from airlock_shared.host.files import as_usage_error, make_folder
 from airlock_shared.text.safe import safe
 
 # ---- a transaction's end --------------------------------------------------------------------------------------------
@@ -85,12 +85,7 @@ def open_engine(where: str, *, make: bool) -> tuple[Engine, Identity]:
     stands which journal it is, and whether it is a copy. Raises ``JournalError``.
     """
     url = place_of(where)
-    try:
-        engine = _sqlite(url, make=make) if url.get_backend_name() == "sqlite" else server_engine(url)
-    except (ArgumentError, ImportError) as error:
-        raise JournalError(
-            f"{shown_place(url)} cannot be used: no driver for it", do="install it, or correct it"
-        ) from error
+    engine = _sqlite(url, make=make) if url.get_backend_name() == "sqlite" else server_engine(url)
     try:
         with journal_errors("opened"), engine.begin() as connection:
             _require_tables(connection, make=make)
@@ -137,7 +132,10 @@ def bounded(engine: Engine, access: str) -> Iterator[Connection]:
 
 
 def server_engine(url: URL) -> Engine:
-    """Return an engine on a database server. Every wait has an end, at the server and on the line."""
+    """Return an engine on a database server. Every wait has an end, at the server and on the line.
+
+    Raises ``JournalError`` without a driver.
+    """
     waits: dict[str, str | int] = {
         "connect_timeout": CONNECT_S,
         "options": f"-c statement_timeout={STATEMENT_S}s -c lock_timeout={STATEMENT_S}s "
@@ -148,7 +146,12 @@ def server_engine(url: URL) -> Engine:
         "keepalives_count": 3,
     }
     own = {name: value for name, value in waits.items() if name not in url.query}
-    engine = create_engine(url, hide_parameters=True, connect_args=own, pool_timeout=STATEMENT_S)
+    try:
+        engine = create_engine(url, hide_parameters=True, connect_args=own, pool_timeout=STATEMENT_S)
+    except (ArgumentError, ImportError) as error:
+        raise JournalError(
+            f"{shown_place(url)} cannot be used: no driver for it", do="install it, or correct it"
+        ) from error
     event.listen(engine, "connect", _require_fsync)
     return engine
 
@@ -234,32 +237,28 @@ def _sqlite(url: URL, *, make: bool) -> Engine:
 
 def _require_own_file(path: Path, *, make: bool) -> None:
     """Refuse a file that is no journal, and leave it as it is; take others' access to a journal away; make one if asked."""
-    try:
+    with as_usage_error(f"{safe(str(path))} cannot be used", "check its folder and permissions"):
         if not os.path.lexists(path):
             if not make:
                 what = f"there is no journal at {safe(str(path))}"
                 raise JournalError(what, do="correct AIRLOCK_JOURNAL: only `submit` makes one")
             make_folder(path.parent)
             _make_file(path)
-            return
-        status = path.lstat()
-        if not stat.S_ISREG(status.st_mode):
-            raise JournalError(f"{safe(str(path))} is no regular file", do="name the journal's file itself")
-        file = status.st_dev, status.st_ino
-        if file not in _OWN:  # read once: closing it would drop SQLite's locks in this process
-            if not is_journal(path):
-                raise JournalError(f"{safe(str(path))} is no journal of Airlock; it stays as it is", do=PLACE_DO)
-            _OWN.add(file)
-        if stat.S_IMODE(status.st_mode) & 0o077:
+        elif stat.S_IMODE(require_journal(path).st_mode) & 0o077:
             path.chmod(0o600)
-    except JournalError:
-        raise
-    except UsageError as error:
-        raise JournalError(error.what, do=error.do) from error
-    except OSError as error:
-        raise JournalError(
-            f"{safe(str(path))} cannot be used: {error.strerror}", do="check its folder and permissions"
-        ) from error
+
+
+def require_journal(path: Path) -> os.stat_result:
+    """Return what a file is that is a journal. Raises ``JournalError`` for another one, and ``OSError``."""
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode):
+        raise JournalError(f"{safe(str(path))} is no regular file", do="name the journal's file itself")
+    file = status.st_dev, status.st_ino
+    if file not in _OWN:  # read once: closing it would drop SQLite's locks in this process
+        if not is_journal(path):
+            raise JournalError(f"{safe(str(path))} is no journal of Airlock; it stays as it is", do=PLACE_DO)
+        _OWN.add(file)
+    return status
 
 
 _OWN: set[tuple[int, int]] = set()  # device and inode of the files that were found to be journals

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import NamedTuple, cast
 
 from airlock_online.clients.http import Http
-from airlock_online.clients.rpc import Fees, RpcCall, RpcClient, RpcError
+from airlock_online.clients.rpc import RpcCall, RpcClient, RpcError
 from airlock_online.error_codes import ERROR_CODES
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError, UsageError
@@ -154,10 +154,10 @@ class GasAndFees:
         return self._by_hand.nonce
 
     @cached_property
-    def _fees(self) -> Fees:
+    def _fees(self) -> tuple[int, int]:
         most, priority = self._by_hand.max_fee_wei, self._by_hand.priority_fee_wei
         if most is not None and priority is not None:
-            return Fees(most, priority)
+            return most, priority
         return self._node.fees(most, priority)
 
     def _gas(self, payload: JsonObject, step: str) -> int:

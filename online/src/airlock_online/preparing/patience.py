@@ -55,13 +55,12 @@ class Patience:
                 wait_s = 1 << attempts - 1 if told_s is None else max(told_s, 1)
                 too_long = waited_s + wait_s > WAIT_AT_MOST_S
                 if too_long or self._now_ms() + wait_s * 1000 > self.until_ms:
-                    why = "until then, too little would be left of a deadline that is kept"
-                    if too_long:
-                        why = (
-                            f"it was waited for {span_text(waited_s)} already"
-                            if waited_s
-                            else "that is too long to wait here"
-                        )
+                    waited = (
+                        f"it was waited for {span_text(waited_s)} already"
+                        if waited_s
+                        else "that is too long to wait here"
+                    )
+                    why = waited if too_long else "until then, too little would be left of a deadline that is kept"
                     raise ServiceError(
                         f"{error.what}. The wait would be {span_text(wait_s)}; {why}",
                         code=error.code,

@@ -33,7 +33,7 @@ from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Step
 from airlock_shared.text.safe import safe
 from airlock_shared.units import Unit, to_human
 from airlock_shared.venue.structs import AUTHORIZATION, BATCHED_MARKET, RELAY, Intent, path_of
-from airlock_shared.wire.strict_json import JsonObject, refuse_floats
+from airlock_shared.wire.strict_json import MAX_ITEM_BYTES, JsonObject, damaged, refuse_floats, to_cbor
 
 # ---- own fields -----------------------------------------------------------------------------------------------------
 # What the builder is asked for a struct or a call of this venue alone: the plan's values, named as its file says.
@@ -313,8 +313,11 @@ def _request(
     item, where = request.as_json(), f"step {step.id}"
     try:
         refuse_floats(item, where)
+        if len(to_cbor(item)) > MAX_ITEM_BYTES:
+            raise damaged("DOC-SIZE", f"more than {MAX_ITEM_BYTES} bytes")
         return read_request(item, where)
     except Refusal as refusal:
+        refusal.do = ""  # that is about a document, and this is a reply
         raise ServiceError(
             f"the builder's payload for step {step.id} is not in the form of the specification: {refusal}",
             do="check that the address is the builder's, and its version",

@@ -64,12 +64,10 @@ def _differences(verdict: Verdict) -> str:
         sent, pinned = (_members(types) for types in (verdict.got, types_of_text(str(verdict.expected))))
     except (AttributeError, KeyError, TypeError):
         return ""
-    told = [f"the builder sends {name} ({sent[name]}), which the profile lacks" for name in sent if name not in pinned]
-    told += [f"the profile has {name} ({pinned[name]}), which the builder lacks" for name in pinned if name not in sent]
-    told += [
-        f"{name} is {sent[name]} of the builder, and {pinned[name]} in the profile"
-        for name in sent
-        if sent[name] != pinned.get(name, sent[name])
+    told = [
+        f"{name} is {sent.get(name, 'nothing')} at the builder, and {pinned.get(name, 'nothing')} in the profile"
+        for name in sent | pinned
+        if sent.get(name) != pinned.get(name)
     ]
     return f": {safe('; '.join(told or ['the members are in another order']), limit=400)}"
 

@@ -121,7 +121,6 @@ DELEGATIONS = "multipleDelegations(address,address)"  # 0x21ae831b: until when (
 class ExpiryOnChain(NamedTuple):
     """Until when a delegate is registered (unix s, 0 for not at all); None is "not told", and ``trouble`` says why."""
 
-    source: str
     expiry_s: int | None = None
     trouble: str = ""
 
@@ -132,13 +131,8 @@ DelegationRead = Callable[[str, str], ExpiryOnChain]
 
 def delegation_on_chain(node: RpcClient, deployment: Deployment, trader: str, delegate: str) -> ExpiryOnChain:
     """Return what the pinned trading contract tells a node of a delegate."""
-    seen = ExpiryOnChain(f"the chain, by {node.name}")
-    try:
-        views = ContractViews(node, deployment, deployment.domains["trading"].contract)
-        word = views.word(DELEGATIONS, parse_address(trader), parse_address(delegate))
-    except ServiceError as error:
-        return seen._replace(trouble=error.what)
-    return seen._replace(expiry_s=int.from_bytes(word, "big") if word else None, trouble="; ".join(views.troubles))
+    contract = deployment.domains["trading"].contract
+    return ExpiryOnChain(*_number(node, deployment, contract, DELEGATIONS, trader, delegate))
 
 
 AllowanceRead = Callable[[str, str], int | None]
@@ -147,9 +141,16 @@ AllowanceRead = Callable[[str, str], int | None]
 
 def allowance_on_chain(node: RpcClient, deployment: Deployment, owner: str, spender: str) -> int | None:
     """Return what the pinned token tells a node of an allowance (ERC-20, ``allowance``)."""
+    return _number(node, deployment, deployment.contracts["usdc"], "allowance(address,address)", owner, spender)[0]
+
+
+def _number(
+    node: RpcClient, deployment: Deployment, contract: bytes, view: str, *accounts: str
+) -> tuple[int | None, str]:
+    """Return the number that a contract's view of two accounts tells a node; None is "not told", and why."""
     try:
-        views = ContractViews(node, deployment, deployment.contracts["usdc"])
-        word = views.word("allowance(address,address)", parse_address(owner), parse_address(spender))
-    except ServiceError:
-        return None
-    return int.from_bytes(word, "big") if word else None
+        views = ContractViews(node, deployment, contract)
+        word = views.word(view, *map(parse_address, accounts))
+    except ServiceError as error:
+        return None, error.what
+    return int.from_bytes(word, "big") if word else None, "; ".join(views.troubles)

@@ -175,8 +175,8 @@ def _refused(case: Case, fields: str, checks: tuple[Check, ...]) -> Iterator[Pla
         if verdict.result == "refused":
             late = f"; this machine's clock says {utc_text(case.situation.now_ms)}" if check in _TIMES else ""
             place = _place(verdict.where, check, case)
-            got = "" if check in _OF_DECISIONS else str(verdict.got)  # no payload has come
-            yield _error(check.id, verdict.what, f"{fields}{place}", got, f"{verdict.expected}{late}")
+            got = verdict.got if check not in _OF_DECISIONS else ""  # no payload has come
+            yield _error(check.id, verdict.what, f"{fields}{place}", f"{got}", f"{verdict.expected}{late}")
 
 
 def _place(path: str, check: Check, case: Case) -> str:
