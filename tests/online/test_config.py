@@ -292,7 +292,7 @@ def test_files_are_named_from_the_folder_wherever_a_command_is_given(tmp_path: P
         (lambda home: (home / "config.toml").write_text('[api_key]\nheader = "X-Api-Key"\n'), "api_key", 2),
         (_broken_chain, "transcript", 4),
         (_damaged_deployment, "venue", 4),
-        (_no_key, "ca_file, key", 2),
+        (_no_key, "api_key", 2),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, harm: Callable[[Path], object], what: str, code: int) -> None:

@@ -7,7 +7,6 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -35,7 +34,7 @@ from airlock_online.journal.schema import SCHEMA, SCHEMA_VERSION
 from airlock_shared.cli.machine import finish_doctor, read_deployments, transcript_line
 from airlock_shared.cli.terminal import json_option, say
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.errors import AirlockError, ExitCode, UsageError
+from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.host.files import CONFIG_FILE, LOOK, MachineProbes, Observed, as_usage_error, current
 from airlock_shared.host.machine import (
     broken,
@@ -231,13 +230,17 @@ def _services_lines(home: OnlineHome) -> Iterator[Observed]:
     where = safe(file) if file else "as ships"
     differs = f"; {len(speech.differences)} of its values differ from what ships" if speech.differences else ""
     yield Observed(group, "services", f"{where}{differs}; fingerprint {speech.fingerprint}")
+    if settings.ca_file:
+        try:
+            known = len(tls_context(settings.ca_file).get_ca_certs())
+            found = f"{safe(settings.ca_file)}: {known} authorities, and no others are trusted"
+            yield Observed(group, "ca_file", found)
+        except AirlockError as error:
+            yield broken(group, "ca_file", error)
     try:
-        if settings.ca_file:
-            known = f"{safe(settings.ca_file)}: {len(tls_context(settings.ca_file).get_ca_certs())} authorities"
-            yield Observed(group, "ca_file", f"{known}, and no others are trusted")
         home.api_key()
     except AirlockError as error:
-        yield broken(group, "ca_file, key", error)
+        yield broken(group, "api_key", error)
     if settings.proxy:
         yield Observed(group, "proxy", f"{safe(settings.proxy)}, for all but this machine")
     if settings.plain_http:
@@ -246,10 +249,17 @@ def _services_lines(home: OnlineHome) -> Iterator[Observed]:
 
 
 def _reached(home: OnlineHome, deployments: list[Deployment]) -> Iterator[Observed]:
-    with suppress(UsageError), connections(home, PATIENCE) as http:  # a wrong configuration has its line
+    try:
+        config = home.config()
+        tls_context(config.http.ca_file)
+        home.api_key()
+    except AirlockError:  # its line says what is wrong
+        return
+    url = config.rpc.url
+    with connections(home, PATIENCE) as http:
         for deployment in deployments:
             say(f"Asking the services of {deployment.name} ...")
             yield from service_lines(deployment, http, time.time())
-        if url := home.config().rpc.url:
+        if url:
             say("Asking the node ...")
             yield node_line(url, deployments, http, "node")

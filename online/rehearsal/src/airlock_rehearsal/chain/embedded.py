@@ -36,7 +36,6 @@ from airlock_rehearsal.chain.evm import (
     intrinsic_gas,
 )
 from airlock_rehearsal.chain.interface import reverted
-from airlock_shared.wire.strict_json import JsonObject
 
 _NO_HASH = b"\0" * 32
 LARGEST = 128 * 1024  # bytes of a transaction: what nodes take
@@ -58,7 +57,7 @@ class EmbeddedEvm:
 
     def __init__(self, now_s: Callable[[], int]) -> None:
         self._now_s = now_s
-        genesis: JsonObject = {
+        genesis: dict[str, Any] = {
             "difficulty": POST_MERGE_DIFFICULTY,
             "mix_hash": POST_MERGE_MIX_HASH,
             "nonce": POST_MERGE_NONCE,

@@ -19,7 +19,6 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from airlock_rehearsal.chain.evm import Log, Reverted
-from airlock_shared.wire.strict_json import JsonObject
 
 ARTIFACTS = resources.files("airlock_rehearsal") / "contracts" / "contracts.json"
 ROUTER, STORAGE, REFERRAL, USDC = "TradingRouter", "TradingStorage", "Referral", "Usdc"
@@ -35,11 +34,11 @@ class EmittedEvent(NamedTuple):
     """A decoded log."""
 
     name: str
-    arguments: JsonObject
+    arguments: dict[str, Any]
 
 
 @cache
-def artifacts() -> JsonObject:
+def artifacts() -> dict[str, Any]:
     """Return ``contracts.json``: for each contract its ABI, creation code and size."""
     return dict(json.loads(ARTIFACTS.read_text())["contracts"])
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from eth_utils.address import is_address, to_checksum_address
 
 from airlock_rehearsal.chain.evm import CHAIN_ID, PRIORITY_FEE, EvmReceipt, EvmTransaction, Log, NotTaken, Reverted
-from airlock_shared.wire.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from airlock_rehearsal.chain.embedded import EmbeddedEvm
@@ -89,7 +88,7 @@ class JsonRpc:
         told = [self._transaction(its) for its in found.hashes] if whole is True else list(found.hashes)
         return {"number": hex(number), "timestamp": hex(found.timestamp), "transactions": told}
 
-    def _logs(self, asked: object) -> list[JsonObject]:
+    def _logs(self, asked: object) -> list[dict[str, Any]]:
         """Return the logs of a range of blocks that have these topics; other filters are not served."""
         if type(asked) is not dict or type(topics := asked.get("topics", [])) is not list:
             raise RpcFault(BAD_PARAMS, "a filter has topics")
@@ -140,11 +139,11 @@ class JsonRpc:
         fees = self._evm.block(newest_block).base_fee, self._evm.base_fee()
         return {"oldestBlock": hex(newest_block), "baseFeePerGas": list(map(hex, fees))}
 
-    def _receipt(self, transaction_hash: object) -> JsonObject | None:
+    def _receipt(self, transaction_hash: object) -> dict[str, Any] | None:
         receipt = self._evm.receipt(_hash(transaction_hash))
         return None if receipt is None else _receipt_json(receipt)
 
-    def _transaction(self, transaction_hash: object) -> JsonObject | None:
+    def _transaction(self, transaction_hash: object) -> dict[str, Any] | None:
         asked = _hash(transaction_hash)
         found = self._mempool.waiting(asked) or self._evm.transaction(asked)
         return None if found is None else _transaction_json(found, self._evm.receipt(asked))
@@ -162,7 +161,7 @@ _RECEIPT = (
 """What a node tells, each by its name there, and by the field here where that is another."""
 
 
-def _told(record: object, names: str) -> JsonObject:
+def _told(record: object, names: str) -> dict[str, Any]:
     """Return these fields of a record, as a node tells them."""
     parts = (name.partition("=") for name in names.split())
     return {name: _value(getattr(record, field or name)) for name, _, field in parts}
@@ -177,19 +176,19 @@ def _value(value: Any) -> Any:
     return _hex(value) if isinstance(value, bytes) else value.lower() or None
 
 
-def _transaction_json(sent: EvmTransaction, receipt: EvmReceipt | None) -> JsonObject:
+def _transaction_json(sent: EvmTransaction, receipt: EvmReceipt | None) -> dict[str, Any]:
     """Return a transaction as a node tells of it; without a receipt it waits to be mined."""
     nowhere = {"blockHash": None, "blockNumber": None}
     where = _told(receipt, f"{_MINED} gasPrice=gas_price") if receipt else nowhere
     return {"type": "0x2"} | _told(sent, _SENT) | where
 
 
-def _receipt_json(receipt: EvmReceipt) -> JsonObject:
+def _receipt_json(receipt: EvmReceipt) -> dict[str, Any]:
     logs = [_log_json(receipt, place, log) for place, log in enumerate(receipt.logs)]
     return {"type": "0x2"} | _told(receipt, _RECEIPT) | {"logs": logs}
 
 
-def _log_json(receipt: EvmReceipt, place: int, log: Log) -> JsonObject:
+def _log_json(receipt: EvmReceipt, place: int, log: Log) -> dict[str, Any]:
     where = _told(receipt, "blockNumber=block_number transactionHash=hash")
     return _told(log, "address topics data") | {"logIndex": hex(place), **where}
 

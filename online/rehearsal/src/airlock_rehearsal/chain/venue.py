@@ -21,7 +21,6 @@ from airlock_rehearsal.chain.interface import (
     decode_result,
     encode_call,
 )
-from airlock_shared.wire.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from airlock_rehearsal.chain.embedded import EmbeddedEvm
@@ -138,6 +137,6 @@ class ChainVenue:
         """Return until when a delegate may act, in unix seconds; 0 when it is none."""
         return int(self.read(ROUTER, "multipleDelegations", trader, delegate))
 
-    def trades_of(self, trader: str) -> list[JsonObject]:
+    def trades_of(self, trader: str) -> list[dict[str, Any]]:
         """Return a trader's open positions as Trade tuples, by pair and slot."""
         return list(self.read(STORAGE, "tradesOf", trader))

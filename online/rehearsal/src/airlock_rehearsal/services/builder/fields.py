@@ -16,7 +16,6 @@ from eth_utils.address import is_address, is_checksum_address, to_checksum_addre
 from airlock_rehearsal.services.envelope import Read, Refused
 from airlock_rehearsal.services.runtime import INTENT_DEADLINE_MS
 from airlock_rehearsal.services.venue.positions import ONE, VenuePair
-from airlock_shared.wire.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from airlock_rehearsal.services.venue.venue_state import VenueState
@@ -113,7 +112,7 @@ _BY_READER: tuple[tuple[_Reader, str], ...] = (
 _READERS = {name: reader for reader, names in _BY_READER for name in names.split()}
 
 
-def read_fields(fields: str, request: Read, *, strict: bool) -> Read:
+def read_fields(fields: str, request: Read, *, strict: bool = False) -> Read:
     """Return the fields read, ``None`` for one left out. Raises ``Refused`` with every issue found.
 
     ``fields`` names them; one with ``!`` must be there, and ``-delegate`` must not be. ``strict`` refuses unknown fields,
@@ -155,7 +154,7 @@ def bad(name: str, message: str) -> Refused:
     return Refused(f"{name}: {message}", issues=[(name, message)])
 
 
-class BuildFields(JsonObject):
+class BuildFields(dict[str, Any]):
     """The fields of a request in raw units (None: left out), and the state from which the rest comes."""
 
     def __init__(self, state: VenueState, fields: Read) -> None:

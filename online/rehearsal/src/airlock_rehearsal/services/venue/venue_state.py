@@ -9,6 +9,7 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import Any
 
 from eth_utils.crypto import keccak
 
@@ -18,7 +19,6 @@ from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE, USDC, d
 from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
 from airlock_rehearsal.services.runtime import DOMAIN_NAME, RehearsalSettings
 from airlock_rehearsal.services.venue.positions import ONE, PAIRS, USDC_ONE, Position, VenuePair, seeded, seeded_limit
-from airlock_shared.wire.strict_json import JsonObject
 
 SPACES = {"trading": ROUTER, "referral": REFERRAL}
 """Which contract keeps the nonces of a space."""
@@ -228,7 +228,7 @@ def _rows(receipt: EvmReceipt) -> list[tuple[str, str]]:
     return rows + [("event", f"{event.name} {_ids(event.arguments)}".rstrip()) for event in decode_logs(receipt.logs)]
 
 
-def _ids(arguments: JsonObject) -> str:
+def _ids(arguments: dict[str, Any]) -> str:
     known = ("orderId", "pairIndex", "twapId", "expiry")
     return " ".join(f"{name} {arguments[name]}" for name in known if name in arguments)
 
