@@ -113,7 +113,7 @@ def _take(
         if output is None:
             _tell_kept(plan, step, payloads, speech, as_json=as_json)
         else:
-            keep(home, plan, deployment, prepared, output, as_json)
+            keep(home, plan, deployment, prepared, payloads, output, as_json)
             payloads.forget(*steps)
 
 

@@ -126,7 +126,7 @@ def prepare(
             if steps_range:
                 _tell_kept(plan, steps, payloads, as_json=as_json)
                 return
-            keep(home, plan, deployment, prepared, output, as_json, qr=qr, signer=signer)
+            keep(home, plan, deployment, prepared, payloads, output, as_json, qr=qr, signer=signer)
             payloads.forget(*steps)
 
 
@@ -167,6 +167,7 @@ def keep(
     plan: Plan,
     deployment: Deployment,
     prepared: list[Prepared],
+    payloads: KeptPayloads,
     output: Path | None,
     as_json: bool,
     *,
@@ -194,7 +195,8 @@ def keep(
             f"If you want to submit, fetch the deployment again with {option} URL before anybody signs."
         )
     data = write_requests(header, [item.request for item in prepared])
-    requests_fingerprint = parse_requests(data)[2]
+    with payloads.joined(*(item.request.step for item in prepared)):
+        requests_fingerprint = parse_requests(data)[2]
     kept = home.keep_requests(requests_fingerprint, data)
     if output is not None:
         write_new(output, data)

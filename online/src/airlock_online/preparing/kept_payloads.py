@@ -43,10 +43,7 @@ class KeptPayloads:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other terminals off this plan meanwhile. Raises ``UsageError`` when one is at it.
-
-        Nothing stays kept of what makes no document: it would make none the next time either.
-        """
+        """Keep other terminals off this plan meanwhile. Raises ``UsageError`` when one is at it."""
         make_folder(self._folder.parent)
         file = self._folder.with_suffix(".lock")
 
@@ -54,14 +51,20 @@ class KeptPayloads:
             raise UsageError("another terminal is preparing this plan", do="wait until it has ended")
 
         with locked(open_lock(file), file, busy):
-            try:
-                yield
-            except DocumentError as error:
-                self.forget(*(kept.stem for kept in self._folder.glob("*.json")))
-                error.at(
-                    "the requests"
-                ).do = "run it again; if it stays so, ask the builder's operator, or use plans of fewer steps"
-                raise
+            yield
+
+    @contextmanager
+    def joined(self, *steps: str) -> Iterator[None]:
+        """Keep nothing for steps that make no document together: they would make none the next time either.
+
+        Raises ``DocumentError``.
+        """
+        try:
+            yield
+        except DocumentError as error:
+            self.forget(*steps)
+            error.do = "run it again; if it stays so, ask the builder's operator, or use plans of fewer steps"
+            raise
 
     def find(self, step: str) -> KeptPayload | None:
         """Return what is kept for a step, or None. Raises ``DocumentError`` for a file that is not as it was written."""
