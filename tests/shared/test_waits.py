@@ -464,7 +464,7 @@ def test_two_terminals_do_not_lead_one_ceremony_on_a_machine(tmp_path: Path, mon
     assert (led, isinstance(ended.exception, UsageError)) == ([], True)
     assert "another terminal leads this ceremony" in str(ended.exception)
     assert CliRunner().invoke(run_module.run_command(), words).exit_code == 0
-    assert led == [folder]
+    assert (led, folder.exists()) == ([folder], False)
     ended = CliRunner().invoke(run_module.run_command(), [*words, "--qr", str(tmp_path / "nope")])
     assert f"{tmp_path}/nope is not there" in str(ended.exception)
 

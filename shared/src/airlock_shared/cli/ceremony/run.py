@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,11 @@ def run_command() -> click.Command:
         with alone_in(lead.folder, _busy):
             if pictures and not (lead.folder / "codes").exists():  # what a stick may have lost is shown, too
                 shutil.rmtree(lead.folder / GIVEN, ignore_errors=True)
-            _walk(lead)
+            try:
+                _walk(lead)
+            finally:
+                with suppress(OSError):  # only an empty one goes: of a plan that is not there, for one
+                    lead.folder.rmdir()
         if as_json:
             show_json({"ok": True, "folder": place.folder})
 
