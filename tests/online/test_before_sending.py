@@ -273,6 +273,15 @@ def test_a_nonce_that_is_used_already_lets_nothing_be_sent_or_exported(path: Pat
     assert asked[0] == (8453, unsent().contract, unsent().signer, "12345")
 
 
+def test_where_the_node_cannot_tell_of_a_nonce_the_service_is_asked(path: Path) -> None:
+    chain = FakeChain(1)
+    chain.views = False
+    with Wire({}) as wire, chain.node() as node, delivering_machine(path) as desk:
+        desk.world = desk.world._replace(node=RpcClient(node.url, desk.world.http), patience_s=0)
+        outcome = submit_delivery(unsent(wire.url), desk.reading(lambda *_: True))
+    assert (outcome.state, wire.seen) == (OrderState.UNKNOWN, [])
+
+
 @pytest.mark.parametrize("answer", [False, None, ServiceError("cannot be read")])
 def test_a_nonce_that_is_unused_or_cannot_be_read_stops_nothing(path: Path, answer: object) -> None:
     def used(*_: object) -> bool | None:

@@ -202,6 +202,8 @@ def test_another_s_spent_nonce_voids_what_was_not_executed(
 def test_what_one_with_another_nonce_did_voids_nothing(desk: DeliveringMachine, changes: dict[str, Any]) -> None:
     delivery = lost(desk, "batched-market")
     filled(desk, delivery, **changes)
+    stored = lost(desk, "core-api-post", digest="0x" + "77" * 32, step="stored", nonce=delivery.nonce)
+    desk.world.journal.move(stored.digest, OrderState.CONFIRMED)  # it waits, and has spent no nonce
     chain = FakeChain(2**33, finalized=0)
     chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
     assert followed(desk, delivery, chain).state is OrderState.UNKNOWN

@@ -335,10 +335,22 @@ def test_a_status_that_cannot_be_read_is_asked_for_again(desk: DeliveringMachine
     assert (outcome.state, len(seen)) == (OrderState.FILLED, 4)
 
 
-def test_a_tracking_id_that_stays_unknown_is_not_asked_for_without_end(desk: DeliveringMachine) -> None:
-    outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [reply(404, {})]})
-    assert (outcome.state, len(seen)) == (OrderState.ACCEPTED, 1 + MISSING_AT_MOST + 1)
-    assert "does not know" in outcome.reason
+@pytest.mark.parametrize(("status", "asked"), [(404, MISSING_AT_MOST + 1), (503, 41)])
+def test_a_tracking_id_that_stays_unknown_is_not_asked_for_without_end(
+    desk: DeliveringMachine, status: int, asked: int
+) -> None:
+    outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [reply(status, {})]})
+    assert (outcome.state, len(seen)) == (OrderState.ACCEPTED, 1 + asked)
+    assert ("does not know" in outcome.reason) is (status == 404)
+
+
+def test_what_was_sent_before_holds_up_no_other(desk: DeliveringMachine) -> None:
+    told: list[str] = []
+    world = desk.world._replace(on_answered=lambda: told.append("next"), on_asked=lambda *_: told.append("asked"))
+    with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
+        submit_delivery(unsent(wire.url), desk.world)
+        submit_delivery(unsent(wire.url), world)
+    assert told[:2] == ["next", "asked"]
 
 
 def test_a_clock_that_is_set_back_makes_no_wait_longer_than_the_patience(desk: DeliveringMachine) -> None:

@@ -287,6 +287,12 @@ def test_a_head_is_not_read_past_its_cap(head: bytes) -> None:
     assert sent < 16 << 20
 
 
+def test_a_body_may_have_more_bytes_than_a_head(client: Http) -> None:
+    body = b"x" * (1 << 20)
+    with Wire({"POST /": [http(200, body)]}) as wire:
+        assert client.exchange(HttpCall("POST", wire.url + "/", body=b"{}")).body == body
+
+
 NOW_S = 784_111_777.0  # 1994-11-06 08:49:37, the moment of RFC 9110's examples
 DATE = "date: Sun, 06 Nov 1994 08:49:37 GMT"
 GOOD = reply(200, {"ok": True, "data": [1]})

@@ -380,6 +380,7 @@ def test_a_server_that_is_not_there_is_a_journal_error_without_the_password(post
     with pytest.raises(JournalError) as caught:
         open_journal(nowhere, lambda: NOW)
     assert "secret-word" not in str(caught.value)
+    assert "refused Is the server running" in caught.value.what  # its lines stand in one
 
 
 @pytest.mark.parametrize("limit", ["lock_timeout", "statement_timeout"])

@@ -76,6 +76,9 @@ def test_what_is_expired_or_may_have_been_taken_is_not_exported(desk: Delivering
     with pytest.raises(Expired):
         export_delivery(unsent(deadline_ms=NOW - 1), desk.world)
     assert desk.world.journal.submissions() == []
+    export_delivery(unsent(), desk.world)
+    with pytest.raises(Expired):  # nor is a package of it written again
+        export_delivery(unsent(), desk.world._replace(clock_ms=lambda: NOW + 600_001))
     delivery = lost(desk, "twap")
     with pytest.raises(Refusal, match="ROUTE-SENT"):
         export_delivery(delivery, desk.world)

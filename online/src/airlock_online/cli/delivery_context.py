@@ -294,7 +294,7 @@ class Desk:
         else:
             failure = OutcomeUnknown(
                 f"{digest} was sent, but what became of it could not be shown or recorded: {_why(error)}",
-                do="make space; then airlock-online follow tells it again; it is never sent again",
+                do="remove the cause; then airlock-online follow tells it again; it is never sent again",
             )
         with suppress(OSError):
             say(explain_error(failure))

@@ -1,8 +1,8 @@
 """Server-sent events, decoded incrementally and without I/O.
 
-Source of the rules: WHATWG HTML, 9.2.6 "Interpreting an event stream". Two things are told that a browser hides, because
-an order depends on them: whether this very event carried an ``id:`` (a stream's time-out has none), and comments, which
-show that the line is alive. Everything is capped: the peer may be hostile.
+Source of the rules: WHATWG HTML, 9.2.6 "Interpreting an event stream". One thing is told that a browser hides, because an
+order depends on it: whether this very event carried an ``id:`` (a stream's time-out has none). Everything is capped: the
+peer may be hostile.
 """
 
 from __future__ import annotations
@@ -28,17 +28,8 @@ class SseEvent(NamedTuple):
     id: str | None
 
 
-class Comment(NamedTuple):
-    """A comment line: a sign of life, never an event."""
-
-    text: str
-
-
-Item = SseEvent | Comment
-
-
 class SseDecoder:
-    """Bytes in any pieces go in, events and comments come out. An event without its final blank line never comes out."""
+    """Bytes in any pieces go in, events come out. An event without its final blank line never comes out."""
 
     def __init__(self, caps: Caps = Caps()) -> None:  # noqa: B008 (frozen)
         self._caps = caps
@@ -51,7 +42,7 @@ class SseDecoder:
         self._data_size = 0
         self._own_id: str | None = None
 
-    def feed(self, chunk: bytes) -> list[Item]:
+    def feed(self, chunk: bytes) -> list[SseEvent]:
         """Return what the next bytes complete. Raises ``ServiceError`` when a cap is passed."""
         self._total += len(chunk)
         if self._total > self._caps.total:
@@ -62,7 +53,7 @@ class SseDecoder:
         if not chunk:
             return []
         self._after_cr = chunk.endswith(b"\r")
-        items: list[Item] = []
+        items: list[SseEvent] = []
         for number, piece in enumerate(chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")):
             if number:  # a line end, which is never part of a character, stands before this piece
                 self._take(self._rest.decode(self._encoding, "replace"), items)
@@ -73,17 +64,14 @@ class SseDecoder:
                 raise _too_large("line", self._caps.line)
         return items
 
-    def _take(self, line: str, items: list[Item]) -> None:
+    def _take(self, line: str, items: list[SseEvent]) -> None:
         if not line:
             if self._data:
                 items.append(SseEvent(self._type or "message", "\n".join(self._data), self._own_id))
             self._type, self._data, self._data_size, self._own_id = "", [], 0, None
             return
-        name, _, value = line.partition(":")
-        if not name:
-            items.append(Comment(value))
-        else:
-            self._field(name, value.removeprefix(" "))
+        name, _, value = line.partition(":")  # of a comment, no name
+        self._field(name, value.removeprefix(" "))
 
     def _field(self, name: str, value: str) -> None:
         if name == "data":

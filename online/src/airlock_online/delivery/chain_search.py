@@ -75,7 +75,7 @@ def settle_by_transaction(record: Record, tx_hash: str, confirmed: ChainBlock, c
         raise ServiceError(f"transaction {tx_hash} cannot be verified: {lacking}", do="verify it where both are there")
     receipt = _verified(node, record, tx_hash, encoded, confirmed, context)
     number = receipt.block_number
-    found = f"transaction {tx_hash} in block {number} executed it; block {confirmed.number} is confirmed"
+    found = f"transaction {tx_hash} executed it in block {number} (block {confirmed.number} is confirmed)"
     payload = {"transactionHash": tx_hash, "blockNumber": number, "confirmedBlock": confirmed.number}
     order = record.route == BATCHED_MARKET
     before = [

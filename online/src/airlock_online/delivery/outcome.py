@@ -64,7 +64,7 @@ def outcome_error(outcome: OrderOutcome) -> AirlockError | None:
             do = known.do if known else "remove the cause and submit again"
             return ServiceError(f"the service refused it before it accepted it{told}", code=outcome.code, do=do)
         case OrderState.PREPARED:
-            return ServiceError(f"nothing was sent{told}", do="submit it again")
+            return ServiceError(f"nothing was sent{told}", do="remove the cause and submit it again")
         case OrderState.EXPORTED:
             return OutcomeUnknown(
                 f"it was given to another sender, and its outcome is not known yet{told}",

@@ -168,6 +168,8 @@ def follow_submission(digest: str, context: DeliveryContext, given_id: str | Non
     cannot be used, ``UsageError`` where no such id is needed, or where nothing that its service tells could be compared.
     """
     known = context.journal.get(digest)
+    if given_id and given_id == known.tracking_id:
+        given_id = None  # it is known already
     if given_id is not None:
         _require_id_wanted(known, given_id, context)
     if known.state is OrderState.SENDING:
@@ -301,7 +303,8 @@ def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome
     elif known.state is OrderState.FAILED and used_at_the_node(known.record, context):
         found = _FAILED_AND_USED
     contradiction = context.journal.contradiction(digest)
-    told = "; ".join(dict.fromkeys(safe(text) for text in (contradiction, known.note, reason, found) if text))
+    note = "" if known.note in found else known.note
+    told = "; ".join(dict.fromkeys(safe(text) for text in (contradiction, note, reason, found) if text))
     return _told(known, told, context)
 
 

@@ -102,8 +102,9 @@ def journal_errors(what: str) -> Iterator[None]:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:  # the latter where a transaction begins
         cause = getattr(error, "orig", None) or error
+        told = " ".join(str(cause).split())  # a server's text has several lines
         raise JournalError(
-            f"the journal cannot be {what} ({type(cause).__name__}: {safe(str(cause), limit=200)})",
+            f"the journal cannot be {what} ({type(cause).__name__}: {safe(told, limit=200)})",
             do=_WAIT if _is_held(cause) else "check its place, its permissions and the free space",
         ) from error
 

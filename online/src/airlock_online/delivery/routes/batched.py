@@ -170,10 +170,10 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
     if not tracker.tracking_id:
         for event in told[:1]:
             tracker.odd(Anomaly("end-not-named", event))
-        tracker.settle(OrderState.UNKNOWN, f"{ended} before a tracking id came")
+        tracker.settle(OrderState.UNKNOWN, f"{ended}; no tracking id came")
         return ""
     if not tracker.accepted:
-        tracker.settle(OrderState.UNKNOWN, f"{ended} before any event of the order")
+        tracker.settle(OrderState.UNKNOWN, f"{ended}; no event of the order came")
     status = OrderStatus(delivery.base_url, tracker, context)
     if told:
         return status.check(told)
@@ -206,8 +206,6 @@ def _read_stream(reply: OpenReply, tracker: Tracker, streams: Semaphore) -> list
     try:
         for chunk in reply.chunks:
             for item in decoder.feed(chunk):
-                if isinstance(item, sse.Comment):
-                    continue
                 event = from_stream(item)
                 if is_end_of_view(event):
                     return told
