@@ -239,9 +239,13 @@ def _hand_over(
     if stopped:
         say(explain_error(stopped))
     if as_json:
-        names = {"file": str(output), "fingerprint": fingerprint, "words": spoken(fingerprint)}
         error = error_as_json(stopped) if stopped else {}
-        show_json({"ok": code == 0, "steps": _steps(results)} | codes | names | error)
+        show_json(
+            {"ok": code == 0, "steps": _steps(results)}
+            | codes
+            | {"file": str(output), "fingerprint": fingerprint, "words": spoken(fingerprint)}
+            | error
+        )
     finish(code)
 
 

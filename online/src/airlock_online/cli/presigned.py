@@ -116,7 +116,7 @@ def _authorization(value: Any) -> SignedAuthorization:
         raise _wrong(
             "an authorization in a form that Airlock does not know", str(sorted(map(str, names)))[:200], expected
         )
-    chain_id, nonce = _number(value["chainId"], "chainId"), _number(value["nonce"], "nonce")
+    chain_id, nonce = (_number(value[name], name) for name in ("chainId", "nonce"))
     contract = _address(value["address"], "address")
     told = {name: _number(value[name], name) for name in names - _NEEDED}
     parity, *others = {_PARITIES[name].get(number) for name, number in told.items()}

@@ -139,7 +139,7 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
     check_alone(record, context.journal.rivals(record))
     known = context.journal.prepare(record)
     if why := _hold_back(known, forgotten, context):
-        if why == _USED and delivery.route in OF_TRANSACTIONS:
+        if why == _USED and record.route in OF_TRANSACTIONS:
             resolve_submission(known, context)  # the chain knows what took it; the service was never given this one
         return _not_again(delivery.digest, f"is not sent: {why}", context)
     used = partial(used_at_the_node, record, context)
