@@ -226,5 +226,6 @@ def test_a_watch_that_contradicts_the_clock_ends_with_7_and_undoes_an_earlier_st
 @pytest.mark.parametrize("words", [(), ("--uncertainty", "301")])
 def test_a_statement_that_says_nothing_is_a_mistake(desk: BothMachines, words: tuple[str, ...]) -> None:
     before = desk.offline("transcript", "show").out
+    assert desk.offline("transcript", "show", "--json").json() == desk.entries()
     assert desk.offline("preflight", "--time", "2026-11-21T02:43:00Z", *words).code == 2
     assert desk.offline("transcript", "show").out == before

@@ -318,3 +318,4 @@ def test_what_may_execute_beside_a_replacement_is_counted(deadlines: list[int | 
     case = case._replace(step=case.step._replace(replaced_digest="0x" + "ee" * 32))
     old = [use_of(case)._replace(digest=f"0x{at:064x}", deadline_ms=ms) for at, ms in enumerate(deadlines)]
     assert list(replacement_rows(case, UsedNonces(old)))[-1].startswith(said)
+    assert list(replacement_rows(case, UsedNonces())) == []  # nothing has its nonce: nothing is replaced by it

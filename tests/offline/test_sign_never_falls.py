@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 
 from airlock_offline.cli.ceremony import _shown
+from airlock_offline.cli.main import program
 from airlock_offline.home import OfflineHome
 from airlock_offline.signing import sign_item
 from airlock_offline.signing.second_opinion import compare_opinion
 from airlock_shared.checks.model import Case
+from airlock_shared.cli.program import run
 from airlock_shared.cli.terminal import LED
 from airlock_shared.errors import DeviceError, Refusal
 from airlock_shared.venue.structs import AUTHORIZATION
@@ -92,16 +94,25 @@ def _failing(monkeypatch: pytest.MonkeyPatch, error: Exception, at: int) -> None
 
 
 @pytest.mark.parametrize(
-    ("error", "why"), [(KeyError("amountUsdc"), "ItemFault"), (Refusal("DIGEST-DISAGREE", "no"), "DIGEST-DISAGREE")]
+    ("error", "why"),
+    [
+        (KeyError("amountUsdc"), "ItemFault"),
+        (Refusal("DIGEST-DISAGREE", "no"), "DIGEST-DISAGREE"),
+        (DeviceError("unplugged"), "DeviceError"),
+    ],
 )
 def test_whatever_fails_inside_an_item_what_was_signed_before_is_handed_over(
-    error: Exception, why: str, world: World, monkeypatch: pytest.MonkeyPatch
+    error: Exception,
+    why: str,
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     made = document("requests")
     steps = [item["step"] for item in made["requests"]]
     _failing(monkeypatch, error, 3)
     ended = world.sign(_bytes(made), "requests")
-    assert ended.code == 3
+    assert ended.code == (5 if isinstance(error, DeviceError) else 3)
     assert ended.results == dict.fromkeys(steps[:2], "signed") | dict.fromkeys(steps[2:], "refused")
     stopped = [data for event, data in ended.events if event == "sign-stopped"]
     assert stopped == [{"step": steps[2], "why": type(error).__name__}]
@@ -111,6 +122,12 @@ def test_whatever_fails_inside_an_item_what_was_signed_before_is_handed_over(
     assert ("fault in Airlock: KeyError" in ended.err) == (why == "ItemFault")
     assert "amountUsdc" not in ended.err
     assert "Traceback" not in ended.err
+    told = "first move out.json away" in " ".join(ended.err.split())  # the same command then signs the rest
+    assert told is isinstance(error, DeviceError)
+    files = [str(world.folder / name) for name in ("requests.json", "requests.toml", "out.json")]
+    words = ["verify", files[0], "--plan", files[1], "--signatures", files[2]]
+    run(program, ["--home", str(world.folder / "home"), *words])
+    assert ", signed 2\n" in capsys.readouterr().err
 
 
 def test_groups_that_were_signed_whole_are_handed_over_again_though_no_ledger_is_needed(

@@ -19,7 +19,7 @@ from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine
 from online.fake_chain import FakeChain, Mined
 from online.loopback import Answer, Script, Wire, frame, reply, stream
-from online.node import Failure
+from online.node import CHAIN_ID, Failure
 
 POSTS = [f"POST {path}" for path in "/market/execute-batched /price-triggers /twaps/cancel /intents /v2/relay".split()]
 INTENTS = ("batched-market", "relayer", "twap")
@@ -315,6 +315,15 @@ def test_whoever_took_the_nonce_is_found_in_any_block(desk: DeliveringMachine, b
     outcome = followed(desk, delivery, chain)
     assert (outcome.state, outcome.code) == (OrderState.VOIDED, "REPLACED")
     assert f"{THEIRS} in block {block}" in outcome.reason
+
+
+def test_where_the_nonce_is_taken_the_chain_is_asked_and_not_the_relay(desk: DeliveringMachine) -> None:
+    chain = chain_of_five()
+    chain.mine(2, Mined(THEIRS, SENDER, NUMBER))
+    with Wire({}) as wire, chain.node() as node:
+        desk.world = desk.world._replace(node=RpcClient(node.url, desk.world.http))
+        outcome = submit_delivery(order("relay", wire.url)._replace(chain_id=CHAIN_ID), desk.world)
+    assert (outcome.state, outcome.code, wire.seen) == (OrderState.VOIDED, "REPLACED", [])
 
 
 @pytest.mark.parametrize("chain_id", [1, 10])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Event, Semaphore, Thread
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.outcome import OrderOutcome
-from airlock_online.delivery.routes.context import Delivery
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.posting import MISSING_AT_MOST
 from airlock_online.delivery.submit import (
     EXPIRY_MARGIN_MS,
@@ -550,6 +550,27 @@ def test_one_with_the_firsts_nonce_is_told_as_a_replacement(desk: DeliveringMach
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, **change)
     assert outcome.state is OrderState.FILLED
     assert any(first.digest in notice and "Either of the two may execute" in notice for notice in desk.notices)
+
+
+@pytest.mark.parametrize(
+    ("state", "given"),
+    [(OrderState.EXPIRED_UNUSED, submit_delivery), (OrderState.VOIDED, export_delivery)],
+)
+def test_nobody_is_told_that_either_may_execute_where_the_first_cannot(
+    desk: DeliveringMachine, state: OrderState, given: Callable[[Delivery, DeliveryContext], object]
+) -> None:
+    _first(desk, state)
+    with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire:
+        given(unsent(wire.url)._replace(digest=SECOND), desk.world)
+    assert "Either of the two" not in "".join(desk.notices)
+
+
+def test_nobody_is_told_that_either_may_execute_where_their_nonce_is_used(desk: DeliveringMachine) -> None:
+    _first(desk, OrderState.UNKNOWN)
+    with Wire({}) as wire:
+        submit_delivery(unsent(wire.url)._replace(digest=SECOND), desk.reading(lambda *_: True))
+    assert "Either of the two" not in "".join(desk.notices)
+    assert "nonce is used already" in "".join(desk.notices)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,6 @@ from airlock_shared.text.safe import fingerprint_lines, safe, spoken
 from airlock_shared.wire.strict_json import JsonObject, parse_json
 from airlock_shared.wire.strict_json import fingerprint as fingerprint_of
 
-_RESULTS_AT_MOST = 20  # up to so many are all listed; of more, only those that are not signed
 BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
 REVIEWED = "reviewed"
 """The transcript's event: what the page that decides said of a step, and which sections were opened beside it."""
@@ -179,7 +178,7 @@ def sign(
         if not signed or (led() and stopped.exit_code is ExitCode.DEVICE):  # `ceremony run` waits, and runs this again
             raise stopped
         try:
-            results += list(left_behind(items[len(results) :], stopped, state))
+            results += left_behind(items[len(results) :], stopped, state)
         except AirlockError:  # nothing can be written: what was signed is kept, and what happened first says more
             raise stopped from None
     if not signed:
@@ -230,7 +229,7 @@ def _hand_over(
         say_all(fingerprint_lines("signatures", fingerprint))
         say(f"Wrote {safe(str(output))}")
         say("Carry it to the online machine. Keep it secret until it is submitted.")
-    elif code:
+    if code in (ExitCode.DECLINED, ExitCode.DEVICE) and not qr:
         say(f"Steps that are not signed stay out. To sign one after all, first move {safe(output.name)} away.")
     codes = {}
     if qr:
@@ -240,9 +239,13 @@ def _hand_over(
     if stopped:
         say(explain_error(stopped))
     if as_json:
-        names = {"file": str(output), "fingerprint": fingerprint, "words": spoken(fingerprint)}
         error = error_as_json(stopped) if stopped else {}
-        show_json({"ok": code == 0, "steps": _steps(results)} | codes | names | error)
+        show_json(
+            {"ok": code == 0, "steps": _steps(results)}
+            | codes
+            | {"file": str(output), "fingerprint": fingerprint, "words": spoken(fingerprint)}
+            | error
+        )
     finish(code)
 
 
@@ -378,13 +381,11 @@ def sections_of(
 
 
 def _say_results(results: list[ItemResult]) -> None:
-    whole = len(results) <= _RESULTS_AT_MOST
     for result in results:
-        if whole or result.answer.result != "signed":
+        if result.answer.result != "signed":
             why = f" ({result.answer.why})" if result.answer.why else ""
             say(f"  {result.answer.step:<24} {result.answer.result}{why}")
-    if not whole:
-        say(f"  {sum(each.answer.result == 'signed' for each in results)} of {len(results)} steps are signed")
+    say(f"  {sum(each.answer.result == 'signed' for each in results)} of {len(results)} steps are signed")
 
 
 def _steps(results: list[ItemResult]) -> list[dict[str, str]]:

@@ -54,12 +54,13 @@ def show_transcript(state: OfflineHome, file: Path | None, as_json: bool) -> Non
     Example:
       airlock-offline transcript show
     """
-    for entry in _entries(state, file):
-        if as_json:
-            show(json.dumps(entry._asdict(), ensure_ascii=False))
-        else:
-            show_all(rows(f"{entry.seq:>4}  ", f"{utc_text(entry.at_ms)}  {entry.event}"))
-            show_all(rows("      ", json.dumps(entry.data, ensure_ascii=False), limit=600))
+    entries = _entries(state, file)
+    if as_json:
+        show_json([entry._asdict() for entry in entries])
+        return
+    for entry in entries:
+        show_all(rows(f"{entry.seq:>4}  ", f"{utc_text(entry.at_ms)}  {entry.event}"))
+        show_all(rows("      ", json.dumps(entry.data, ensure_ascii=False), limit=600))
 
 
 @transcript.command("seal")

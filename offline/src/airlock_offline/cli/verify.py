@@ -125,7 +125,8 @@ def verify(
     for line in unjudged.lines():
         say_all(hanging(safe_again(line)))
     wrong = sum(len(verdicts.refused()) for verdicts in everything)
-    say(f"items {len(items)}, refusals {wrong}")
+    signed = f", signed {len(answers)}" if signatures_file else ""
+    say(f"items {len(items)}, refusals {wrong}{signed}")
     say_all(fingerprint_lines("requests", fingerprint))
     finish(ExitCode.REFUSED if wrong else ExitCode.DONE)
 

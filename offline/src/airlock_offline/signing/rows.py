@@ -286,6 +286,8 @@ def replacement_rows(case: Case, used: UsedNonces) -> Iterator[str]:
         return
     use = use_of(case)
     old = [other for other in used.holders(use) if other.shares_nonce(use)]
+    if not old:  # what the plan names is not replaced by this, as NONCE-REPLACES says
+        return
     yield "REPLACES (named by the plan; old and new have the same nonce)"
     for label, each in (*(("old", other) for other in old), ("new", use)):
         until = "no deadline" if each.deadline_ms is None else f"until {utc_text(each.deadline_ms)}"
@@ -294,7 +296,7 @@ def replacement_rows(case: Case, used: UsedNonces) -> Iterator[str]:
         yield f"  {'':<18}{grouped(each.digest[2:34])}"
         yield f"  {'':<18}{grouped(each.digest[34:])}"
     alive = sum(may_execute(other, case.situation) for other in old)
-    if old and not alive:
+    if not alive:
         yield "The old one can no longer execute: its deadline is past. It may have been executed."
     else:
         yield EITHER if alive < 2 else f"Any one of these {alive + 1} may execute; the online machine chooses."

@@ -43,6 +43,7 @@ from airlock_online.secrets import keep_secret
 from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal, ServiceError, UsageError
 from airlock_shared.plan.model import EITHER
+from airlock_shared.report.facts import PROVED_STATES
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
 from airlock_shared.venue.structs import BATCHED_MARKET
@@ -79,14 +80,23 @@ def _recalled(delivery: Delivery, context: DeliveryContext) -> tuple[Submission 
 def _hold_back(known: Submission, forgotten: bool, context: DeliveryContext) -> str:
     """Make UNKNOWN what the journal calls unsent and may have been sent; return why, empty when nothing says so.
 
-    What another process has begun to send since it was looked at stays as it is.
+    Then say which others with its nonce may execute in its place. What another process has begun to send since it was
+    looked at stays as it is.
     """
     if known.state not in before(OrderState.SENDING):
         return ""
-    why = RESTORED if forgotten else _USED if _nonce_is_used(known.record, context) else ""
+    record = known.record
+    why = RESTORED if forgotten else _USED if _nonce_is_used(record, context) else ""
     if why:
-        context.journal.move(known.record.digest, OrderState.UNKNOWN, note=why, claims=known.claims)
-    return why
+        context.journal.move(record.digest, OrderState.UNKNOWN, note=why, claims=known.claims)
+        return why
+    for other in context.journal.rivals(record):
+        if shares_nonce(record, other.record) and other.state not in PROVED_STATES:
+            context.on_notice(
+                f"{record.digest} has the nonce of {other.record.digest}, step {other.record.step} of ceremony "
+                f"{other.record.ceremony}, {other.state.value}: {EITHER}"
+            )
+    return ""
 
 
 def _nonce_is_used(record: Record, context: DeliveryContext) -> bool:
@@ -121,20 +131,22 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
     check_admission(delivery)
     known, forgotten = _recalled(delivery, context)
     if known and known.state not in before(OrderState.SENDING):
-        return _not_again(known, f"was sent before and is {known.state}", context)
+        return _not_again(delivery.digest, f"was sent before and is {known.state}", context)
     if not forgotten:
         check_time(delivery, context.clock_ms())
     parcel = ROUTE_MODULES[delivery.route].parcel(delivery, context)
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest(), known)
-    _check_rivals(record, context)
+    check_alone(record, context.journal.rivals(record))
     known = context.journal.prepare(record)
     if why := _hold_back(known, forgotten, context):
-        return _not_again(context.journal.get(delivery.digest), f"is not sent: {why}", context)
+        if why == _USED and record.route in OF_TRANSACTIONS:
+            resolve_submission(known, context)  # the chain knows what took it; the service was never given this one
+        return _not_again(delivery.digest, f"is not sent: {why}", context)
     used = partial(used_at_the_node, record, context)
-    tracker = Tracker(delivery.digest, context, known._replace(record=record), used=used)
+    tracker = Tracker(delivery.digest, context, known._replace(record=record), "", used)
     tracker.token = context.journal.claim(delivery.digest, check_alone, **_sent(record))
     if not tracker.token:
-        return _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
+        return _not_again(delivery.digest, "is being sent by another process", context)
     try:
         _mark(record, tracker, context)
         return _send(delivery, parcel, tracker, context)
@@ -212,8 +224,7 @@ def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
     if not forgotten and (known is None or known.state in (*before(OrderState.EXPORTED), OrderState.EXPORTED)):
         check_time(delivery, context.clock_ms())
     record = _record(delivery, "export", "", known)
-    if known is None or known.state is not OrderState.EXPORTED:
-        _check_rivals(record, context)
+    check_alone(record, context.journal.rivals(record))
     why = _hold_back(context.journal.prepare(record), forgotten, context)
     if not context.journal.export(delivery.digest, check_alone, **_sent(record)):
         state = context.journal.get(delivery.digest).state
@@ -228,24 +239,12 @@ def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
         )
 
 
-def _check_rivals(record: Record, context: DeliveryContext) -> None:
-    """Refuse a second digest of a step whose first may execute beside it, and say which others have its nonce."""
-    rivals = context.journal.rivals(record)
-    check_alone(record, rivals)
-    for other in (rival for rival in rivals if shares_nonce(record, rival.record)):
-        context.on_notice(
-            f"{record.digest} has the nonce of {other.record.digest}, step {other.record.step} of ceremony "
-            f"{other.record.ceremony}, {other.state.value}: {EITHER}"
-        )
-
-
-def _not_again(known: Submission, why: str, context: DeliveryContext) -> OrderOutcome:
-    digest = known.record.digest
-    if known.state is OrderState.EXPORTED:
+def _not_again(digest: str, why: str, context: DeliveryContext) -> OrderOutcome:
+    if context.journal.get(digest).state is OrderState.EXPORTED:
         raise Refusal(
             "ROUTE-EXPORTED",
             "it was given to another sender, and is never sent from here",
-            got=known.state.value,
+            got="EXPORTED",
             do=f"follow it: airlock-online follow. {ONLY_WHEN_ENDED}",
         )
     context.on_answered()
@@ -309,8 +308,8 @@ def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome
 
 
 def _held(known: Submission, context: DeliveryContext) -> OrderOutcome:
-    until = utc_text(known.claim_until_ms)
     holder = safe(shown_holder(known.claim_holder))
+    until = utc_text(known.claim_until_ms)
     return _told(known, f"{holder} is sending it, and has until {until} to say what came of it", context)
 
 

@@ -114,19 +114,24 @@ def replaced_lines(home: OnlineHome, step: Step, new: Request, structs: _Structs
     if not step.replaced_digest:
         return
     earlier = (
-        f"step {request.step} of ceremony {header.ceremony}{nonce}"
+        (f"step {request.step} of ceremony {header.ceremony}", nonce)
         for header, requests in home.kept_requests()
         for request in requests
         for digest, nonce in [_signed(request, structs)]
         if digest == step.replaced_digest
     )
     digest, nonce = _signed(new, structs)
+    old, its_nonce = next(earlier, ("not among the requests that were prepared on this machine", ""))
     yield "REPLACES an earlier signature"
     yield f"  old {step.replaced_digest}"
-    yield f"      {next(earlier, 'not among the requests that were prepared on this machine')}"
+    yield f"      {old}{its_nonce}"
     yield f"  new {digest}"
     yield f"      step {new.step}{nonce}"
-    yield EITHER
+    yield (
+        EITHER
+        if its_nonce in ("", nonce)
+        else "Their nonces differ: the air-gapped machine refuses it (NONCE-REPLACES)."
+    )
 
 
 def _signed(request: Request, structs: _Structs) -> tuple[str, str]:
