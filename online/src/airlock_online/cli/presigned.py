@@ -118,7 +118,7 @@ def _authorization(value: Any) -> SignedAuthorization:
         )
     chain_id, nonce = _number(value["chainId"], "chainId"), _number(value["nonce"], "nonce")
     contract = _address(value["address"], "address")
-    told = {name: _number(value[name], name) for name in names - _NEEDED}
+    told = {name: _number(value[name], name) for name in names & set(_PARITIES)}
     parity, *others = {_PARITIES[name].get(number) for name, number in told.items()}
     if parity is None or others:
         raise _wrong("yParity and v are not one parity", str(told)[:80], "yParity 0 or 1, v 27 or 28")
@@ -131,7 +131,7 @@ def _authorization(value: Any) -> SignedAuthorization:
 
 
 def _number(value: Any, name: str) -> int:
-    text = str(value) if type(value) is int else value
+    text = str(value) if type(value) is int and value >= 0 else value
     if type(text) is not str or not _NUMBER.fullmatch(text):
         raise _wrong(f"{name} is not a number", quoted(value), "a whole number, decimal or 0x-hex")
     return int(text, 0)
@@ -179,14 +179,12 @@ def presigned_texts(given: Sequence[str], whole: MatchedSignatures) -> dict[str,
     texts = _files(given, {request.step for request, _ in whole.pairs})
     ready = {request.step for request, answer in whole.pairs if answer.result == "signed"}
     for order in signed.keys() & ready - texts.keys():
-        raise _missing(order, _OF_THE_VENUE)
+        raise _missing(order, [*_OF_THE_VENUE])
     for order, text in texts.items():
         value = parse_json(text.encode())
         if type(value) is dict and _LIST in value and order in signed:
-            raise UsageError(
-                f"step {order}: its file has an {_LIST}, and an authorization was signed here for it",
-                do=f"leave the {_LIST} out of the file; or agree on a plan without that step",
-            )
+            what = f"step {order}: its file has an {_LIST}, and an authorization was signed here for it"
+            raise UsageError(what, do=f"leave the {_LIST} out of the file; or agree on a plan without that step")
         if type(value) is not dict or _LIST in value:
             continue
         lacking = [name for name in _OF_THE_VENUE if name not in value]

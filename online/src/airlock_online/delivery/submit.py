@@ -143,7 +143,7 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
             resolve_submission(known, context)  # the chain knows what took it; the service was never given this one
         return _not_again(delivery.digest, f"is not sent: {why}", context)
     used = partial(used_at_the_node, record, context)
-    tracker = Tracker(delivery.digest, context, known._replace(record=record), "", used)
+    tracker = Tracker(delivery.digest, context, known._replace(record=record), used=used)
     tracker.token = context.journal.claim(delivery.digest, check_alone, **_sent(record))
     if not tracker.token:
         return _not_again(delivery.digest, "is being sent by another process", context)
@@ -308,8 +308,8 @@ def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome
 
 
 def _held(known: Submission, context: DeliveryContext) -> OrderOutcome:
-    holder = safe(shown_holder(known.claim_holder))
     until = utc_text(known.claim_until_ms)
+    holder = safe(shown_holder(known.claim_holder))
     return _told(known, f"{holder} is sending it, and has until {until} to say what came of it", context)
 
 
