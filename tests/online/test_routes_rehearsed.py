@@ -70,13 +70,6 @@ def test_a_node_on_another_chain_is_not_sent_to(machine: OnlineCommand, monkeypa
     assert machine.states() == {}
 
 
-def test_by_rpc_without_a_node_is_a_usage_error(machine: OnlineCommand) -> None:
-    signatures = machine.signatures(step=APPROVAL)
-    (machine.home / "config.toml").unlink()
-    assert machine("submit", signatures, "--by-rpc").code == 2
-    assert machine.states() == {}
-
-
 @pytest.mark.parametrize("way", ["relay", "rpc"])
 def test_another_hash_in_the_answer_is_an_anomaly_and_the_signed_one_is_followed(
     machine: OnlineCommand, way: str
