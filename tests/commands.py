@@ -120,6 +120,22 @@ def run_command(
     return ended
 
 
+def at_the_same_moment(*commands: list[str], cwd: Path | None = None) -> list[str]:
+    """Start commands, have all go on together once each says that it is ready, and return what each wrote then."""
+    pipe = subprocess.PIPE
+    running = [subprocess.Popen(words, stdin=pipe, stdout=pipe, cwd=cwd, text=True) for words in commands]
+    for each in running:
+        assert each.stdout is not None
+        assert each.stdout.readline() == "ready\n"
+    for each in running:
+        assert each.stdin is not None
+        each.stdin.write("go\n")
+        each.stdin.flush()
+    said = [each.communicate()[0] for each in running]
+    assert [each.returncode for each in running] == [0] * len(running)
+    return said
+
+
 def _text(data: bytes) -> str:
     return data.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 

@@ -13,11 +13,9 @@ from eth_account.messages import encode_defunct
 from airlock_rehearsal.scenarios import DELEGATE, DELEGATE_PATH, TRADER
 from commands import FinishedCommand
 from e2e.conftest import ROOT, BothMachines, Ledger, key_at, refused, start_ledger, stop_ledger
+from e2e.test_report import PEOPLE
 
 NEW_PATH = "m/44'/60'/2'/0/0"
-PEOPLE = (
-    "--role", "signer=Ada Lovelace", "--role", "facilitator=Grace Hopper", "--role", "witness=Mary Somerville",
-)  # fmt: skip
 EXAMPLES = ROOT / "docs/guides/examples"
 
 

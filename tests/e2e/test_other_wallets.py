@@ -9,7 +9,6 @@ from pathlib import Path
 
 from airlock_offline.ledger.transport import encode_path
 from airlock_rehearsal.scenarios import PATH, TRADER
-from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.signatures import checksum_address, recover
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.host.picture_sources import file_frames
@@ -28,19 +27,16 @@ from airlock_shared.ur.eth import (
 )
 from airlock_software_ledger.keys import OTHER_SEED, TEST_SEED, derive, read_path, sign
 from e2e.conftest import BothMachines, Ledger, refused
+from shared.qr.transfers import unexpected
 from shared.ur.accounts import read_account
 
 ID = uuid.UUID("9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d")
 CEREMONY = "delegate-key"
 
 
-def _not_left_out(error: DocumentError) -> None:
-    raise error
-
-
 def read(path: Path) -> Message:
     """What a camera reads from a picture."""
-    return scan_pictures(file_frames(path, on_skipped=_not_left_out), Decoder(), lambda _report: None)
+    return scan_pictures(file_frames(path, on_skipped=unexpected), Decoder(), lambda _report: None)
 
 
 def shown(folder: Path, ur_type: str, cbor: bytes) -> Path:

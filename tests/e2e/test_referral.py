@@ -14,22 +14,11 @@ from airlock_rehearsal.scenarios import PATH, TRADER
 from commands import FinishedCommand
 from e2e.conftest import ONLINE, BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.led import Screen
+from plans import plan_head
 
 HEIR, HEIR_PATH = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2", "m/44'/60'/1'/0/0"  # of the software Ledger's seed
-PLAN = f"""\
-format = "airlock/plan@1"
-[ceremony]
-id = "handover"
-title = "The code HOUSE is handed over"
-deployment = "rehearsal"
-[limits]
-max_fee_gwei_at_most = "50"
-[signers.owner]
-address = "{TRADER}"
-path = "{PATH}"
-[signers.heir]
-address = "{HEIR}"
-path = "{HEIR_PATH}"
+SIGNERS = {"owner": (TRADER, PATH), "heir": (HEIR, HEIR_PATH)}
+PLAN = f"""{plan_head("handover", SIGNERS, max_fee_gwei_at_most="50")}
 [[steps]]
 id = "offer"
 action = "referral-transfer"

@@ -19,22 +19,12 @@ from airlock_shared.documents.requests import Answer, Request, SignaturesHeader,
 from airlock_shared.ethereum.signatures import signing_hash
 from commands import FinishedCommand, asked_words, other_screen
 from online.delivering_machine import TRADER_KEY
+from plans import plan_head
 
-_PLAN = f"""\
-format = "airlock/plan@1"
-[ceremony]
-id = "desk"
-title = "What the desk does"
-deployment = "rehearsal"
-roles = ["signer"]
-[limits]
-deadline_at_most = "30m"
-slippage_percent_at_most = "1"
-max_fee_gwei_at_most = "50"
-[signers.treasury]
-address = "{DEFAULT_TRADER}"
-path = "m/44'/60'/0'/0/0"
-"""
+_PLAN = plan_head(
+    "desk", roles='["signer"]', signer=DEFAULT_TRADER,
+    deadline_at_most="30m", slippage_percent_at_most="1", max_fee_gwei_at_most="50",
+)  # fmt: skip
 OPEN = """\
 action = "open"
 [steps.fields]

@@ -28,14 +28,11 @@ from airlock_shared.errors import DocumentError, Refusal, ServiceError, UsageErr
 from online.crash.orders import WAYS, order
 from online.delivering_machine import DeliveringMachine, delivering_machine, unsent
 from online.fake_chain import FakeChain
-from online.loopback import Answer, Wire, closed_port, frame, reply, stream
+from online.loopback import Answer, Wire, closed_port, reply, stream
 from online.node import CHAIN_ID
+from online.test_claims import ACCEPTED, EXECUTED, SUBMIT
 from online.test_journal import DIGEST, NOW, put, record
 from online.test_routes import node_with
-
-SUBMIT = "POST /market/execute-batched"
-ACCEPTED = frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0)
-EXECUTED = frame("MarketOrderExecuted", {"orderId": 1, "trackingId": "t-1"}, 1)
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ from airlock_online.preparing.prepare import BuildRequest
 from airlock_shared.cli.program import run
 from airlock_shared.errors import AirlockError, DocumentError, Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile
-from commands import contents
+from commands import at_the_same_moment, contents
 
 DIGEST = "0x" + "ab" * 32
 NOW = 1_790_000_000_000
@@ -261,20 +261,7 @@ with open_journal(path, lambda: 1) as journal:
 
 def race(where: str, *digests: Sequence[str]) -> list[list[str]]:
     """Have four processes claim these digests at the same moment; return each digest with what came of its claim."""
-    pipe = subprocess.PIPE
-    racers = [
-        subprocess.Popen([sys.executable, "-c", RACER, where, *own], stdin=pipe, stdout=pipe, text=True)
-        for own in digests
-    ]
-    for racer in racers:
-        assert racer.stdout is not None
-        assert racer.stdout.readline() == "ready\n"
-    for racer in racers:
-        assert racer.stdin is not None
-        racer.stdin.write("go\n")
-        racer.stdin.flush()
-    said = [racer.communicate()[0] for racer in racers]
-    assert [racer.returncode for racer in racers] == [0] * 4
+    said = at_the_same_moment(*([sys.executable, "-c", RACER, where, *own] for own in digests))
     return [line.split() for line in "".join(said).splitlines()]
 
 

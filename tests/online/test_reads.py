@@ -43,6 +43,7 @@ from airlock_shared.venue.referral_code import code_bytes
 from online import transaction_steps as steps
 from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Failure, Node
+from plans import plan_head
 from shared.make_payloads import DESK, TREASURY
 from shared.world import deployment
 
@@ -426,18 +427,8 @@ def test_the_chain_s_word_settles_what_it_tells() -> None:
     assert (told.owner, told.pending, told.private) == (DESK, NOBODY, False)
 
 
-PLAN = f"""\
-format = "airlock/plan@1"
-[ceremony]
-id = "handover"
-title = "A code is handed over"
-deployment = "test"
-[signers.owner]
-address = "{TREASURY}"
-path = "m/44'/60'/0'/0/0"
-[signers.heir]
-address = "{DESK}"
-path = "m/44'/60'/1'/0/0"
+SIGNERS = {"owner": (TREASURY, "m/44'/60'/0'/0/0"), "heir": (DESK, "m/44'/60'/1'/0/0")}
+PLAN = f"""{plan_head("handover", SIGNERS)}
 [[steps]]
 id = "adopt"
 action = "referral-set-code-tx"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -326,9 +325,7 @@ REVERTS = "0x631234567860e01b60005260046000fd"  # PUSH4 12345678, shifted to a w
 def anvil() -> Iterator[RpcClient]:
     if not ANVIL.exists():
         pytest.skip("anvil is not installed")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = closed_port()
     words = [str(ANVIL), "--port", str(port), "--host", "127.0.0.1", "--chain-id", str(ANVIL_CHAIN)]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert process.stdout is not None

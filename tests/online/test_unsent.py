@@ -18,16 +18,9 @@ from online.crash.orders import WAYS, order
 from online.delivering_machine import DeliveringMachine, delivering_machine
 from online.loopback import Answer, Wire, closed_port, reply
 from online.test_http import server
+from online.test_routes import FIRST, RPC
 
-SENDINGS = {
-    "batched-market": "POST /market/execute-batched",
-    "relayer": "POST /intents",
-    "twap": "POST /twaps/cancel",
-    "core-api-post": "POST /price-triggers",
-    "core-api-put": "PUT /price-triggers/e-1",
-    "relay": "POST /v2/relay",
-    "rpc": "POST /rpc",
-}
+SENDINGS = {**FIRST, "batched-market": "POST /market/execute-batched", "rpc": RPC}
 ELSEWHERE = ["//xn--/", "mailto:x", "http://", "http://[", "x:" + "y" * 70_000, "\x01", "http://a:99999/", "/again"]
 
 

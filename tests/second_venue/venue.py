@@ -38,7 +38,6 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from decimal import Decimal
 from http.server import ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -49,7 +48,7 @@ from eth_account import Account
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from second_venue.calls import BUILT, Built, kinds_of
+from second_venue.calls import BUILT, Built, kinds_of, raw
 from second_venue.intents import as_told, digest, encoded, listed, signed
 from serving import QuietHandler, serving
 
@@ -97,10 +96,6 @@ class Refused(Exception):
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
         self.status, self.code = status, code
-
-
-def _raw(human: Any, decimals: int) -> int:
-    return int(Decimal(str(human)).scaleb(decimals))
 
 
 def _now_ms() -> int:
@@ -181,7 +176,7 @@ class SecondVenue:
         trader = to_checksum_address(fields["trader"])
         trades = [
             {"trade": {"trader": trader, "pairIndex": str(pair), "index": "0", "initialPosToken": str(self.collateral[pair]),
-                       "openPrice": str(_raw(PRICES[pair], 10)), "buy": pair == 0, "leverage": "100000000000",
+                       "openPrice": str(raw(PRICES[pair], 10)), "buy": pair == 0, "leverage": "100000000000",
                        "timestamp": str(OPENED_S)}}
             for pair in (0, 1) if pair not in self.closed
         ]  # fmt: skip
@@ -225,16 +220,16 @@ class SecondVenue:
         if struct == "CloseTradeReq":
             return {
                 "at": {"owner": fields["trader"], "pair": pair, "slot": int(fields["tradeIndex"]), "openedAt": opened_ms},
-                "amount": _raw(fields["collateralToCloseUsdc"], 6),
-                "worst": _raw(fields.get("expectedPrice", PRICES[pair]), 10), "until": deadline, "salt": nonce,
+                "amount": raw(fields["collateralToCloseUsdc"], 6),
+                "worst": raw(fields.get("expectedPrice", PRICES[pair]), 10), "until": deadline, "salt": nonce,
             }, meta  # fmt: skip
         if struct == "TpSlReq":
             by_price = fields.get("triggerType", "fixed") == "fixed"
             return {
                 "owner": fields["trader"], "pair": pair, "slot": int(fields["tradeIndex"]),
-                "how": 0 if by_price else 1, "size": _raw(fields["coinExposure"], 10),
-                "isLong": fields["side"] == "long", "price": _raw(fields["price"], 10) if by_price else 0,
-                "percentage": 0 if by_price else _raw(fields["percentage"], 10),
+                "how": 0 if by_price else 1, "size": raw(fields["coinExposure"], 10),
+                "isLong": fields["side"] == "long", "price": raw(fields["price"], 10) if by_price else 0,
+                "percentage": 0 if by_price else raw(fields["percentage"], 10),
                 "openedAt": opened_ms, "madeAt": _now_ms() - 50,
                 "kind": {"take_profit": 4, "stop_loss": 5}[fields["kind"]], "salt": nonce,
             }, meta  # fmt: skip
@@ -389,7 +384,7 @@ class SecondVenue:
     def _tuple(self, pair: int, collateral: int) -> dict[str, Any]:
         return {
             "trader": self.trader, "pairIndex": str(pair), "index": "0", "initialPosToken": str(collateral),
-            "positionSizeUSDC": "1000000000", "openPrice": str(_raw(PRICES[pair], 10)), "buy": pair == 0,
+            "positionSizeUSDC": "1000000000", "openPrice": str(raw(PRICES[pair], 10)), "buy": pair == 0,
             "leverage": "100000000000", "tp": "0", "sl": "0", "timestamp": OPENED_S,
         }  # fmt: skip
 

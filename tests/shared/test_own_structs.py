@@ -17,6 +17,8 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.profile import VENUE_FORMAT
 from airlock_shared.venue.profile_words import resolve_profile
 from airlock_shared.venue.structs import is_custom
+from plans import TRADER as TRADER
+from plans import plan_head
 from shared.make_payloads import seal, types_in
 from shared.world import DEPLOYMENT_TEXT, confirm, deployment, examined, situation, to_bytes
 from shared.world import deployed as with_profile
@@ -32,19 +34,8 @@ LEAVES = {
 ENTRY: dict[str, Any] = {
     "encode_type": ENCODE_TYPE, "leaves": LEAVES, "domain": "trading", "signer_rule": "trader-only", "route": "relayer",
 }  # fmt: skip
-TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 OTHER = "0x3eE3ae6EE4aFdA2CCe410EAb1365664FfBAD2b45"
-PLAN = f"""
-format = "airlock/plan@1"
-[ceremony]
-id = "custom"
-title = "A struct of the venue's own"
-deployment = "venue"
-[limits]
-deadline_at_most = "30m"
-[signers.treasury]
-address = "{TRADER}"
-path = "m/44'/60'/0'/0/0"
+PLAN = f"""{plan_head("custom", deployment="venue", deadline_at_most="30m")}
 [[steps]]
 id = "move"
 action = "custom"

@@ -13,13 +13,9 @@ from airlock_shared.qr.documents import cycle_texts
 from airlock_shared.qr.render import pictures
 from airlock_shared.qr.scan import scan_pictures
 from airlock_shared.ur.decode import Decoder
-from shared.qr.transfers import whole_plan
+from shared.qr.transfers import unexpected, whole_plan
 
 cv2 = pytest.importorskip("cv2", reason="OpenCV is not installed (the extra: camera)")
-
-
-def unexpected(error: DocumentError) -> None:
-    raise error
 
 
 def film(path: Path, codec: str) -> None:

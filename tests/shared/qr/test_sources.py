@@ -17,17 +17,13 @@ from airlock_shared.qr.documents import cycle_texts
 from airlock_shared.qr.render import picture
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import matrix
-from shared.qr.transfers import whole_plan
+from shared.qr.transfers import unexpected, whole_plan
 
 TEXTS = cycle_texts(whole_plan(), 15)
 
 
 def code(position: int = 0) -> Image.Image:
     return picture(matrix(TEXTS[position], version_at_most=15), module_pixels=4).convert("L")
-
-
-def unexpected(error: DocumentError) -> None:
-    raise error
 
 
 def read(path: Path) -> list[str]:
