@@ -26,12 +26,12 @@ from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import Record
 from airlock_shared.errors import DocumentError, Refusal, ServiceError, UsageError
 from online.crash.orders import WAYS, order
-from online.delivering_machine import DeliveringMachine, delivering_machine, unsent
+from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent
 from online.fake_chain import FakeChain
 from online.loopback import Answer, Wire, closed_port, reply, stream
 from online.node import CHAIN_ID
 from online.test_claims import ACCEPTED, EXECUTED, SUBMIT
-from online.test_journal import DIGEST, NOW, put, record
+from online.test_journal import DIGEST, put, record
 from online.test_routes import node_with
 
 

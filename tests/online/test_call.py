@@ -41,7 +41,7 @@ from online import transaction_steps as steps
 from online.loopback import Wire, reply
 from online.node import GWEI
 from shared.make_payloads import NOW_MS
-from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, examined_of, good, refusals, to_bytes
+from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, deployed, examined_of, good, refusals
 
 OPEN = steps.item("trade-open")["endpoint"]
 
@@ -248,18 +248,13 @@ FEES: dict[str, Any] = {
 }
 
 
-def _deployed(profile: dict[str, Any] = FEES) -> Deployment:
-    document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve_profile(profile)}
-    return parse_deployment(to_bytes(document))
-
-
 def _plan_text(limit: str | None) -> bytes:
     line = "" if limit is None else f"native_fee_at_most = {limit}\n"
     return PLAN.replace("max_fee_gwei_at_most", f"{line}max_fee_gwei_at_most", 1).encode()
 
 
 def _situation(limit: str | None = '"0.0005"', deployment: Deployment | None = None) -> Situation:
-    return Situation(parse_plan(_plan_text(limit)), deployment or _deployed(), NOW_MS)
+    return Situation(parse_plan(_plan_text(limit)), deployment or deployed(FEES), NOW_MS)
 
 
 def _sending(value: str, step: str = "limit-update") -> dict[str, Any]:
@@ -368,7 +363,7 @@ def test_the_plan_s_lines_and_its_fingerprint_have_the_limit_and_people_read_of_
     assert without.fingerprint != with_limit.fingerprint
     assert "  native fee at most  0.0005 of the native currency" in list(plan_lines(with_limit))
     assert not any("native fee" in line for line in plan_lines(without))
-    lines = list(profile_words(_deployed().profile_text))
+    lines = list(profile_words(deployed(FEES).profile_text))
     assert lines == [f"call {CALL}: native currency may be sent with it as a fee, within the plan's native_fee_at_most"]
 
 

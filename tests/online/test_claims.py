@@ -30,10 +30,10 @@ from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import LEASE_MS, holder, is_gone, let_go, new_token
 from airlock_rehearsal.services.faults import Faults
 from online.comparison import note_compared
-from online.delivering_machine import delivering_machine, unsent
+from online.delivering_machine import NOW, delivering_machine, unsent
 from online.loopback import Seen, Wire, closed_port, frame, reply, stream
 from online.online_command import OPEN, OnlineCommand
-from online.test_journal import DIGEST, NOW, record
+from online.test_journal import DIGEST, record
 
 SUBMIT = "POST /market/execute-batched"
 ACCEPTED = frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0)

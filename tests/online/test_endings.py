@@ -32,10 +32,10 @@ from airlock_shared.cli.program import run
 from airlock_shared.errors import ExitCode
 from airlock_shared.venue.structs import CATALOGUE
 from online.crash.orders import order
-from online.delivering_machine import delivering_machine
+from online.delivering_machine import NOW, delivering_machine
 from online.fake_chain import FakeChain, Mined
 from online.loopback import Answer, Wire, frame, reply, stream
-from online.test_journal import DIGEST, NOW, put
+from online.test_journal import DIGEST, put
 from online.test_unsent import SENDINGS
 
 GIVEN = [

@@ -23,6 +23,7 @@ from airlock_offline.ledger.usb import DeviceLock, HeldByAnother
 from airlock_offline.signing.sign_item import account_lock
 from airlock_online.cli.main import program
 from airlock_online.delivery.admission import check_alone
+from airlock_online.delivery.submit import _record
 from airlock_online.journal import engine
 from airlock_online.journal.engine import JournalError, place_of, shown_place
 from airlock_online.journal.journal import Journal, Record, open_journal
@@ -34,27 +35,14 @@ from airlock_shared.cli.program import run
 from airlock_shared.errors import AirlockError, DocumentError, Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile
 from commands import at_the_same_moment, contents
+from online.delivering_machine import NOW, unsent
 
 DIGEST = "0x" + "ab" * 32
-NOW = 1_790_000_000_000
 
 
 def record(digest: str = DIGEST) -> Record:
-    return Record(
-        digest=digest,
-        step="desk-key",
-        ceremony="2026-12-delegates",
-        primary_type="OpenTradeReq",
-        route="batched-market",
-        url="https://market.example",
-        trader="0x" + "11" * 20,
-        signer="0x" + "22" * 20,
-        contract="0x" + "33" * 20,
-        nonce=str(2**256 - 1),
-        deadline_ms=NOW + 60_000,
-        body_sha256="cd" * 32,
-        chain_id=84532,
-    )
+    delivery = unsent(digest=digest, trader="0x" + "77" * 20, nonce=str(2**256 - 1), deadline_ms=NOW + 60_000)
+    return _record(delivery, "POST", "cd" * 32)
 
 
 @pytest.fixture
@@ -539,7 +527,7 @@ def _prepare(folder: Path) -> None:
         pass
 
 
-def _record(folder: Path) -> None:
+def _write(folder: Path) -> None:
     TranscriptFile(folder / "transcript.jsonl").record("test", {}, 0)
 
 
@@ -547,7 +535,7 @@ def _open_device(folder: Path) -> None:
     DeviceLock("device", folder).release()
 
 
-@pytest.mark.parametrize("take", [_sign, _prepare, _record, _open_device])
+@pytest.mark.parametrize("take", [_sign, _prepare, _write, _open_device])
 def test_a_lockless_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, take: Callable[[Path], None]) -> None:
     take(tmp_path)
 

@@ -29,9 +29,10 @@ from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.timeline import parse_timeline
 from airlock_shared.wire.strict_json import parse_json
 from online.crash.orders import order
+from online.delivering_machine import NOW
 from online.loopback import Wire, http, reply
 from online.test_http import read_request, server
-from online.test_journal import DIGEST, NOW, put
+from online.test_journal import DIGEST, put
 from online.transaction_steps import fetched
 from shared.world import VECTORS
 
