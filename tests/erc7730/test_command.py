@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from airlock_online.wallets.erc7730 import make_descriptors
 from airlock_shared.errors import UsageError
+from commands import FinishedCommand, run_command
 from erc7730.descriptor_world import made
 from shared.world import DEPLOYMENT_TEXT, deployment
 
@@ -43,18 +43,16 @@ def _home(folder: Path, text: str = DEPLOYMENT_TEXT) -> Path:
     return folder / "home"
 
 
-def _run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [ONLINE, "--home", home, "descriptors", *words], capture_output=True, text=True, check=False, timeout=60
-    )
+def _run(home: Path, *words: str) -> FinishedCommand:
+    return run_command(ONLINE, "--home", home, "descriptors", *words)
 
 
 def test_the_command_writes_the_descriptors_and_says_how_much_is_in_them(tmp_path: Path) -> None:
     words = ("--owner", "Venue", "--url", "https://venue.example", "-o", str(tmp_path / "out"), "--json")
     run = _run(_home(tmp_path), "--deployment", "venue", *words)
-    assert run.returncode == 0, run.stderr
+    assert run.code == 0, run.err
     assert {path.name: json.loads(path.read_text()) for path in (tmp_path / "out").iterdir()} == made()
-    said = json.loads(run.stdout)
+    said = run.json()
     assert said["formats"] == {file: len(document["display"]["formats"]) for file, document in made().items()}
     assert said["deployment"] == deployment().fingerprint
 
@@ -62,8 +60,8 @@ def test_the_command_writes_the_descriptors_and_says_how_much_is_in_them(tmp_pat
 def test_the_owner_is_the_trading_domain_unless_named_and_those_of_a_rehearsal_are_marked(tmp_path: Path) -> None:
     rehearsal = DEPLOYMENT_TEXT.replace('"rehearsal": false', '"rehearsal": true')
     run = _run(_home(tmp_path, rehearsal), "-o", str(tmp_path / "out"))
-    assert (run.returncode, "REHEARSAL" in run.stderr) == (0, True), run.stderr
-    assert run.stdout.count(" formats  ") == len(made())
+    assert (run.code, "REHEARSAL" in run.err) == (0, True), run.err
+    assert run.out.count(" formats  ") == len(made())
     documents = [json.loads(path.read_text()) for path in (tmp_path / "out").iterdir()]
     owners = {(document["metadata"]["owner"], "info" in document["metadata"]) for document in documents}
     assert owners == {("ExchangeTrading", False)}
@@ -73,13 +71,13 @@ def test_a_file_that_is_there_is_left_alone_and_no_other_is_written(tmp_path: Pa
     (tmp_path / "out").mkdir()
     (tmp_path / "out/calldata-usdc.json").write_text("mine")
     run = _run(_home(tmp_path), "-o", str(tmp_path / "out"))
-    assert run.returncode == 2
-    assert "calldata-usdc.json exists" in run.stderr.replace("\n  ", "")
+    assert run.code == 2
+    assert "calldata-usdc.json exists" in run.err.replace("\n  ", "")
     assert [(path.name, path.read_text()) for path in (tmp_path / "out").iterdir()] == [("calldata-usdc.json", "mine")]
 
 
 def test_without_that_deployment_nothing_is_written(tmp_path: Path) -> None:
     run = _run(_home(tmp_path), "--deployment", "other", "-o", str(tmp_path / "out"))
-    assert run.returncode == 2
-    assert "deployment fetch" in run.stderr
+    assert run.code == 2
+    assert "deployment fetch" in run.err
     assert not (tmp_path / "out").exists()

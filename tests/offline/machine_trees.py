@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from airlock_shared.host.files import MachineProbes
+from commands import FinishedCommand, run_command
 
 ROUTE_HEADING = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT"
 _DEV_HEADING = "Inter-|   Receive\n face |bytes    packets\n"
@@ -82,22 +82,13 @@ INTERFACES = ("ip link add dummy0 type dummy", "ip link add dummy0 type bridge",
 """A kernel has at least one of these; which one it is does not matter."""
 
 
-def inside(script: str, *words: object) -> subprocess.CompletedProcess[str]:
+def inside(script: str, *words: object) -> FinishedCommand:
     """Run a shell script in a fresh namespace, then ``words`` in it."""
-    whole = f'{script}\nexec "$@"'
-    return subprocess.run(
-        [*ENTER, whole, "sh", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, "PATH": PATH},
-    )
+    return run_command(*ENTER, f'{script}\nexec "$@"', "sh", *words, env={**os.environ, "PATH": PATH})
 
 
 def require_namespaces() -> None:
-    if shutil.which("unshare") is None or inside(OWN_SYS, "true").returncode:
+    if shutil.which("unshare") is None or inside(OWN_SYS, "true").code:
         pytest.skip("this machine does not let us unshare the network with a /sys of its own")
 
 
@@ -108,7 +99,7 @@ def with_an_interface(*, up: bool) -> str:
         pytest.skip("iproute2 is not installed: no interface can be made")
     for make in INTERFACES:
         script = f"{OWN_SYS}\n{make} 2>/dev/null"
-        if inside(script, "true").returncode == 0:
+        if inside(script, "true").code == 0:
             return f"{script}\nip link set dummy0 {'up' if up else 'down'}"
     pytest.skip("the kernel makes neither a dummy interface, nor a bridge, nor a tap")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -35,7 +34,7 @@ from airlock_shared.host.machine import (
     library_lines,
     page_lines,
 )
-from commands import contents
+from commands import FinishedCommand, contents, run_command
 from offline.confined import confined, require_seccomp
 from offline.machine_trees import (
     NO_SYS,
@@ -178,8 +177,8 @@ def last(home: Path) -> dict[str, Any]:
 def test_with_loopback_alone_only_the_ledger_is_missing(home: Path) -> None:
     require_namespaces()
     ended = inside(OWN_SYS, *program(home), "preflight", "--json")
-    result = json.loads(ended.stdout)
-    assert (ended.returncode, result["refused"], result["ok"]) == (int(ExitCode.DEVICE), [], False), ended.stderr
+    result = json.loads(ended.out)
+    assert (ended.code, result["refused"], result["ok"]) == (int(ExitCode.DEVICE), [], False), ended.err
     assert {name: value for name, value in result.items() if name != "ok"} == last(home)
     found = [line["found"] for line in result["lines"]]
     assert {"none but loopback", "none that leaves this machine"} <= set(found)
@@ -187,18 +186,18 @@ def test_with_loopback_alone_only_the_ledger_is_missing(home: Path) -> None:
 
 def test_an_interface_that_is_up_is_refused_after_the_page_was_shown_and_recorded(home: Path) -> None:
     ended = inside(with_an_interface(up=True), *program(home), "preflight")
-    assert ended.returncode == int(ExitCode.REFUSED), ended.stderr
-    assert "AIRGAP-INTERFACE" in ended.stderr
-    assert "PRODUCTION" in ended.stdout.splitlines()[0]
-    assert any(line.startswith("  dummy0") and line.endswith("REFUSED") for line in ended.stdout.splitlines())
+    assert ended.code == int(ExitCode.REFUSED), ended.err
+    assert "AIRGAP-INTERFACE" in ended.err
+    assert "PRODUCTION" in ended.out.splitlines()[0]
+    assert any(line.startswith("  dummy0") and line.endswith("REFUSED") for line in ended.out.splitlines())
     assert "AIRGAP-INTERFACE" in last(home)["refused"]
 
 
 def test_without_sys_it_says_that_it_cannot_tell_and_refuses(home: Path) -> None:
     require_namespaces()
     ended = inside(NO_SYS, *program(home), "preflight", "--json")
-    assert ended.returncode == int(ExitCode.REFUSED), ended.stderr
-    assert json.loads(ended.stdout)["refused"] == ["AIRGAP-RADIO"]  # /proc shows loopback alone
+    assert ended.code == int(ExitCode.REFUSED), ended.err
+    assert json.loads(ended.out)["refused"] == ["AIRGAP-RADIO"]  # /proc shows loopback alone
 
 
 def test_on_a_machine_that_is_fit_every_line_is_ok(home: Path, world: MachineProbes) -> None:
@@ -232,10 +231,10 @@ def test_a_kit_without_its_fingerprint_is_a_mistake_and_a_folder_that_is_none_is
     before, mark = (home / "transcript.jsonl").read_bytes(), "ab" * 32
     for words in (("--kit", "."), ("--fingerprint", mark), ("--kit", ".", "--fingerprint", "ab"), ("--kit", "none")):
         ended = inside(OWN_SYS, *program(home), "preflight", *words)
-        assert ended.returncode == int(ExitCode.USAGE), ended.stderr
+        assert ended.code == int(ExitCode.USAGE), ended.err
     assert (home / "transcript.jsonl").read_bytes() == before
     ended = inside(OWN_SYS, *program(home), "preflight", "--kit", home / "pins", "--fingerprint", mark, "--json")
-    assert (ended.returncode, json.loads(ended.stdout)["refused"]) == (3, ["KIT-MANIFEST"]), ended.stderr
+    assert (ended.code, json.loads(ended.out)["refused"]) == (3, ["KIT-MANIFEST"]), ended.err
 
 
 # ---- what both halves look at: folder, disk, libraries, camera, versions; each fault is named with what to do -------
@@ -513,17 +512,17 @@ def test_a_filter_that_does_not_hold_is_not_claimed(tmp_path: Path) -> None:
 # ---- `doctor`: every fault is named with what to do and its exit code, and nothing is changed by looking ------------
 
 
-def doctor(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*program(home), "doctor", *words], capture_output=True, text=True, check=False, timeout=120)
+def doctor(home: Path, *words: str) -> FinishedCommand:
+    return run_command(*program(home), "doctor", *words)
 
 
 def test_where_nothing_is_wrong_doctor_ends_with_0_and_changes_nothing(home: Path, tmp_path: Path) -> None:
     before = contents(home)
     ended = doctor(home)
-    assert (ended.returncode, "Nothing is wrong." in ended.stderr) == (0, True), ended.stdout
-    assert max(map(len, ended.stdout.splitlines())) <= 80
+    assert (ended.code, "Nothing is wrong." in ended.err) == (0, True), ended.out
+    assert max(map(len, ended.out.splitlines())) <= 80
     assert contents(home) == before
-    assert doctor(tmp_path / "new").returncode == 0
+    assert doctor(tmp_path / "new").code == 0
     assert not (tmp_path / "new").exists()
 
 
@@ -542,9 +541,9 @@ def test_what_is_wrong_is_named_with_its_exit_code(home: Path, file: str, text: 
     else:
         home.chmod(0o755)
     ended = doctor(home, "--json")
-    result = json.loads(ended.stdout)
+    result = json.loads(ended.out)
     wrong = [line for line in result["lines"] if line["verdict"] in (FAULT, REFUSED)]
-    assert (ended.returncode, result["ok"], [line["what"] for line in wrong]) == (code, False, [what]), ended.stdout
+    assert (ended.code, result["ok"], [line["what"] for line in wrong]) == (code, False, [what]), ended.out
     assert wrong[0]["do"]
 
 

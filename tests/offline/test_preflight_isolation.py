@@ -110,8 +110,8 @@ def test_with_an_interface_up_nothing_is_signed_sealed_or_proved_in_production(h
     pin(home, rehearsal=False)
     for words in commands(home, tmp_path):
         ended = inside(script, *program(home), *words)
-        assert (ended.returncode, "AIRGAP-INTERFACE" in ended.stderr) == (3, True), ended.stderr
-        assert "dummy0" in ended.stderr
+        assert (ended.code, "AIRGAP-INTERFACE" in ended.err) == (3, True), ended.err
+        assert "dummy0" in ended.err
     assert not (tmp_path / "out.json").exists()
     assert [entry.event for entry in OfflineHome(home).transcript.entries()] == ["deployment-pinned"]
 
@@ -186,5 +186,5 @@ def test_with_it_switched_off_they_go_on_to_what_comes_next(home: Path, tmp_path
     sign, seal, prove = commands(home, tmp_path)
     for words, said in ((sign, "PLAN-STEPS"), (seal, "no Ledger is plugged in"), (prove, "no Ledger is plugged in")):
         ended = inside(script, *program(home), *words)
-        assert said in ended.stderr
-        assert "AIRGAP" not in ended.stderr
+        assert said in ended.err
+        assert "AIRGAP" not in ended.err

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from commands import run_command
 from shared.ur import hostile
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -30,13 +30,6 @@ WHAT_BECAME_OF = {
 
 @pytest.mark.parametrize("case", WHAT_BECAME_OF)
 def test_what_a_hostile_screen_shows_is_ignored_or_refused_within_64_mib(case: str) -> None:
-    done = subprocess.run(
-        [sys.executable, Path(hostile.__file__), case],
-        env={"PYTHONPATH": f"{TESTS}:{':'.join(sys.path)}", "PATH": ""},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.strip() == WHAT_BECAME_OF[case]
+    environment = {"PYTHONPATH": f"{TESTS}:{':'.join(sys.path)}", "PATH": ""}
+    done = run_command(sys.executable, hostile.__file__, case, env=environment)
+    assert (done.code, done.out.strip()) == (0, WHAT_BECAME_OF[case]), done.err[-2000:]

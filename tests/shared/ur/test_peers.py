@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import shutil
-import subprocess
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 
 from airlock_shared.ur.decode import Decoder, Message
 from airlock_shared.ur.fountain import frames
+from commands import run_command
 from shared.ur.messages import bytes_payload
 
 PEER = Path(__file__).parent / "peer.cjs"
@@ -27,17 +27,10 @@ def peers(*questions: tuple[str, dict[str, Any]]) -> list[Any]:
         pytest.skip("Node is not here: there is nothing to compare with")
     if not (MODULES / "@ngraveio" / "bc-ur").is_dir() or not (MODULES / "@keystonehq" / "bc-ur-registry-eth").is_dir():
         pytest.skip("the modules to compare with are not installed (make test installs them)")
-    done = subprocess.run(
-        [node, PEER],
-        input=json.dumps(questions),
-        env={"NODE_PATH": str(MODULES), "NODE_NO_WARNINGS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    answers: list[Any] = json.loads(done.stdout)
+    environment = {"NODE_PATH": str(MODULES), "NODE_NO_WARNINGS": "1"}
+    done = run_command(node, PEER, typed=json.dumps(questions), env=environment)
+    assert done.code == 0, done.err[-2000:]
+    answers: list[Any] = done.json()
     return answers
 
 
