@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.errors import AirlockError
@@ -120,20 +120,49 @@ def run_command(
     return ended
 
 
+class LineProcess:
+    """A program beside a test that answers a line with a line, and ends with its stdin; a context manager."""
+
+    def __init__(self, *words: object, cwd: Path | None = None) -> None:
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen([*map(str, words)], stdin=pipe, stdout=pipe, cwd=cwd, text=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+    def line(self) -> str:
+        """Return the next line that it says."""
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
+
+    def say(self, line: str) -> None:
+        """Give it a line."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+
+    def ask(self, line: str) -> str:
+        """Return what it answers."""
+        self.say(line)
+        return self.line()
+
+    def rest(self) -> str:
+        """Let it end well, and return what it said at last."""
+        said, _ = self._process.communicate()
+        assert self._process.returncode == 0
+        return said
+
+
 def at_the_same_moment(*commands: list[str], cwd: Path | None = None) -> list[str]:
     """Start commands, have all go on together once each says that it is ready, and return what each wrote then."""
-    pipe = subprocess.PIPE
-    running = [subprocess.Popen(words, stdin=pipe, stdout=pipe, cwd=cwd, text=True) for words in commands]
+    running = [LineProcess(*words, cwd=cwd) for words in commands]
+    assert [each.line() for each in running] == ["ready\n"] * len(running)
     for each in running:
-        assert each.stdout is not None
-        assert each.stdout.readline() == "ready\n"
-    for each in running:
-        assert each.stdin is not None
-        each.stdin.write("go\n")
-        each.stdin.flush()
-    said = [each.communicate()[0] for each in running]
-    assert [each.returncode for each in running] == [0] * len(running)
-    return said
+        each.say("go")
+    return [each.rest() for each in running]
 
 
 def _text(data: bytes) -> str:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from itertools import count
 from math import ceil
@@ -32,6 +31,7 @@ from campaign.machine import PROGRAM, Blow, Broken, Machine
 from campaign.orders import WAYS, Order, make_orders
 from campaign.venue import MOMENTS
 from campaign.wire_faults import FAULTS, WAITING
+from commands import LineProcess
 from loaded import loaded_program
 from online.postgres import can_run, new_database, running_server
 from serving import serving
@@ -163,20 +163,6 @@ _CASES: dict[str, Callable[[Machine, Random, str], int]] = {
 }
 
 
-@contextmanager
-def _venue() -> Iterator[int]:
-    command = [sys.executable, "-m", "campaign.venue"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=TESTS, stdin=pipe, stdout=pipe, text=True) as venue:
-        assert venue.stdin is not None
-        assert venue.stdout is not None
-        try:
-            yield int(venue.stdout.readline())
-        finally:
-            venue.stdin.close()
-            venue.wait(10)
-
-
 def play(
     counts: dict[str, int], seed: int, folder: Path, *, started: int, talk: bool = False
 ) -> tuple[list[Done], list[str], dict[str, int]]:
@@ -187,9 +173,9 @@ def play(
     done: list[Done] = []
     broken: list[str] = []
     with ExitStack() as stack:
-        port = stack.enter_context(_venue())
+        venue = stack.enter_context(LineProcess(sys.executable, "-m", "campaign.venue", cwd=TESTS))
         postgres = stack.enter_context(running_server()) if can_run() else ""
-        campaign = Campaign(folder, make_orders(PROGRAM), port, postgres, started=started)
+        campaign = Campaign(folder, make_orders(PROGRAM), int(venue.line()), postgres, started=started)
         pool = stack.enter_context(ThreadPoolExecutor(IN_PARALLEL))
         if not postgres:
             counts = counts | {"commits": 0}

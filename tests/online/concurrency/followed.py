@@ -8,8 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -19,6 +18,7 @@ from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.engine import open_engine
 from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import EVENTS, SUBMISSIONS, Record
+from commands import LineProcess
 from online.crash.venue import EVENTS as LIFE
 from online.crash.venue import tracking_id
 from online.delivering_machine import NOW, unsent
@@ -35,32 +35,17 @@ class Counted(NamedTuple):
     most_open: int
 
 
-class VenueProcess:
-    """The venue of :mod:`planned_venue`, running."""
+class VenueProcess(LineProcess):
+    """The venue of :mod:`planned_venue`, running; a context manager."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout
-        assert process.stdin
-        self._out, self._in = process.stdout, process.stdin
-        self.url = f"http://127.0.0.1:{int(self._out.readline())}"
+    def __init__(self, folder: Path, moments: Mapping[str, list[float]], hanging: Sequence[str]) -> None:
+        plan = folder / "plan.json"
+        plan.write_text(json.dumps({"at": moments, "hanging": list(hanging)}))
+        super().__init__(sys.executable, VENUE, plan)
+        self.url = f"http://127.0.0.1:{int(self.line())}"
 
     def count(self) -> Counted:
-        self._in.write("count\n")
-        self._in.flush()
-        return Counted(*json.loads(self._out.readline()))
-
-
-@contextmanager
-def planned_venue(folder: Path, moments: Mapping[str, list[float]], hanging: Sequence[str]) -> Iterator[VenueProcess]:
-    plan = folder / "plan.json"
-    plan.write_text(json.dumps({"at": moments, "hanging": list(hanging)}))
-    command = [sys.executable, str(VENUE), str(plan)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield VenueProcess(process)
-        finally:
-            assert process.stdin
-            process.stdin.close()
+        return Counted(*json.loads(self.ask("count")))
 
 
 class Line(NamedTuple):
@@ -141,7 +126,7 @@ def follow_planned(
     home.mkdir(mode=0o700)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRLOCK_")}
     environment |= {"AIRLOCK_JOURNAL": journal} if journal else {}
-    with planned_venue(folder, plan(time.monotonic()), hanging) as venue:
+    with VenueProcess(folder, plan(time.monotonic()), hanging) as venue:
         accept(journal or home / "journal.sqlite3", orders(venue.url, count))
         program = Path(sys.executable).with_name("airlock-online")
         command = [str(program), "--home", str(home), "follow", "--json", "--patience", str(patience_s)]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from airlock_online.journal.order_states import FINAL, OrderState
+from commands import LineProcess
 from online.crash.orders import order
 from online.crash.venue import Venue
 from online.delivering_machine import NOW
@@ -34,31 +33,14 @@ class Ran(NamedTuple):
     error: str = ""
 
 
-class Launcher:
+class Launcher(LineProcess):
     """A process that forks children for runs; a context manager."""
 
     def __init__(self) -> None:
-        tests = str(Path(__file__).parents[2])
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "online.crash.launcher"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": tests},
-            text=True,
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.communicate()
+        super().__init__(sys.executable, "-m", "online.crash.launcher", cwd=Path(__file__).parents[2])
 
     def run(self, told: dict[str, Any]) -> Ran:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps(told) + "\n")
-        self._process.stdin.flush()
-        return Ran(**json.loads(self._process.stdout.readline()))
+        return Ran(**json.loads(self.ask(json.dumps(told))))
 
 
 class Stand:
