@@ -1,7 +1,5 @@
 """A command that ran and ended, and how an installed one is run: what every part of the tests shares."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -4,8 +4,6 @@ it left out, and why, at its end.
 Where ``AIRLOCK_LEFT_OUT`` names a file, one line a reason is written to it: how many tests, a tab, the reason.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

@@ -3,8 +3,6 @@
 ``make test-signing`` sets it. The part is the same in every run, so that what fails fails again.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from typing import TypeVar

@@ -4,8 +4,6 @@ streams and end, but without the time that Python takes to start and to load.
 A test whose subject is the start itself (what is loaded, Ctrl-C while it loads, who its children are) starts the command.
 """
 
-from __future__ import annotations
-
 import atexit
 import fcntl
 import gc

@@ -1,7 +1,5 @@
 """The head of a plan that a test writes: its limits, and its signers: the software Ledger's first account, or others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"

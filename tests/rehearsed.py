@@ -1,7 +1,5 @@
 """What stands on the screen of a whole rehearsal: six ceremonies ended as they should, and people saw what was signed."""
 
-from __future__ import annotations
-
 import re
 
 CEREMONIES = {

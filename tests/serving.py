@@ -1,7 +1,5 @@
 """A server of a test's own on loopback, in a thread of its own, from where the test needs it to where it does not."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator, Mapping

@@ -3,8 +3,6 @@
 A plain script, never a timed test: nothing fails here when the machine is slow.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from pathlib import Path

@@ -4,8 +4,6 @@ Real documents are drawn, degraded and read as pictures. A plain script, never a
 machine is slow. What the numbers promise is asserted by tests/shared/qr.
 """
 
-from __future__ import annotations
-
 import itertools
 import platform
 import time

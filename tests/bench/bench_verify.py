@@ -5,8 +5,6 @@ counts the peak of the process that starts another into that other's, so this on
 batches in a process of their own. A plain script, never a timed test: nothing fails here when the machine is slow.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

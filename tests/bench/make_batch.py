@@ -6,8 +6,6 @@ encoding is used here: both measured programs read the work of a third.
 Usage: ``make_batch.py FOLDER COUNT``.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

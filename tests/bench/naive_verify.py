@@ -5,8 +5,6 @@ encoding, and recover the signer. It compares nothing with a plan or a pinned de
 Usage: ``naive_verify.py REQUESTS SIGNATURES [HOW MANY]``. Prints how many intents passed.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page of benchmarks: sections between markers, each written by the script that measures it."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """What a poor camera and a bad place to stand make of a code: with Pillow alone, and the same for the same seed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from random import Random

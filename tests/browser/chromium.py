@@ -3,8 +3,6 @@
 The browser reads commands from its descriptor 3 and answers on 4, as JSON texts that end with a zero byte.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

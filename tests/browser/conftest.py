@@ -1,7 +1,5 @@
 """One Chromium for the tests of a module, without what an earlier page did."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

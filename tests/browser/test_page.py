@@ -1,7 +1,5 @@
 """Pages of codes in a real Chromium: they play, what they show is scanned from screenshots, and nothing leaves them."""
 
-from __future__ import annotations
-
 import json
 import random
 import time

@@ -1,7 +1,5 @@
 """The report's page in a real Chromium: readable on screens and on paper, harmless, and asking for nothing."""
 
-from __future__ import annotations
-
 import base64
 import os
 import re

@@ -1,7 +1,5 @@
 """A TCP proxy before PostgreSQL that lets a chosen COMMIT reach the server and loses its answer with the connection."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """An operator's machine in the campaign: one order, the installed program, and what must be true whatever happened to it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

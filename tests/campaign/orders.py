@@ -3,8 +3,6 @@
 The payloads are built by the rehearsal's builder and judged by ``prepare``; the services that are sent to are not its.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

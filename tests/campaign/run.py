@@ -4,8 +4,6 @@
 process id. What breaks is printed, and its folder is kept. ``--write`` puts the figures into docs/reference/benchmarks.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The campaign's section of docs/reference/benchmarks.md."""
 
-from __future__ import annotations
-
 import textwrap
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """A small slice of the campaign, from a seed of its own; `make campaign` plays it at full size."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

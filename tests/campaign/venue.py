@@ -5,8 +5,6 @@ that a POST is counted for its digest from the first line of its head on, howeve
 it answers, at which moment which process gets a signal, and ``/_told/CASE`` what it saw. No code is the rehearsal's.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Answers as no service should give them: a good answer in, what goes on the wire out."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

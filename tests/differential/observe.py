@@ -5,8 +5,6 @@ The cases are the state's own vectors and honest documents, and alterations of t
 documents have the same structure draw the same ones.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import io

@@ -7,8 +7,6 @@ lists the differences that are meant: each says why, and either which cases it t
 sides. Exit codes: 0 nothing else differs, 1 something does, 2 the older state cannot be had.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import json

@@ -1,7 +1,5 @@
 """A message with filters through the installed command: the documents written, the deployment pinned, the step signed."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

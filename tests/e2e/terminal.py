@@ -1,7 +1,5 @@
 """An installed command in a terminal of its own, as a person meets it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -1,7 +1,5 @@
 """Who answers: a person at a terminal, after the question. A pipe answers in a rehearsal alone."""
 
-from __future__ import annotations
-
 import fcntl
 import re
 import struct

@@ -1,7 +1,5 @@
 """A venue in EIP-7702 mode: the plan's authorization is signed on the Ledger and goes with its order, the whole way."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path

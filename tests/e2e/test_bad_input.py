@@ -1,7 +1,5 @@
 """Bad and hostile input through the installed commands: a clear message, what to do, an exit code, nothing half-written."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

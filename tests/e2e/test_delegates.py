@@ -1,7 +1,5 @@
 """Delegates, completely: proved, registered, read back, changed for another key, removed; the example plans run for real."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Transactions of every kind through both halves: built, completed by the node, reviewed, signed, relayed, read back."""
 
-from __future__ import annotations
-
 from airlock_rehearsal.scenarios import DELEGATE, DELEGATE_PATH, TRADER
 from airlock_rehearsal.services.runtime import TRADING_STORAGE
 from airlock_shared.venue.actions import ACTIONS

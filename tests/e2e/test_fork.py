@@ -1,7 +1,5 @@
 """A deployment with the chain id and contracts of another, as a fork of the main network has: told wherever it is used."""
 
-from __future__ import annotations
-
 import json
 
 from e2e.conftest import BothMachines, Ledger

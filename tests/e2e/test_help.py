@@ -1,7 +1,5 @@
 """The help of every command of both programs: a sentence, an example, ``--json``, and 80 columns."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Every command of both programs with names that would act on the terminal, in a pseudo-terminal: nothing of them does."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

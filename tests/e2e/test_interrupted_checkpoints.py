@@ -1,7 +1,5 @@
 """A ceremony interrupted at every task of both machines, as it begins and at its question, ends as if nothing had been."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """The Ledger through the command line: its own messages and exit codes, hashes, the hardware record."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat

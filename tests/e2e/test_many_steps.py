@@ -3,8 +3,6 @@
 With every run of the tests a smaller plan; ``make test-signing`` plays the whole number.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The page for who has a new venue: its commands, letter by letter, from the meta document to a rehearsed ceremony."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """One command a machine: both programs lead their people through whole ceremonies, in terminals, at the same time."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Other wallets through the installed commands, by real pictures: a step out and its answer back, in both directions."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import uuid

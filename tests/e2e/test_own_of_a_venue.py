@@ -1,7 +1,5 @@
 """What one venue alone has, a struct and a call, by its profile alone: built, signed, sent; and nothing else by it."""
 
-from __future__ import annotations
-
 import copy
 import json
 import time

@@ -1,7 +1,5 @@
 """Preparing many steps of a builder that limits its callers: nothing that it answered is asked for twice."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """A venue with an authority of its own, behind a proxy, or on plain http: as the configuration says, and never else."""
 
-from __future__ import annotations
-
 import os
 import socket
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A ceremony without a file: codes that one installed command shows and the other reads, on pictures and in a terminal."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A referral code handed over: one plan, two custodians, each with a machine and a Ledger, at two moments."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

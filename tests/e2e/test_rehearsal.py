@@ -1,7 +1,5 @@
 """The one command: six ceremonies through both halves, and a day that people rehearse in two terminals."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

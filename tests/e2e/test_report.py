@@ -1,7 +1,5 @@
 """The report of a whole ceremony, made and verified by the installed commands of both halves."""
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil

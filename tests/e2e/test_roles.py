@@ -1,7 +1,5 @@
 """The people of a ceremony, snapshots, nonces and clocks, through the installed commands of both halves."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

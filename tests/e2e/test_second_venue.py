@@ -4,8 +4,6 @@
 document has what, the relayer's endpoint, bodies of the core API and of the TWAP service) stands in the services file.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

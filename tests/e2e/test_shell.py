@@ -1,7 +1,5 @@
 """Both programs as a shell meets them: a terminal and its keys, completion, streams that fail, folders of no use."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

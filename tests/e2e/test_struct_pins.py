@@ -1,7 +1,5 @@
 """What is pinned is compared whole: what of it a Ledger refuses is told, and what changed on the disk is not in force."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

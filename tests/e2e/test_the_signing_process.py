@@ -1,7 +1,5 @@
 """What is in the process that talks to the Ledger, after it has signed: our own code, and five packages of others."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What grows too old at the table: both machines say so, and go on with requests that are prepared again."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """A transaction through the installed offline half: reviewed, signed on the software Ledger, accepted by eth-account."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -4,8 +4,6 @@ Each is started and answered at moments that its number decides. A seal is over 
 meanwhile makes it void, and never the transcript.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """`venue check` against a venue in the shapes of the public services: what it understands, and what it leaves alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What stays alive is known: the report lists it, the plan withdraws it, and copies go when it is over and not before."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A requests document that holds one transaction, as the online half of another tool would write it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

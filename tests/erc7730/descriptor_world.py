@@ -1,7 +1,5 @@
 """What the tests of the descriptors share: the descriptors of a deployment, the ABI of its contracts, and the linter."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -11,8 +11,6 @@ typed message against. So each message is also put into the standard's first ver
 key says, which the first version of the linter does hold the paths against.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys

@@ -1,7 +1,5 @@
 """``airlock-online descriptors``: what it writes, and what it refuses to write."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

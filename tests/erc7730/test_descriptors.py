@@ -1,7 +1,5 @@
 """The descriptors say of the catalogue what the review screen says, and leave nothing out."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The registry's own linter passes our descriptors, and refuses them when they are wrong."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A kit built as an operator builds it, and an installation of it, made without a network and with the system's Python."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The bundle of the online half: made as the kit is, installed from itself alone, into a place on the PATH."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The judgement of an installation, over a small made-up one: every difference has its finding and no other."""
 
-from __future__ import annotations
-
 import hashlib
 import marshal
 import os

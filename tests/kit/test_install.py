@@ -1,7 +1,5 @@
 """Installing from the kit: without a network, into a new folder, whole or not at all; and what changes later is found."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """The kit: what is in it, that it comes out the same, and that no byte of it changes unnoticed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

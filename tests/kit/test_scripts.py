@@ -1,7 +1,5 @@
 """``verify.sh`` and ``install.sh`` by themselves, over a small made-up kit and a Python that only says what it is asked."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

@@ -10,8 +10,6 @@ seed, a fortieth of them, the same for the same seed. Exit codes: 0 all killed, 
 not fit the sources or a test fails without any.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

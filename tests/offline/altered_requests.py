@@ -1,7 +1,5 @@
 """Honest requests altered at random, mostly sealed again, so that they come as far as they can."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

@@ -1,7 +1,5 @@
 """A process that is confined as a command is, and then runs a script: what the kernel says, it prints."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

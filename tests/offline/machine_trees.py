@@ -1,7 +1,5 @@
 """Machines as file trees, and network namespaces with a /sys of their own: an interface is up, the machine untouched."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import shutil

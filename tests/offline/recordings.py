@@ -1,7 +1,5 @@
 """The recorded exchanges, and a transport that plays one of them to the client."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

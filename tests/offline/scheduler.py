@@ -1,7 +1,5 @@
 """Several commands in one process, one of which runs at a time: who goes on is drawn from a seed wherever it matters."""
 
-from __future__ import annotations
-
 import fcntl
 import random
 import threading

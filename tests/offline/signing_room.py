@@ -1,7 +1,5 @@
 """A plan of one step, two requests documents for it, and a home on which commands run as the program runs them."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

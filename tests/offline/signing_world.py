@@ -1,7 +1,5 @@
 """Whole requests documents through ``sign`` itself, in this process: a fresh folder, a rehearsal, the software Ledger."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The network guard, each case in a process of its own: the guard cannot be taken out again."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

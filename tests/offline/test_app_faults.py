@@ -1,7 +1,5 @@
 """What the Ethereum app is known to sign over another hash, and what has an array: told before anything is sent."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What people typed or confirmed for this document is not asked again; where nothing was signed no name is used up."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

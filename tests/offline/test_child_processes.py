@@ -1,7 +1,5 @@
 """Processes for the libraries of others, for second opinions and pictures: answers, failures, and how little they have."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

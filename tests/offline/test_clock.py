@@ -1,7 +1,5 @@
 """The time is what a person said it is: for a day, while the clock runs on and the machine was not started again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The kernel refuses, past Python: native code, children, foreign ABIs, threads, files; and a command still works."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import socket

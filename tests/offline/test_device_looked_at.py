@@ -1,7 +1,5 @@
 """The Ledger is looked at before anybody compares or reads, let go of meanwhile, and looked at again before it signs."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from pathlib import Path

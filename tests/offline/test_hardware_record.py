@@ -1,7 +1,5 @@
 """The hardware record: what a person can send about a Ledger, and nothing that says whose it is."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

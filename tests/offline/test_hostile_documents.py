@@ -1,7 +1,5 @@
 """Every text of every document on the screens that show it: none acts on the terminal, and none begins a row as ours do."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Two `sign`, a `seal`, a `compare` and a `preflight` on one home, in many orders: always one signature for the step."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`sign` killed at every place between the Yes and the end, and run again: the step is signed once, the transcript whole."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -1,7 +1,5 @@
 """The client alone: paths, answers that cannot be right, versions, limits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The client against what the real app said: it sends the recorded APDUs, byte for byte, and reads the recorded results."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

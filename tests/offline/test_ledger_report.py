@@ -1,7 +1,5 @@
 """The Ledger's part of preflight: settings read, attested and proven; the udev rule looked for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Both transports: every way in which they break, what they load, and their log. ``usb_bus.py`` has USB as it goes well."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

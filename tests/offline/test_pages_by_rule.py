@@ -4,8 +4,6 @@ The pages of ``test_blind_sign`` were read by eye from the screenshots that app 
 (LedgerHQ/app-ethereum, tag ``*_1.22.0_sdk_v25.12.3``, ``tests/ragger/snapshots``).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Preflight and doctor: the page, the machine, its network and radios, and the kernel."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

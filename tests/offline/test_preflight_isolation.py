@@ -1,7 +1,5 @@
 """A machine that is not cut off signs nothing in production: what production is, and that `sign` and the seal look."""
 
-from __future__ import annotations
-
 import json
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The review on a terminal: every line on a screen of its own section, keys that only turn, a terminal left as it was."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -1,7 +1,5 @@
 """The review cannot be flooded or imitated, untrusted text stays in its row, and nothing false is said of a refused item."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The transcript's seal: over the head, by the signer's Ledger, and wrong in every other way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

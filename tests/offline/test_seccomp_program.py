@@ -1,7 +1,5 @@
 """The filter as a program: a small machine of our own runs it over every system call, for both kinds of processors."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``sign`` meets every payload under every step, and requests altered at random: it signs or refuses, and never falls."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os

@@ -1,7 +1,5 @@
 """Between a person's Yes and the record: judged anew, reserved on the disk, and whatever the device signed written down."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Callable

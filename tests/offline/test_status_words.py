@@ -1,7 +1,5 @@
 """Each status word is a named error that says what happened and what to do."""
 
-from __future__ import annotations
-
 import pytest
 
 from airlock_offline.ledger import device_errors

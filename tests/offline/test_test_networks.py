@@ -1,7 +1,5 @@
 """Test networks by the operator's word, and chains of rehearsals: the software Ledger signs there, and nothing of worth."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A Ledger that was told of a token: an approval is shown with spender and amount while Blind signing is off."""
 
-from __future__ import annotations
-
 import pytest
 
 from airlock_offline.ledger.device_errors import SettingOff, TokenRefused, WrongAnswer

@@ -1,7 +1,5 @@
 """Ledgers on USB as people use them, through the product's transport: unplugged, locked, of another model, two at once."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The account for a watch-only wallet: the app's answers with a chain code, the keys below it, and the code shown."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The comparison of signatures, where a test is about what comes after it: on record, as typed words leave it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from airlock_online.cli.comparing import COMPARED

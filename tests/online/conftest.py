@@ -1,7 +1,5 @@
 """What the tests of the online half share: where a journal is, desks and machines, and a PostgreSQL server for who asks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

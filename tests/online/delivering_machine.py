@@ -1,7 +1,5 @@
 """A desk for tests of deliveries: a journal, connections, a clock that only sleeping moves, and what was shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A chain on loopback, block by block: what a node tells of each, and how one that lags, or a pool, tells it wrong."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from online.node import CHAIN_ID, Failure, Node

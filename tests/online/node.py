@@ -1,7 +1,5 @@
 """A JSON-RPC node on loopback that answers each method as a test says, and keeps what it was asked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """An online machine at the rehearsal services: its commands in this process, and a key in the place of the Ledger."""
 
-from __future__ import annotations
-
 import json
 from contextlib import nullcontext
 from pathlib import Path

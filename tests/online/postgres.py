@@ -3,8 +3,6 @@
 A test that asks for ``postgres_url`` gets the address of an empty database.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import shutil

@@ -1,7 +1,5 @@
 """EIP-7702 authorizations: to a contract that the Ledger signs for, on the pinned chain alone, for one order of the plan."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An EIP-7702 transaction that goes with an order: what eth-account signs is read, and nothing that is not for the order."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A journal that was deleted, emptied, copied or restored sends nothing twice, and none sends what another has sent."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

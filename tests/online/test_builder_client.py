@@ -1,7 +1,5 @@
 """The builder's client over real HTTP: envelopes, errors, and every way in which a reply can be nonsense."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

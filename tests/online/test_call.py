@@ -1,7 +1,5 @@
 """``call`` and ``actions``: any path of the builder, judged as every payload is; a call's fee within the plan's limit."""
 
-from __future__ import annotations
-
 import copy
 import json
 import time

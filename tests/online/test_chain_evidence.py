@@ -1,7 +1,5 @@
 """What the operator's node proves, and what it does not: a confirmed block, the contract's bitmap, another transaction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Claims on a journal: one holder each; many submissions at once; what is typed before anything is sent."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

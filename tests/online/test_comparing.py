@@ -1,7 +1,5 @@
 """`submit FILE` has two words of the signatures typed before it sends, by everybody who has not done so on record."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

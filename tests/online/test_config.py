@@ -1,7 +1,5 @@
 """The configuration, the doctor and the errors: every fault is named with what to do and its exit code."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

@@ -1,7 +1,5 @@
 """From signatures to deliveries: what does not answer these requests, or does not recover to their signer, is not sent."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

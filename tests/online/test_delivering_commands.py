@@ -1,7 +1,5 @@
 """``submit``, ``follow``, ``resolve``, ``export`` and ``status`` at the rehearsal services, as an operator types them."""
 
-from __future__ import annotations
-
 import errno
 import io
 import json

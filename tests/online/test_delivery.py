@@ -1,7 +1,5 @@
 """Delivering over real HTTP against replies that are wrong byte by byte: sent once, written down first, never guessed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence

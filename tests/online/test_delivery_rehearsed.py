@@ -1,7 +1,5 @@
 """Delivering to the rehearsal services: real intents, real signatures, every fault that they can be told to have."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

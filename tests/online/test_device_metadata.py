@@ -1,7 +1,5 @@
 """``deployment fetch --device-metadata``: the record of the pinned token, out of a file as Ledger publishes them."""
 
-from __future__ import annotations
-
 import base64
 import json
 

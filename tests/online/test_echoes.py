@@ -1,7 +1,5 @@
 """A read proves only what it names: the reply to another question, or to none, is no answer. Over real HTTP."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

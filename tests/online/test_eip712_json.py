@@ -1,7 +1,5 @@
 """An intent as other wallets sign it: eth-account and our own reader find the same digest in the JSON as in the payload."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

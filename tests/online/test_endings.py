@@ -1,7 +1,5 @@
 """How things end: every id that was given is kept, an interrupt leaves a state behind, what nobody was told is told."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """No end of an order stays hidden, and none is told that the persisted history contradicts. Over real HTTP."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

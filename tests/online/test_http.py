@@ -1,7 +1,5 @@
 """Connections: nothing of the environment, forms that everybody uses, kept ones, and an end to every wait and size."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The journal: durable before anything is sent, one claim a digest, and in its place."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import itertools

@@ -1,7 +1,5 @@
 """The order's lifecycle: merging, terminal events, anomalies, and what an outcome ends a command with."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a venue may write otherwise where the specification says nothing: taken where the meaning is beyond doubt."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A step to another wallet and its answer back: the id, the key and the form are those of the step, or it is refused."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads in pages: a mark of any name is followed to its end, and a page is never silently left out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How long preparing waits for what was not answered, and what it never asks for again."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """A pair on which PnL orders are only allowed: the order says what it is, or its position; and which trigger is replaced."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

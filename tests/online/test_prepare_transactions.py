@@ -1,7 +1,5 @@
 """Transactions prepared: what is asked, filled in, and refused before a byte is written."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path

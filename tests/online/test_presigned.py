@@ -1,7 +1,5 @@
 """Of an order's EIP-7702 transaction: the list is what was signed here for that order, the rest is the venue's and named."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A profile's mistakes: told at once, each with file, place, nearest name, what is allowed; and not as an alteration."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable

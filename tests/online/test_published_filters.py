@@ -1,7 +1,5 @@
 """Message filters out of the file as Ledger publishes it: of the deployment's own structs, whole, and of nothing else."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

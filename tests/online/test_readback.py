@@ -1,7 +1,5 @@
 """What was promised against what is found: kept, broken, or honestly not told. The reads come over real HTTP."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any

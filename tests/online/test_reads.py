@@ -1,7 +1,5 @@
 """The reads as commands: what the builder tells and does not tell, and what is never made up."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

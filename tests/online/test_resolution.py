@@ -1,7 +1,5 @@
 """What reads settle of a submission whose end is not known, what they do not, and what a person is told to wait for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``resolve`` with what a person gives, as an operator types it at the rehearsal services: verified, or nothing changes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

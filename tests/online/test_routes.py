@@ -1,7 +1,5 @@
 """The TWAP service, the core API, the relay and the operator's node, over real HTTP that answers well, badly or not."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

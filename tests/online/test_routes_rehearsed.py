@@ -1,7 +1,5 @@
 """Every route at the rehearsal services with every way of losing an answer: sent once, and settled by reads alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from airlock_rehearsal.chain import json_rpc

@@ -1,7 +1,5 @@
 """The client of a node over real HTTP: what is asked, every way in which an answer can be nonsense, and what is not said."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """A signature that a service echoes, whole or in part, is on no screen and in no file; nor is one that is malformed."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """The event-stream decoder: the standard, case by case and at any split, beside two independent decoders, and its caps."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

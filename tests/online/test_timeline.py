@@ -1,7 +1,5 @@
 """What a person sees of an order's events: units and hashes whole, 80 columns, nothing that acts on the terminal."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From a signed transaction to a delivery: recomputed, recovered, compared; what differs is not sent."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The bytes that are signed: those of eth-account, and a second opinion that is asked before any signature."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What may be sent again: only what the transport's own trace shows unwritten. No answer un-sends a request."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 from typing import Any

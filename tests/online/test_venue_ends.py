@@ -1,7 +1,5 @@
 """What a venue does not have, does not name or does not prove: said at once, and nothing is final by it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

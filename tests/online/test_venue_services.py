@@ -1,7 +1,5 @@
 """A services file says how a venue speaks and proves nothing: what it may not say is refused, no lie in it told as true."""
 
-from __future__ import annotations
-
 import tomllib
 from contextlib import nullcontext
 from pathlib import Path

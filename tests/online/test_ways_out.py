@@ -1,7 +1,5 @@
 """Ways out of UNKNOWN: the operator's own node finds what executed an intent, a person gives an id, a hash or a note."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest.mock import Mock
 

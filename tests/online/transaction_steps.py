@@ -1,7 +1,5 @@
 """The transaction vectors as a venue would serve them: a builder on loopback that answers one step, and its plan."""
 
-from __future__ import annotations
-
 import copy
 import json
 import tomllib

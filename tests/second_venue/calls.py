@@ -3,8 +3,6 @@
 Functions are others than comparable venues have, and take their arguments in another order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What the second venue signs and reads: structs hashed by eth-account, encoded by eth-abi, signers recovered by both."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, NamedTuple
 

@@ -14,8 +14,6 @@ limit of rate          400 questions of the builder in a minute
 ====================== ==============================================================================================
 """
 
-from __future__ import annotations
-
 SERVICES = """\
 format = "airlock/venue-services@1"
 

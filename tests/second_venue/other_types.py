@@ -3,8 +3,6 @@
 Widths, names of members and of structs within structs, orders, milliseconds, no terms, another function for a call.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 _CLOSE = (

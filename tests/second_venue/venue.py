@@ -30,8 +30,6 @@ an API key             with ``key``, every service asks for it in the header ``X
 ====================== ==============================================================================================
 """
 
-from __future__ import annotations
-
 import json
 import re
 import secrets

@@ -3,8 +3,6 @@
 Every set is as the package has it. What is signed here is worth nothing: the domains have our version "1".
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterable

@@ -7,8 +7,6 @@ whatever names a fingerprint or the hash of an entry, and seals its transcript a
 changes nothing.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ Nothing here imports Airlock: struct types are the published texts, digests come
 signatures from eth-account, and fingerprints from cbor2 and hashlib directly.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -6,8 +6,6 @@ Nothing here imports Airlock: selectors are the published ones, arguments are en
 signed by eth-account.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

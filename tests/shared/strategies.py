@@ -1,7 +1,5 @@
 """Random but repeatable inputs: EIP-712 types with values, ABI types with values, JSON values."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

@@ -1,7 +1,5 @@
 """Every signed leaf and byte of every good payload, changed in every way that comes to mind: something refuses."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any

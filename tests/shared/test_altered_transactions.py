@@ -1,7 +1,5 @@
 """Every byte of every good transaction, changed: something refuses, or nothing that is signed has changed. Nothing falls."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """The catalogue, the actions, and what is decided by whom: data that must agree with itself and with what is published."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

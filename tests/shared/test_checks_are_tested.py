@@ -1,7 +1,5 @@
 """Every check has an id, a row in the table, a bad vector, and is needed: without it, that vector is not refused so."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

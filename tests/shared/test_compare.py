@@ -1,7 +1,5 @@
 """Comparisons that are proved by typing: nobody gets through who did not read the other machine's screen."""
 
-from __future__ import annotations
-
 import json
 import re
 import secrets

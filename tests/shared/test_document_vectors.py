@@ -1,7 +1,5 @@
 """Files and fields around the typed data: batches, plans, deployments and signatures that must be refused."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Documents: sizes, depths and forms that the vectors cannot hold, and CBOR that is not the one form."""
 
-from __future__ import annotations
-
 import sys
 import time
 from typing import Any

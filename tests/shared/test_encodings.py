@@ -1,7 +1,5 @@
 """Encodings and texts at their edges: ABI, RLP, CBOR, addresses, units, TOML."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cbor2

@@ -1,7 +1,5 @@
 """Files: read once, under a cap, not through a link; written whole or not at all, never over another."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

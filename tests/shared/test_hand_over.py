@@ -1,7 +1,5 @@
 """What is handed over by QR codes: a bad hand-over is refused, and only what is waited for is written."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A profile by somebody who wants a byte signed that nobody saw: refused, or its difference is read before it is pinned."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

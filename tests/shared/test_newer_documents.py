@@ -1,7 +1,5 @@
 """A document of a newer version tells an older half which machine to update; one of another kind, what it is."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """The nonce ledger: what was signed once is not signed otherwise, and a step not twice while the first may execute."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

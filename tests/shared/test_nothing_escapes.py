@@ -1,7 +1,5 @@
 """No input makes a reader raise anything outside the exception tree: a stack trace is not an answer."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """A call that one venue alone has: what its profile may say of it, and that the plan decides every argument."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Structs that one venue alone has: checked like the catalogue's, decided by the plan's raw values."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

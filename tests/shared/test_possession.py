@@ -1,7 +1,5 @@
 """Proof that a delegate key is held: what is signed, what is refused by name, and what a registration has to have."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Collection

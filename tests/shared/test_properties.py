@@ -1,7 +1,5 @@
 """What must hold for every input: hashes and encodings are those of other libraries, documents keep their fingerprint."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

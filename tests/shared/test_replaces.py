@@ -1,7 +1,5 @@
 """A price trigger takes the place of a stored one only when the plan says which."""
 
-from __future__ import annotations
-
 import pytest
 
 from airlock_shared.checks.judge import Verdicts

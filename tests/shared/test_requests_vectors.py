@@ -3,8 +3,6 @@
 An intent's and a transaction's alike.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

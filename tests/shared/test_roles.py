@@ -1,7 +1,5 @@
 """How a ceremony stands: who holds which role, what was confirmed by whom, and everything that keeps it incomplete."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

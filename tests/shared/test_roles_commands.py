@@ -1,7 +1,5 @@
 """The commands of a ceremony: what they record, what they refuse, and that nothing is recorded without a Yes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The second opinion: other libraries recompute digest and encoding, and a disagreement is a refusal."""
 
-from __future__ import annotations
-
 import json
 import sys
 

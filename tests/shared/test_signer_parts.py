@@ -1,7 +1,5 @@
 """A part of a plan: the steps that one signer signs, in a document of their own that says so."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

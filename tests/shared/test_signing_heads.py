@@ -1,7 +1,5 @@
 """Both machines have one past: what the online machine has seen of the signing machine's transcript, judged there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Untrusted texts and what people type: shown escaped, flagged, named with their place, and a whole word for a Yes."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """Times on their limits: what is just inside passes, what is just outside is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Contract calls: the published selectors, one encoding each, the same as other libraries', and no surprises."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

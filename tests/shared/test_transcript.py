@@ -1,7 +1,5 @@
 """The transcript: any changed, dropped or moved line breaks the chain."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """EIP-712 typed data: the published example, documents hashed by eth-account, and documents that must be refused."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

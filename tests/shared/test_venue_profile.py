@@ -1,7 +1,5 @@
 """A venue's profile: what it may say, what is refused, and that nothing of it lets a changed byte be signed unseen."""
 
-from __future__ import annotations
-
 import copy
 import random
 import re

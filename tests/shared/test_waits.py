@@ -1,7 +1,5 @@
 """Every wait of both machines of a led ceremony says what it sees, and what frees it."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """The workflow of a ceremony: what is done, what comes next on each machine, and which command does it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

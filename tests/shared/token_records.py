@@ -1,7 +1,5 @@
 """Ledger's signed records of tokens: the published one of USDC on Ethereum, and forms that nobody has signed."""
 
-from __future__ import annotations
-
 import base64
 import json
 

@@ -1,7 +1,5 @@
 """What the tests of the core share: the vectors, a plan, a deployment and a Situation at a fixed time."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """What an ELF of the Ethereum app says of itself: the model that it was built for, and its version."""
 
-from __future__ import annotations
-
 import os
 import struct
 from pathlib import Path

@@ -3,8 +3,6 @@
 ``make speculos`` sets it; nothing here is in the default run.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Random typed data to compare pages with, seeded: what is looked at while building stays apart from what is kept back."""
 
-from __future__ import annotations
-
 import random
 import string
 from typing import Any

@@ -5,8 +5,6 @@
 Of the one commit that has it, one file is fetched. It is Ledger's: it stays in FOLDER, which git ignores. Prints its path.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -5,8 +5,6 @@
 are compiled into the system.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import textwrap

@@ -5,8 +5,6 @@
 The services are the rehearsal's, both halves are the installed commands, and a script presses on the emulated Ledger.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

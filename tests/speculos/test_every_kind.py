@@ -3,8 +3,6 @@
 The answers and the pages are those of the software Ledger for this model and version, and the pages that the review lists.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from contextlib import closing

@@ -5,8 +5,6 @@ software Ledger lists for the model, up to the signature. Each case starts a fre
 Signatures are deterministic (RFC 6979), so the recorded one is the only right one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path

@@ -4,8 +4,6 @@ Most of them carry calldata: calls of the catalogue with random arguments, appro
 or not, and bytes of nobody.
 """
 
-from __future__ import annotations
-
 import random
 from typing import NamedTuple
 

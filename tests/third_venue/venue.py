@@ -1,7 +1,5 @@
 """The venue by another hand (``public_venue``), for a test that looks at what it was asked, and at what its relayer says."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

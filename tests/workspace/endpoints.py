@@ -1,7 +1,5 @@
 """Every endpoint that Airlock talks to: the command that uses it, and the test that proves it. A page of ``docs``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

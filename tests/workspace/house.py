@@ -1,7 +1,5 @@
 """The structure of the sources, measured: modules, who imports whom, and which classes they define."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

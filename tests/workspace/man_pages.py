@@ -1,7 +1,5 @@
 """What is installed beside each program, written from its commands: the manual page, and the completion of three shells."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from importlib.metadata import version

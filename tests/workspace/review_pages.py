@@ -1,7 +1,5 @@
 """The page of review screens, captured from the vectors at their fixed time. ``make docs`` writes the page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import redirect_stderr
 from io import StringIO

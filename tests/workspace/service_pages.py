@@ -1,7 +1,5 @@
 """The pages of ``docs`` about the services, their error codes and endpoints, and about what goes wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from airlock_offline.ledger.device_errors import RAW_MESSAGES, STATUS_WORDS

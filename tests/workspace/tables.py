@@ -1,7 +1,5 @@
 """The documentation tables that come from code. Run it to write them; a test compares them with the files."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The threat model, the claims, the assumptions and the table of endpoints name tests that are there; mutants fit."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable

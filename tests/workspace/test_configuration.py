@@ -1,7 +1,5 @@
 """``docs/reference/configuration.md``, whose settings ``tables.py`` writes, is what both programs read."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

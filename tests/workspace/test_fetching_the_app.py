@@ -1,7 +1,5 @@
 """`make speculos` gets what it needs by itself: the public ELF by git, verified, and qemu where apt-get can be used."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The house stays as small as it was built: short chains of imports, no circles, small folders, one name for one thing."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The tests set what they would inherit: signals that are ignored, a umask."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

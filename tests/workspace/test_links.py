@@ -1,7 +1,5 @@
 """Every link of every page leads to a file and a heading, and every command line that it tells people to type exists."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

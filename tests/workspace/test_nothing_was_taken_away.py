@@ -4,8 +4,6 @@
 name, without anything else changed, in ``RENAMED``.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The recipes of ``docs/contributing.md`` are true: an example of each change is in the files listed, and in no others."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """The pinned closures: what is installed on each machine is written down, by hash, and nothing else is."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Tables that code also holds are the code's; everything that can be signed has its captured screen, readable anywhere."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

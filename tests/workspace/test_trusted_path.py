@@ -1,7 +1,5 @@
 """What runs while a signature is made is little, written down for auditors, and holds nothing of the terminal's comfort."""
 
-from __future__ import annotations
-
 import pytest
 
 from workspace import trusted_path

@@ -1,7 +1,5 @@
 """What people read is short: the words that are written by hand are counted, page by page."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -6,8 +6,6 @@ intent of the vectors is signed in a process of its own, with the software Ledge
 down which of our modules it has loaded. Another kind of signing loads no other ones: they are imported at the top.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import json

@@ -3,8 +3,6 @@
 Every alteration is made with eth-account, eth-abi and libsecp256k1, and from a seed: the same ones on every run.
 """
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import Callable, Iterator

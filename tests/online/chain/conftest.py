@@ -1,7 +1,5 @@
 """A venue, set up once; every test begins from that state and that time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

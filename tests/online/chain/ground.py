@@ -4,8 +4,6 @@ Payloads, digests and encodings are made by eth-account and eth-abi (``shared.ma
 a step for every struct, and the deployment is the good one under the rehearsal's chain id and contracts.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The gate and the contract judge the same alterations: where they differ, it is a kind that has a name and a reason."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The rehearsal's chain by its rules: nonces, moments, delegates; and the contracts are what their sources compile to."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Every struct of the catalogue, signed by the software Ledger: the contract accepts it and the state changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

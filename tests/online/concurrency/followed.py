@@ -1,7 +1,5 @@
 """Orders that the installed command follows at a venue in another process: what it told when, and what that cost."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@ Arguments: the journal, the venue's address, how many orders. It says "ready" wh
 the line that it then reads.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

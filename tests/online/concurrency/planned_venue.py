@@ -6,8 +6,6 @@ It prints its port, and for each line on stdin how many questions it has answere
 and how many it has seen at once. It ends with its stdin.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """Many orders followed by the installed command: a thread each, nobody starved, none held by those that hang."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from statistics import median

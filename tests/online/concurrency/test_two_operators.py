@@ -1,7 +1,5 @@
 """Two processes that submit the same signatures at the same moment: every one reaches the venue once."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

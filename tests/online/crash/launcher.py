@@ -5,8 +5,6 @@ of the places that it passed, and its outcome. The child is a process of its own
 sockets; only the imports are shared.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

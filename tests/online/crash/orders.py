@@ -1,7 +1,5 @@
 """One signed delivery for every way that something can be submitted: real intents and transactions, from the vectors."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Installed in a process of its own, around the edges that the program really uses
 the sockets under httpx. At the chosen place the process kills itself with SIGKILL, or finds its disk full from there on.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

@@ -1,7 +1,5 @@
 """Runs of `submit` and `follow` that are killed at a chosen place, and what must hold after the restart."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

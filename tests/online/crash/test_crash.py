@@ -3,8 +3,6 @@
 The same when it is the service that dies at each of its steps, and when the disk is full from each commit on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path

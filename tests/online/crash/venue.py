@@ -5,8 +5,6 @@ first byte of the request's head. It can be killed at any of its steps: it then 
 ones until it is back, with all that it had taken.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import struct

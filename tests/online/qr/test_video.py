@@ -1,7 +1,5 @@
 """Videos and cameras through OpenCV."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Running rehearsal services: one for tests that change state, one a module for tests that do not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 

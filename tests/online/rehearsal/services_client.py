@@ -1,7 +1,5 @@
 """A trading desk at the rehearsal services: keys, a clock to set, and requests over real HTTP."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The batched market: what it refuses before the stream opens, nonces, delegates, EIP-7702 and the seed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The relayer and the relay: intents that settle, signed transactions by the whitelist, and what both refuse."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

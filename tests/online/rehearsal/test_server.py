@@ -1,7 +1,5 @@
 """The services start and stop; faults are switched at one place; the cameras of a rehearsed day bring a page again."""
 
-from __future__ import annotations
-
 import ast
 import json
 import signal

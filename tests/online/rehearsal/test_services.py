@@ -1,7 +1,5 @@
 """The builder, the TWAP service and the core API: what they build and take, and what they refuse."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

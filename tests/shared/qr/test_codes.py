@@ -1,7 +1,5 @@
 """Codes drawn and read: symbols, pictures, a terminal, a page as a file."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """``show`` and ``scan`` of documents: what goes out comes back, and what is wrong is refused and forgotten."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Scanning: progress, hints, interruptions, other transfers, and pictures that end too soon."""
 
-from __future__ import annotations
-
 import random
 import stat
 from collections.abc import Iterator

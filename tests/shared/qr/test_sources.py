@@ -1,7 +1,5 @@
 """Where pictures come from: good files in order, and every bad file refused by name."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from io import BytesIO

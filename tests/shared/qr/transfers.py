@@ -1,7 +1,5 @@
 """Transfers of real documents, to show and to scan."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Artefacts of a whole day without machines: every struct signed, both transcripts, a journal, pages, hostile texts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Behind it: the Ledger's screens, each beside its fields. And a plan as a page, for those who agree on it days before.
 """
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import re

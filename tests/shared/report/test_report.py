@@ -1,7 +1,5 @@
 """A report is what its artefacts give: nothing more, nothing else, and nothing that was put together or changed."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What stands in a ``ur:crypto-hdkey``, read with no check: the product shows accounts and reads none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from airlock_shared.ur.eth import CoinInfo, HDKey, Keypath

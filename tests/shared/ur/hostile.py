@@ -3,8 +3,6 @@
 Run with the name of a case; the last line of the output is what became of it. ``MemoryError`` ends it with a traceback.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 import resource

@@ -1,7 +1,5 @@
 """Messages to send by code: the reference implementation's, and a vector file's values."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Receiving: in any order, with losses, repetitions and strangers, and started again at any moment."""
 
-from __future__ import annotations
-
 import random
 from itertools import islice
 

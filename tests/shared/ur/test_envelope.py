@@ -1,7 +1,5 @@
 """Airlock's documents as codes: what is unwrapped is what was wrapped, or it is refused."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import operator

@@ -1,7 +1,5 @@
 """EIP-4527 against the values of its reference implementation, and against what it must not let through."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Parts, URs and bytewords as published; a blend that no checksum notices."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from itertools import islice

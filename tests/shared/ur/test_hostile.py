@@ -1,7 +1,5 @@
 """Hostile frames and documents: a named refusal or an ignored frame, in bounded time, within 64 MiB."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Two independent implementations, @ngraveio/bc-ur and @keystonehq/bc-ur-registry-eth: each reads what the other writes."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil
