@@ -132,6 +132,22 @@ def test_an_end_that_the_history_denies_does_not_count(
 
 
 @pytest.mark.parametrize(
+    ("end", "state", "anomalies"),
+    [(EXECUTED, OrderState.FILLED, ()), (CANCELED, OrderState.MARKET_DECLINED, ("history-contradicts",))],
+)
+@pytest.mark.parametrize(
+    "first", [[reply(404, {}), *[reply(500, {})] * 2], [reply(200, {"events": [ACCEPTED, INITIATED]})]]
+)
+def test_an_end_that_the_history_has_later_is_compared_then(
+    desk: DeliveringMachine, first: list[Answer], end: dict[str, Any], state: OrderState, anomalies: tuple[str, ...]
+) -> None:
+    later = reply(200, {"events": [ACCEPTED, INITIATED, end]})
+    with Wire({SUBMIT: [stream(*streamed(ACCEPTED, INITIATED, EXECUTED))], STATUS: [*first, later]}) as wire:
+        outcome = submit_delivery(unsent(wire.url), desk.world)
+    assert (outcome.state, outcome.anomalies) == (state, anomalies)
+
+
+@pytest.mark.parametrize(
     "history", [[INITIATED, EXECUTED], [ACCEPTED | {"payload": {}}, INITIATED, EXECUTED], [EXECUTED]]
 )
 def test_a_history_that_was_asked_for_by_the_id_need_not_name_it(desk: DeliveringMachine, history: list[Any]) -> None:
