@@ -157,16 +157,18 @@ class Trade(NamedTuple):
     open_price: int | None
     buy: bool | None
     opened: int | None
+    take_profit: int | None
+    stop_loss: int | None
 
 
 def read_trade(value: object) -> Trade | None:
     """Return the trade of a Trade tuple, or None when it does not even say which position it is."""
-    names = ("pairIndex", "index", "initialPosToken", "openPrice", "timestamp")
-    pair, slot, collateral, price, opened = (whole(value_at(value, name)) for name in names)
+    names = ("pairIndex", "index", "initialPosToken", "openPrice", "timestamp", "tp", "sl")
+    pair, slot, collateral, price, *rest = (whole(value_at(value, name)) for name in names)
     if pair is None or slot is None:
         return None
     buy = value_at(value, "buy")
-    return Trade(pair, slot, collateral, price, buy if type(buy) is bool else None, opened)
+    return Trade(pair, slot, collateral, price, buy if type(buy) is bool else None, *rest)
 
 
 def trades_in(read: Any) -> list[Trade] | None:
