@@ -61,6 +61,11 @@ def streamed(*entries: dict[str, Any]) -> list[bytes]:
     return [frame(entry["type"], entry["payload"], entry["seq"]) for entry in entries]
 
 
+def test_what_a_market_says_is_escaped_once(desk: DeliveringMachine) -> None:
+    with Wire({SUBMIT: [reply(503, {"message": "a\nb"})]}) as wire:
+        assert r": a\u{a}b; no" in submit_delivery(unsent(wire.url), desk.world).reason
+
+
 @pytest.mark.parametrize("first", [[], [ACCEPTED], [ACCEPTED, INITIATED]])
 def test_an_error_without_an_id_ends_nothing_alone(desk: DeliveringMachine, first: list[dict[str, Any]]) -> None:
     frames = [*streamed(*first), frame("Error", WORDS)]
