@@ -49,9 +49,12 @@ def test_what_would_be_signed_is_shown_and_nothing_is_sent_or_written(tmp_path: 
     approve = f'trader = "{TRADER}"\nspender = "{storage}"\namountUsdc = "2500"\n'
     services = SERVICES.replace('open-coin = "/v2/intents/open-coin"\n', "")
     files = write(tmp_path, services, delegate=DELEGATION, referral_set_code=CODE, token_approve=approve)
+    with (files / "3.plan.toml").open("a") as plan:
+        plan.write('[[steps]]\nid = "again"\naction = "token-approve"\nsigner = "treasury"\n[steps.fields]\n' + approve)
     ended = check(tmp_path, files, venue, "--json")
     assert ended.code == 0, ended.out + ended.err
     found = told(ended)
+    assert "nonce 1" in found["3.plan.toml", "again"]
     for step, words in (
         (("1.plan.toml", "step-1"), ("DelegateReq under", f"delegate {DELEGATE}", "digest 0x")),
         (("2.plan.toml", "step-2"), ("SetTraderReferralCodeByUserReq under", "_code 0x5448495244")),

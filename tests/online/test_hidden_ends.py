@@ -59,6 +59,11 @@ def streamed(*entries: dict[str, Any]) -> list[bytes]:
     return [frame(entry["type"], entry["payload"], entry["seq"]) for entry in entries]
 
 
+def test_what_a_market_says_is_escaped_once(desk: DeliveringMachine) -> None:
+    with Wire({SUBMIT: [reply(503, {"message": "a\nb"})]}) as wire:
+        assert r": a\u{a}b; no" in submit_delivery(unsent(wire.url), desk.world).reason
+
+
 @pytest.mark.parametrize("first", [[], [ACCEPTED], [ACCEPTED, INITIATED]])
 def test_an_error_without_an_id_ends_nothing_alone(desk: DeliveringMachine, first: list[dict[str, Any]]) -> None:
     frames = [*streamed(*first), frame("Error", WORDS)]
@@ -127,6 +132,22 @@ def test_an_end_that_the_history_denies_does_not_count(
     with Wire({SUBMIT: [stream(*frames)], STATUS: [denial, *failure * 2, denial]}) as wire:
         outcome = submit_delivery(unsent(wire.url), desk.world)
     assert (outcome.state, outcome.anomalies) == (OrderState.ACCEPTED, ("history-contradicts",))
+
+
+@pytest.mark.parametrize(
+    ("end", "state", "anomalies"),
+    [(EXECUTED, OrderState.FILLED, ()), (CANCELED, OrderState.MARKET_DECLINED, ("history-contradicts",))],
+)
+@pytest.mark.parametrize(
+    "first", [[reply(404, {}), *[reply(500, {})] * 2], [reply(200, {"events": [ACCEPTED, INITIATED]})]]
+)
+def test_an_end_that_the_history_has_later_is_compared_then(
+    desk: DeliveringMachine, first: list[Answer], end: dict[str, Any], state: OrderState, anomalies: tuple[str, ...]
+) -> None:
+    later = reply(200, {"events": [ACCEPTED, INITIATED, end]})
+    with Wire({SUBMIT: [stream(*streamed(ACCEPTED, INITIATED, EXECUTED))], STATUS: [*first, later]}) as wire:
+        outcome = submit_delivery(unsent(wire.url), desk.world)
+    assert (outcome.state, outcome.anomalies) == (state, anomalies)
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,9 @@ REOPENED = trade(timestamp=str(OPENED_S + 5))
 INCREASE = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "additionalCollateralUsdc": "20"}
 INCREASING = {"_updateInfo": {"trader": TRADER, "pairIndex": "1", "index": "2", "initialPosToken": "20000000"}}
 OPEN = {"trader": TRADER, "pairIndex": "1", "side": "long", "collateralUsdc": "70"}
-OPENING = {"_t": {"trader": TRADER, "pairIndex": "1", "buy": True, "positionSizeUSDC": "70000000"}}
+OPENING = {
+    "_t": {"trader": TRADER, "pairIndex": "1", "buy": True, "positionSizeUSDC": "70000000", "tp": "0", "sl": "0"}
+}
 REGISTERED = {"_code": "0x" + CODE.hex(), "_referrer": TRADER}
 TRANSFER = {"caller": TRADER, "code": "DESK", "newOwner": KEY}
 ACCEPT = {"caller": KEY, "code": "DESK"}
@@ -293,6 +295,15 @@ def test_a_position_that_is_older_than_the_order_is_not_what_it_opened(prepared_
 
 TRIGGER = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "kind": "take_profit"}
 TRIGGERING = {"trader": TRADER, "pairIndex": "1", "index": "2", "timestamp": str(OPENED_S)}
+
+
+@pytest.mark.parametrize(
+    ("tp", "sl", "verdict"), [("7", "9", True), ("0", "9", False), ("7", "8", False), ("7", None, None)]
+)
+def test_an_open_is_read_back_with_the_triggers_that_were_signed(tp: object, sl: object, verdict: bool | None) -> None:
+    message = {"_t": OPENING["_t"] | {"tp": "7", "sl": "9"}}
+    (found,) = judged("open", OPEN, message, ended(EXECUTED), positions=holding(trade(tp=tp, sl=sl)))
+    assert (found.kept, "stop loss" in found.promised) == (verdict, True)
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_a_twap_is_cancelled_with_the_struct_that_was_signed(desk: DeliveringMac
 
 
 @pytest.mark.parametrize(
-    "changes", [{"twapId": 6}, {"twapId": None}, {"transactionHash": "0x1"}, {"blockNumber": "41"}]
+    "changes", [{"twapId": 6}, {"twapId": None}, {"transactionHash": "0x1"}, {"blockNumber": "4f"}]
 )
 def test_an_answer_about_another_twap_decides_nothing(desk: DeliveringMachine, changes: dict[str, object]) -> None:
     outcome, _ = sent(desk, "twap", {CANCEL: [cancelled(**changes)]})
@@ -259,7 +259,7 @@ def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: Deli
 @pytest.mark.parametrize(
     "broken",
     [
-        relay_status("confirmed", blockNumber="7"),
+        relay_status("confirmed", blockNumber="7f"),
         relay_status("confirmed", blockNumber=7, hash=TX),
         relay_status("reverted", hash=None),
         reply(200, {"ok": False, "error": {"code": "X"}}),

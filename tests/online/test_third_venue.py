@@ -137,7 +137,7 @@ RECEIPT = {"transactionHash": TX, "status": 1}
         DONE,
         DONE | {"receipt": RECEIPT},
         DONE | {"receipt": {"transactionHash": "0x1", "status": 1}, "blockNumber": 8},
-        DONE | {"receipt": RECEIPT, "blockNumber": "8"},
+        DONE | {"receipt": RECEIPT, "blockNumber": "8f"},
         DONE | {"receipt": RECEIPT | {"status": 0}, "blockNumber": 8},
         DONE | {"receipt": RECEIPT | {"status": "reverted"}, "blockNumber": 8},
         DONE | {"receipt": RECEIPT | {"revertReason": "no"}, "blockNumber": 8},

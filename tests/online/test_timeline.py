@@ -69,6 +69,7 @@ def test_an_amount_is_told_human_and_raw_with_its_unit(name: str, told: str) -> 
     shown = event_lines(EXECUTED, now_ms=NOW, route=BATCHED_MARKET)
     assert f"      {name:<22} {told}" in shown
     assert f"        {HASH}" in shown
+    assert "2026-09-21 14:13:20 UTC, raw" in text_of(lines("X", {"timestamp": 1790000000000}))
 
 
 def test_the_end_of_the_view_is_not_told_as_a_failure_and_the_last_attempt_as_the_last() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from airlock_online.clients.builder import Spacing
 from airlock_online.clients.builder_reads import used_in
-from airlock_online.clients.reply_values import delegation_read, status_word
+from airlock_online.clients.reply_values import delegation_read, reply_names, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig, read_config
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
@@ -277,6 +277,16 @@ def test_a_delegate_of_whom_two_things_are_told_is_told_nothing() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("own", "names"), [({}, True), ({"delegate": "0xb", "canSignIntents": True}, True), ({"delegate": "0xc"}, False)]
+)
+def test_what_stands_beside_the_flag_of_a_delegate_is_read_too(own: dict[str, Any], names: bool) -> None:
+    grant = {"on": True, "to": 7, "trader": "0xa", "delegate": "0xB", "canSignIntents": True}
+    places = {"enabled": "grants.0.on", "expiry": "grants.0.to", "time": "unix-s"}
+    read = delegation_read({"grants": [grant], **own}, places)
+    assert (reply_names(read, trader="0xa", delegate="0xb"), read["canSignIntents"]) == (names, True)
+
+
 # ---- words end nothing ----------------------------------------------------------------------------------------------
 
 
@@ -312,9 +322,9 @@ def test_a_word_for_failure_ends_the_asking(
     ("told", "state"),
     [
         (said("settled", minedBlock=7), OrderState.CONFIRMED),
-        (said("settled", minedBlock="0x7"), OrderState.CONFIRMED),
+        (said("settled", minedBlock="7"), OrderState.CONFIRMED),
         (said("settled"), OrderState.ACCEPTED),
-        (said("settled", minedBlock="7"), OrderState.ACCEPTED),
+        (said("settled", minedBlock="7f"), OrderState.ACCEPTED),
         (said("settled", minedBlock=7) | {"decodedError": "Paused()"}, OrderState.ACCEPTED),
         (said("settled", minedBlock=7) | {"success": False}, OrderState.ACCEPTED),
         (said("settled", minedBlock=7) | {"status": "reverted"}, OrderState.ACCEPTED),
@@ -388,12 +398,17 @@ def test_a_relayer_without_an_envelope_is_held_to_the_same_evidence(
     assert outcome.state is state, outcome.reason
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT"])
+@pytest.mark.parametrize(("method", "end"), [("POST", ""), ("PUT", "/")])
 def test_the_relayer_s_method_is_the_file_s_and_what_was_sent_by_it_is_sent_once(
-    desk: DeliveringMachine, method: str
+    desk: DeliveringMachine, method: str, end: str
 ) -> None:
-    speech = resolve_services({**FILE, "paths": FILE["paths"] | {"relayer": f"{method} /submit"}})
-    script = {f"{method} /submit": [TAKEN], "GET /submissions/r-1": [reply(503, {})] * 9}
+    paths = {
+        "relayer": f"{method} /submit{end}",
+        "relayer-status": f"/submissions/{{id}}{end}",
+        "nonce": f"/nonce{end}",
+    }
+    speech = resolve_services({**FILE, "paths": FILE["paths"] | paths | {"twap-TwapOpenOrder": f"/twaps{end}"}})
+    script = {f"{method} /submit{end}": [TAKEN], f"GET /submissions/r-1{end}": [reply(503, {})] * 9}
     desk.world = desk.world._replace(speech=speech, patience_s=1)
     with Wire(script) as wire:
         states = [submit_delivery(order("relayer", wire.url), desk.world).state for _ in range(2)]

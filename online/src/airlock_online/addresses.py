@@ -46,7 +46,8 @@ def join_address(base_url: str, path: str) -> str:
             f"the address of {safe(base.hostname or '')} carries credentials, a query or a fragment",
             do="give only the address; an API key has its section [api_key] in config.toml",
         )
-    odd = any(part in ("", ".", "..") or set(part) & set("?#\\ ") for part in path.split("/")[1:])
+    parts = path.removesuffix("/").split("/")[1:] or [""]
+    odd = any(part in ("", ".", "..") or set(part) & set("?#\\ ") for part in parts)
     if not path.startswith("/") or not path.isascii() or not path.isprintable() or odd:
         raise UsageError(f"{safe(path, limit=200)!r} is not a path such as '/v2/meta'", do="correct the path")
     return base_url.rstrip("/") + path

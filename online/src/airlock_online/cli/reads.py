@@ -325,8 +325,8 @@ def delegation(at: VenueRead, trader: str, delegate: str) -> None:
     """
     fields = {"trader": _account_of(trader), "delegate": _account_of(delegate)}
     reply = at.ask("delegation", fields)
-    _compare("delegation read", reply, fields)
     read = delegation_read(reply, at.config.speech.replies["delegation"])
+    _compare("delegation read", read, fields)
     heading = f"delegate {fields['delegate']}\nfor trader {fields['trader']}"
     on_chain, until_s = at.on_chain(fields)
     at.show_one(heading, reply, values_read(read, DELEGATION_COLUMNS) + on_chain, able_now(read, until_s, now_ms()))

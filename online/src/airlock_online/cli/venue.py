@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -131,9 +132,10 @@ def _ask(
             )
     for file, plan in plans.items():
         used = UsedNonces(knows_signed=False)
+        filled: dict[bytes, GasAndFees] = defaultdict(lambda: GasAndFees(ByHand(0, LEAST_GAS, 1, 0), None))
         for step in [step for step in plan.steps.values() if step.action.name != AUTHORIZATION]:  # nobody builds that
             built.add(build_name(step))
-            sources = Sources(client, config, GasAndFees(ByHand(0, LEAST_GAS, 1, 0), None))
+            sources = Sources(client, config, filled[step.signer.address])
             _try(lines, file, step.id, _built, step, Situation(plan, deployment, now_ms()), sources, used)
     own = (deployment.structs.keys() | deployment.calls.keys()) - CATALOGUE.keys() - CALLS.keys()
     if rest := [f"{name} ({paths.get(name) or 'no path is known'})" for name in (*ACTIONS, *own) if name not in built]:
@@ -154,7 +156,8 @@ def _read(name: str, client: BuilderClient, speech: Speech) -> str:
         reply = client.read(name, {"trader": trader, "delegate": delegate})
         found = value_at(delegation_read(reply, speech.replies[name]), "isEnabled")
     if found is None:
-        raise ServiceError(f"{speech.paths[name]} does not tell what is asked", do=f"say in {_SERVICES} where it is")
+        do = f"where it is, [replies.{name}]" if name in speech.replies else f'that there is none: [paths] {name} = ""'
+        raise ServiceError(f"{speech.paths[name]} does not tell what is asked", do=f"say in {_SERVICES} {do}")
     return str(found)
 
 

@@ -65,10 +65,8 @@ class StatusWord(NamedTuple):
 
 
 def block_number(value: object) -> int | None:
-    """Return a block's number, told as an integer or as 0x-hex; None for anything else."""
-    if type(value) is int:
-        return value if value >= 0 else None
-    return int(value, 16) if type(value) is str and _HEX.fullmatch(value) else None
+    """Return a block's number, told as an integer, as a decimal text or as 0x-hex; None for anything else."""
+    return int(value, 16) if type(value) is str and _HEX.fullmatch(value) else whole(value)
 
 
 def whole(value: object) -> int | None:
@@ -122,11 +120,16 @@ def status_word(data: Mapping[str, Any], words: Mapping[str, str], place: str, w
 def delegation_read(reply: Any, places: Mapping[str, str]) -> Any:
     """Return a delegation read with its flag and its time where Airlock has them, the time in unix seconds.
 
-    What ships is read as well: where the venue's own flag contradicts it, there is none. Another reply stays as it is.
+    What ships is read as well: where the venue's own flag contradicts it, there is none. So are the members beside that
+    flag, such as the names of whom it is about: where they contradict the reply's own, both are told, which names nobody.
+    Another reply stays as it is.
     """
     if type(reply) is not dict or places == _DELEGATION:
         return reply
-    told = dict(reply)
+    grant = value_at(reply, places["enabled"].rpartition(".")[0])
+    own = {name: value for name, value in grant.items() if value is not None} if type(grant) is dict else {}
+    both = {name for name in own if reply.get(name) not in (None, own[name]) and not _same(own[name], str(reply[name]))}
+    told = reply | own | {name: [reply[name], own[name]] for name in both}
     flags = {flag for flag in (value_at(reply, places["enabled"]), reply.get(_ENABLED)) if type(flag) is bool}
     told.pop(_ENABLED, None)
     told |= {_ENABLED: flags.pop()} if len(flags) == 1 else {}

@@ -19,7 +19,19 @@ from airlock_online.journal.order_states import (
     terminal_state,
 )
 from airlock_shared.text.safe import WIDTH, columns, labelled_rows, safe, safe_again
-from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, UNIX_S, USDC, Unit, span_text, to_human, utc_text
+from airlock_shared.units import (
+    COIN,
+    LEVERAGE,
+    PERCENT,
+    PRICE,
+    UNIX_S,
+    USDC,
+    Unit,
+    looks_like_seconds,
+    span_text,
+    to_human,
+    utc_text,
+)
 from airlock_shared.venue.structs import BATCHED_MARKET
 
 MEMBERS_SHOWN = 60
@@ -131,7 +143,7 @@ def _value_text(name: str, value: Any) -> str:
     raw = _raw(value)
     unit = _UNITS.get(name)
     if raw is not None and unit is UNIX_S:
-        return f"{utc_text(raw * 1000)}, raw {raw}"
+        return f"{utc_text(raw * 1000 if looks_like_seconds(raw) else raw)}, raw {raw}"
     if raw is not None and unit is not None:
         return f"{to_human(raw, unit)} {unit.name}, raw {raw}"
     if type(value) is bool:

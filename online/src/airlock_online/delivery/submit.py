@@ -44,7 +44,7 @@ from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal, ServiceError, UsageError
 from airlock_shared.plan.model import EITHER
 from airlock_shared.report.facts import PROVED_STATES
-from airlock_shared.text.safe import safe
+from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.units import utc_text
 from airlock_shared.venue.structs import BATCHED_MARKET
 from airlock_shared.wire.strict_json import JsonObject
@@ -303,7 +303,7 @@ def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome
         found = _FAILED_AND_USED
     contradiction = context.journal.contradiction(digest)
     note = "" if known.note in found else known.note
-    told = "; ".join(dict.fromkeys(safe(text) for text in (contradiction, note, reason, found) if text))
+    told = "; ".join(dict.fromkeys(safe_again(text) for text in (contradiction, note, reason, found) if text))
     return _told(known, told, context)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from airlock_online.clients.reply_values import delegation_read, value_at, whole
+from airlock_online.clients.reply_values import value_at, whole
 from airlock_online.clients.rpc import ContractViews, RpcClient
 from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, Scene, failed_read
 from airlock_shared.documents.deployment import Deployment
@@ -94,10 +94,9 @@ def _judged(
         found = f"enabled until {_moment(until, scene.now_ms)}" if until else "not enabled"
         on_chain = [Expectation(what + BY_THE_CHAIN, promised, found, until == expiry)]
     read = scene.ask_about("delegation", fields)
-    told = delegation_read(read.data, scene.config.speech.replies["delegation"])
-    if type(enabled := value_at(told, "isEnabled")) is not bool:
-        return [failed_read(what, promised, told), *on_chain]
-    return [*read.judged(judge(what, told, enabled)), *on_chain]
+    if type(enabled := value_at(read.data, "isEnabled")) is not bool:
+        return [failed_read(what, promised, read.data), *on_chain]
+    return [*read.judged(judge(what, read.data, enabled)), *on_chain]
 
 
 def _moment(unix_s: int | None, now_ms: int) -> str:

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.clients.builder_reads import entries
-from airlock_online.clients.reply_values import reply_names, value_at, whole
+from airlock_online.clients.reply_values import delegation_read, reply_names, value_at, whole
 from airlock_online.journal.order_states import OrderEvent
 from airlock_shared.cli.terminal import rows
 from airlock_shared.documents.requests import Request
@@ -89,6 +89,7 @@ class Scene(NamedTuple):
     def ask_about(self, read: str, fields: Mapping[str, str]) -> ReadReply:
         """Return a read by the builder, and whether its reply names what was asked for."""
         data = self.builder.read_or_error(read, fields)
+        data = delegation_read(data, self.config.speech.replies[read]) if read == "delegation" else data
         return read_of(data, reply_names(data, **fields), ", ".join(fields))
 
     def last(self, kind: str) -> OrderEvent | None:
@@ -156,16 +157,18 @@ class Trade(NamedTuple):
     open_price: int | None
     buy: bool | None
     opened: int | None
+    take_profit: int | None
+    stop_loss: int | None
 
 
 def read_trade(value: object) -> Trade | None:
     """Return the trade of a Trade tuple, or None when it does not even say which position it is."""
-    names = ("pairIndex", "index", "initialPosToken", "openPrice", "timestamp")
-    pair, slot, collateral, price, opened = (whole(value_at(value, name)) for name in names)
+    names = ("pairIndex", "index", "initialPosToken", "openPrice", "timestamp", "tp", "sl")
+    pair, slot, collateral, price, *rest = (whole(value_at(value, name)) for name in names)
     if pair is None or slot is None:
         return None
     buy = value_at(value, "buy")
-    return Trade(pair, slot, collateral, price, buy if type(buy) is bool else None, opened)
+    return Trade(pair, slot, collateral, price, buy if type(buy) is bool else None, *rest)
 
 
 def trades_in(read: Any) -> list[Trade] | None:

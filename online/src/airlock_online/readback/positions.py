@@ -7,7 +7,7 @@ executed nothing can tell the position as it stands: another service must then t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from airlock_online.clients.reply_values import whole
@@ -63,9 +63,10 @@ class _Slot(NamedTuple):
 
 
 def _opened(scene: Scene) -> list[Expectation]:
-    """Return the expectation of an open: a position of its side, in the slot that the event tells."""
+    """Return the expectation of an open: a position of its side in the slot that the event tells, with its triggers."""
     pair, buy, trader = whole(scene.signed(PAIR)), scene.signed("side"), scene.signed("trader")
-    promised = f"a {'long' if buy else 'short'} position"
+    triggers = {name: raw for name, kind in _TRIGGERS.items() if (raw := whole(scene.signed(kind)))}
+    promised = f"a {'long' if buy else 'short'} position{_triggers_text(triggers)}"
     told = _trade_of_event(scene, _EXECUTED)
     if told is None or told.pair != pair:
         what, read = f"a position on pair {pair}", _positions(scene, trader)
@@ -79,9 +80,22 @@ def _opened(scene: Scene) -> list[Expectation]:
     def judge(mine: Trade | None) -> _Judged:
         if mine and mine.buy == buy and mine.opened and moment_ms(mine.opened) < scene.prepared_ms - TWO_CLOCKS_MS:
             return "; it is older than the order, so it may be another one", None
-        return "", False if mine is None else None if mine.buy is None else mine.buy == buy
+        if mine is None:
+            return "", False
+        found = {name: getattr(mine, name) for name in triggers}
+        pairs = [(mine.buy, buy), *((found[name], raw) for name, raw in triggers.items())]
+        same = {None if now is None else now == signed for now, signed in pairs}
+        return _triggers_text(found), False if False in same else None if None in same else True
 
     return _judged(scene, _Slot(trader, pair, told.slot, told.opened), promised, judge, scene.nonce_used)
+
+
+_TRIGGERS = {"take_profit": "takeProfit", "stop_loss": "stopLoss"}
+"""What an open may have beside its position, by the name in a ``Trade``."""
+
+
+def _triggers_text(triggers: Mapping[str, int | None]) -> str:
+    return "".join(f", {name.replace('_', ' ')} {amount_text(raw, PRICE)}" for name, raw in triggers.items())
 
 
 def closed(scene: Scene) -> list[Expectation]:

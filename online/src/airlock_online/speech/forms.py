@@ -151,11 +151,11 @@ def _place(value: str, member: str = "") -> str:
 # ---- paths -----------------------------------------------------------------------------------------------------------
 
 _PLAIN, _OF_ONE, _BY_PUT, _HOLED = (
-    (f"(?:{_SEGMENT}){{1,16}}", "'/v2/nonce'"),
-    (rf"(?=(?:/[^/]+){{1,16}}$)(?:{_SEGMENT})*/\{{id\}}(?:{_SEGMENT})*", "'/intents/{id}', with {id} once"),
-    (f"(?:(?:POST|PUT) )?(?:{_SEGMENT}){{1,16}}", "'/intents' or 'PUT /intents'"),
+    (f"(?:{_SEGMENT}){{1,16}}/?", "'/v2/nonce'"),
+    (rf"(?=(?:/[^/]+){{1,16}}/?$)(?:{_SEGMENT})*/\{{id\}}(?:{_SEGMENT})*/?", "'/intents/{id}', with {id} once"),
+    (f"(?:(?:POST|PUT) )?(?:{_SEGMENT}){{1,16}}/?", "'/intents' or 'PUT /intents'"),
     (
-        rf"(?:(?:POST|PUT) )?(?:/(?:[A-Za-z0-9_~-]|{_HOLE})(?:[A-Za-z0-9._~-]|{_HOLE})*){{1,16}}",
+        rf"(?:(?:POST|PUT) )?(?:/(?:[A-Za-z0-9_~-]|{_HOLE})(?:[A-Za-z0-9._~-]|{_HOLE})*){{1,16}}/?",
         "'/twaps/open' or 'PUT /price-triggers/{pairIndex}'",
     ),
 )

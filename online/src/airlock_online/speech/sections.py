@@ -134,7 +134,7 @@ _IN_REPLIES = {
     "taken": "a member that is `true` where a cancellation is only taken: not on the chain",
     "busy": 'the word in the relayer\'s own 503 by which it says that it has taken nothing; `""`: there is none',
     "used": "whether a nonce is used; with `not ` before it, a member that says the opposite",
-    "enabled": "whether the delegate is enabled",
+    "enabled": "whether the delegate is enabled; whom it names and what it may do is read beside it",
     "expiry": "until when",
     "time": "in which form: `unix-s`, `unix-ms`, or `iso` (ISO 8601 with an offset)",
     "extra_members": "members beside a payload that are expected: recorded, and not told each time",

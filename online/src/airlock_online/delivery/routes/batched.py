@@ -78,26 +78,25 @@ class OrderStatus:
             self._context.on_asked(self.question, answer)
             return self._compared(ending)
         if denied:
-            self._tracker.odd(Anomaly("history-contradicts", ending[0]))
-            return self._compared(ending)
+            return self._compared(ending, denied=True)
         for event in ending:
             self._tracker.take(event)
         return ""
 
-    def _compared(self, ending: Sequence[OrderEvent]) -> str:
+    def _compared(self, ending: Sequence[OrderEvent], *, denied: bool = False) -> str:
+        reason = ""
+        if self._tracker.order.terminal is None:
+            told = f"the stream told {safe(ending[0].type, limit=100)}, and the history has no end that counts"
+            self._context.on_notice(told)
+            reason = f"{told}; {self.follow()}"
         ended = self._tracker.order.terminal
-        if ended is not None:
-            if terminal_state(ended) is not terminal_state(ending[0]):
-                self._tracker.odd(Anomaly("history-contradicts", ending[0]))
-            for event in ending[1:]:
-                self._tracker.take(event)
-            return ""
-        self._context.on_notice(
-            f"the stream told {safe(ending[0].type, limit=100)}; the persisted history has no end that counts"
-        )
-        reason = self.follow()
-        told = f"the stream told {ending[0].type}, and the persisted history has no end that counts"
-        return f"{told}; {reason}" if reason else ""
+        if terminal_state(ended) is not terminal_state(ending[0]) if ended else denied:
+            self._tracker.odd(Anomaly("history-contradicts", ending[0]))
+        if ended is None:
+            return reason
+        for event in ending[1:]:
+            self._tracker.take(event)
+        return ""
 
     def _poll(self) -> PollResult:
         self._asked += 1
