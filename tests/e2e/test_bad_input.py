@@ -118,12 +118,14 @@ def test_a_mistyped_address_is_never_answered_with_a_checksum_that_fits_it(desk:
         (desk.online, ("plan", "show", plan)),
         (desk.offline, ("plan", "show", plan)),
         (desk.offline, ("plan", "check", plan)),
+        (desk.offline, ("ceremony", "run", plan)),
         (desk.online, ("nonce", wrong, "--deployment", "rehearsal")),
         (desk.online, ("delegation", wrong, "--deployment", "rehearsal")),
     ):
         for more in ((), ("--json",)):
             ended = run(*words, *more)
             assert ended.code, words
+            assert not more or ended.json()["ok"] is False, words
             said = ended.out + ended.err
             same = {found for found in re.findall(r"0x[0-9a-fA-F]{40}", said) if found.lower() == wrong.lower()}
             assert same <= {wrong}, words
