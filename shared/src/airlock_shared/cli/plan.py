@@ -157,7 +157,7 @@ def new_plan(output: Path, as_json: bool) -> None:
     Example:
       PROGRAM plan new -o plan.toml
     """
-    require_output(output, qr=False)
+    require_output(output)
     try:
         answers = GivenAnswers()
         known = _known()
