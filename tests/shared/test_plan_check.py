@@ -20,6 +20,7 @@ from airlock_shared.plan.decisions import directions, odd_directions
 from airlock_shared.plan.mistakes import MAX_MISTAKES, find_mistakes
 from airlock_shared.plan.model import CUSTOM, AsSigned
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import lines_by_path
 from shared import test_own_structs as own
 from shared.world import PLAN_TEXT, PLAN_TEXTS, deployment, situation
 
@@ -106,6 +107,7 @@ def test_a_value_of_many_lines_imitates_no_table_and_one_of_thousands_costs_no_t
     told = find_mistakes(PLAN_TEXT.replace("[limits]", lines, 1).encode())
     written = ("more = [", "most = 1") if known else ("", "")
     assert {m.error.where: m.text for m in told} == dict(zip(("ceremony.more", "limits.most"), written, strict=True))
+    assert lines_by_path("\n" * 70_000) == {}
 
 
 def test_a_plan_full_of_mistakes_is_told_up_to_a_number() -> None:
