@@ -48,7 +48,7 @@ LOOK_S = 0.3
 """For so long a screen stands before a key counts: who holds Enter down sees each."""
 WAIT_S = 0.5
 """After so long the Ledger's list is shown: an answer of the device alone is quicker."""
-_SILENT = "Waiting for the Ledger. If it still asks about an earlier command, reject that there."
+_SILENT = "Waiting for the Ledger. Reject there what an earlier command still asks."
 _NUMBERS = 100
 """A number below this is meant for a section, and is no answer."""
 _LEAST_ROWS = 4  # a heading, two lines and the row for the keys
