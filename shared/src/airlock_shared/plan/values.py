@@ -254,7 +254,8 @@ def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Ite
         if name == "minLeverage":
             least = ends[0]
         if name == "maxLeverage" and ends[1] < least:
-            yield plan_error("PLAN-FIELD", "maxLeverage is below minLeverage", f"{where}.{name}", got=value.text)
+            what, expected = "maxLeverage is below minLeverage", "minLeverage or more"
+            yield plan_error("PLAN-FIELD", what, f"{where}.{name}", got=value.text, expected=expected)
         if name in _NEVER_ZERO and ends[0] <= 0:
             yield plan_error(
                 "PLAN-FIELD", "zero has no meaning here", f"{where}.{name}", got=value.text, expected="more than 0"
