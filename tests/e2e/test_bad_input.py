@@ -59,6 +59,12 @@ def test_what_crosses_is_readable_by_its_owner_alone_and_never_overwritten(desk:
     nowhere = desk.offline("sign", requests, "--plan", plan, "-o", desk.path("no/out.json"), typed="Yes\n")
     refused(nowhere, 2, "make its folder")
     assert "fingerprint" not in nowhere.err  # nothing was read aloud or reviewed for it
+    for words in (
+        ("deployment", "fetch", "--name", "x", "--builder", "http://127.0.0.1:1"),
+        ("delegate", "proof", "--signature", "0x", "--plan", plan),
+        ("call", "POST", "/v2/intents/delegate", "--plan", plan, "--step", "x"),
+    ):
+        refused(desk.online(*words, "-o", desk.path("no/out.json")), 2, "could not be written")
 
 
 def test_a_gif_of_millions_of_frames_is_given_up_in_seconds(desk: BothMachines) -> None:
@@ -116,12 +122,14 @@ def test_a_mistyped_address_is_never_answered_with_a_checksum_that_fits_it(desk:
         (desk.online, ("plan", "show", plan)),
         (desk.offline, ("plan", "show", plan)),
         (desk.offline, ("plan", "check", plan)),
+        (desk.offline, ("ceremony", "run", plan)),
         (desk.online, ("nonce", wrong, "--deployment", "rehearsal")),
         (desk.online, ("delegation", wrong, "--deployment", "rehearsal")),
     ):
         for more in ((), ("--json",)):
             ended = run(*words, *more)
             assert ended.code, words
+            assert not more or ended.json()["ok"] is False, words
             said = ended.out + ended.err
             same = {found for found in re.findall(r"0x[0-9a-fA-F]{40}", said) if found.lower() == wrong.lower()}
             assert same <= {wrong}, words

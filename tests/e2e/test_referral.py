@@ -10,7 +10,7 @@ import pytest
 
 from airlock_rehearsal.scenarios import PATH, TRADER
 from commands import FinishedCommand
-from e2e.conftest import ONLINE, BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.led import Screen
 from plans import plan_head
 
@@ -101,6 +101,13 @@ def test_a_code_is_handed_over_by_one_plan_on_two_machines(table: Table, desk: B
     assert "WARNING" not in offered.err
     verified = table.online.offline("verify", table.requests("owner"), "--plan", table.plan, "--json")
     assert (verified.code, verified.json()["signer"]) == (0, "owner")
+    signing = ("sign", table.requests("owner"), "--plan", table.plan, "-o", desk.path("unsigned.json"))
+    by_hand = Screen(OFFLINE, "--home", desk.path("offline-home"), *signing, "--emulator", table.ledgers["owner"].port)
+    while "-- 1 of 1 -- Enter: on --" not in by_hand.shown:  # a long part is turned page by page
+        assert by_hand.more(), by_hand.shown
+    assert ("PART OF THE PLAN" in by_hand.shown, "requests fingerprint" in by_hand.shown) == (True, False)
+    by_hand.press("\x03")
+    assert by_hand.end() == 130
     signed = table.sign("owner")
     assert signed.code == 0, signed.err
     part, _, below = signed.err.partition("requests fingerprint")  # what is compared stands above its question

@@ -29,6 +29,11 @@ if ALL:  # in every run by files, from the kit; in CI by codes as well, by `make
         require_all_played(screen, by_codes=True)
 
 
+def test_unattended_nobody_chooses_a_ceremony(tmp_path: Path) -> None:
+    words = (ONLINE, "rehearse", "--yes", "--ceremony", "delegate-key", "--folder", tmp_path / "r")
+    assert (subprocess.run(words, check=False).returncode, [*tmp_path.iterdir()]) == (2, [])
+
+
 def test_an_interrupted_rehearsal_leaves_no_process_behind(tmp_path: Path) -> None:
     words = [str(ONLINE), "rehearse", "--yes", "--folder", str(tmp_path / "r"), "--offline-command", str(OFFLINE)]
     null, pipe, same = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT

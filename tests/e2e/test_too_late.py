@@ -93,7 +93,7 @@ def test_signatures_that_came_too_late_to_be_submitted_are_made_again_and_sent(
     lead(screens, late, until=wait)
     shown = {half: screen.plain() for half, screen in screens.items()}
     assert [screen.code for screen in screens.values()] == [0, 0], shown
-    assert "The ceremony stops here" not in shown["offline"] + shown["online"]
+    assert "the ceremony stops here" not in shown["offline"] + shown["online"]
     assert (day.folder("offline") / "requests-2.json").exists()
     report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
     assert report["complete"], report["missing"]

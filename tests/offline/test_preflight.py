@@ -227,7 +227,14 @@ def test_a_pin_is_shown_with_its_kind_fingerprint_and_words(home: Path) -> None:
 def test_a_kit_without_its_fingerprint_is_a_mistake_and_a_folder_that_is_none_is_refused(home: Path) -> None:
     require_namespaces()
     before, mark = (home / "transcript.jsonl").read_bytes(), "ab" * 32
-    for words in (("--kit", "."), ("--fingerprint", mark), ("--kit", ".", "--fingerprint", "ab"), ("--kit", "none")):
+    two = ("--ledger", "/dev/hidraw0", "--emulator", "1")
+    for words in (
+        two,
+        ("--kit", "."),
+        ("--fingerprint", mark),
+        ("--kit", ".", "--fingerprint", "ab"),
+        ("--kit", "none"),
+    ):
         ended = inside(OWN_SYS, *program(home), "preflight", *words)
         assert ended.code == int(ExitCode.USAGE), ended.err
     assert (home / "transcript.jsonl").read_bytes() == before

@@ -500,6 +500,7 @@ def test_where_nobody_has_to_compare_anything_nothing_is_shown(tmp_path: Path, q
     reader = Reader(tmp_path, "ledger", 24, **({"lines": LIST} | quick))
     assert reader.ended() == ["(b'signature', 36864)", True]
     assert "THE LEDGER" not in reader.terminal.shown
+    assert ("Reject there what an earlier command still asks." in reader.terminal.shown) is ("person" in quick)
 
 
 @pytest.mark.parametrize(("fails", "ended"), [(True, "OSError"), (False, "KeyboardInterrupt")])

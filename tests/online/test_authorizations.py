@@ -95,6 +95,20 @@ def test_what_is_not_for_this_order_is_refused(text: str) -> None:
     assert GOOD["r"][2:] not in f"{refused.value} {refused.value.got} {refused.value.expected}"
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[]", "chainId, to, data, gas, authorizationList"),
+        (BAD["a number for the chain"], "chainId"), (BAD["a member more of the transaction"], "value"),
+        (BAD["a member more"], "signature"), (transaction({**dict.fromkeys(GOOD), "v": 0} | {"x": 1}), "x"),
+        *((transaction({each: GOOD[each] for each in GOOD if each != name}), name) for name in ("nonce", "r", "yParity")),
+    ],
+)  # fmt: skip
+def test_each_member_that_is_not_as_it_should_be_is_named(text: str, named: str) -> None:
+    with pytest.raises(Refusal, match=f"ORDER-EIP7702: an .* has members .*: {named} "):
+        accepted(text)
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"chainId": "1", "chainId": "1"}', transaction() + "x"])
 def test_what_is_no_json_object_of_this_form_is_refused(text: str) -> None:
     with pytest.raises((Refusal, DocumentError)):

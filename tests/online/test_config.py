@@ -21,7 +21,7 @@ from airlock_online.cli.main import program
 from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig, read_config, require_proxy
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
-from airlock_online.error_codes import CODE_PLACES, ERROR_CODES, SPEC, VENUES, known_code
+from airlock_online.error_codes import ERROR_CODES, SPEC, VENUES, known_code
 from airlock_online.home import RPC_VARIABLE, OnlineHome
 from airlock_online.journal import engine
 from airlock_online.journal.journal import open_journal
@@ -36,6 +36,7 @@ from airlock_shared.host.files import FAULT, LOOK, OK, Observed, TranscriptFile
 from commands import FinishedCommand, contents, run_command
 from online.loopback import Answer, Wire, closed_port, http, reply
 from online.online_command import OnlineCommand
+from workspace.service_pages import CODE_PLACES
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from airlock_online.cli.delivery_context import Desk, open_desk
 from airlock_online.cli.main import program
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.outcome import FINAL_EVIDENCE, FinalEvidence, OrderOutcome
+from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.registry import ROUTE_MODULES
 from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
@@ -35,6 +35,7 @@ from online.fake_chain import FakeChain, Mined
 from online.loopback import Answer, Wire, frame, reply, stream
 from online.test_journal import DIGEST, put
 from online.test_unsent import SENDINGS
+from workspace.final_evidence import FINAL_EVIDENCE, FinalEvidence
 
 GIVEN = [
     ("core-api-post", reply(201, {"entityId": -12}), "entityId: -12"),

@@ -17,7 +17,7 @@ from airlock_online.addresses import shown_address
 from airlock_online.clients import kept_pool as kept
 from airlock_online.clients.api_key import ApiKey, read_api_key
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.clients.connection import code_of, reason_text
+from airlock_online.clients.connection import Reply, code_of, json_of, reason_text
 from airlock_online.clients.http import FOREVER_S, Http, HttpCall, NotSent, Timeouts
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import ApiKeySettings
@@ -418,6 +418,21 @@ def test_a_reason_is_cut_with_its_length() -> None:
     for _ in range(20):
         deep = {"errors": [deep]}
     assert len(reason_text(json.dumps({"message": ["y"] * 10_000, "errors": deep}).encode())) < 600
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"", "it is empty"),
+        (b'{"ok"', "Expecting"),
+        (b'"\xff"', "decode byte"),
+        (b'{"ok": 1, "ok": 2}', "appears twice"),
+    ],
+)
+def test_a_reply_that_is_no_json_is_not_taken_for_a_persons_file(body: bytes, why: str) -> None:
+    with pytest.raises(ServiceError, match=f"not strict JSON .*: .*{why}") as caught:
+        json_of(Reply(200, "application/json", body, None), "the venue")
+    assert "perhaps" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

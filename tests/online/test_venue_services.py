@@ -19,7 +19,6 @@ from airlock_online.journal.order_states import KNOWN_TYPES, OrderState
 from airlock_online.speech.forms import read_services, resolve_services
 from airlock_online.speech.sections import (
     BODIES,
-    MEMBERS,
     OF_EVENTS,
     PATHS,
     REPLIES,
@@ -34,6 +33,7 @@ from online.loopback import Seen, Wire, reply
 from online.node import Node
 from online.test_routes import APPROVAL, CANCEL, RELAY, RELAYED, STORE, TX, sent, taken
 from second_venue.other_speech import SERVICES
+from workspace.service_pages import MEMBERS
 
 FILE: dict[str, Any] = tomllib.loads(SERVICES)
 OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}

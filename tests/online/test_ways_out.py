@@ -9,6 +9,7 @@ from airlock_online.clients.rpc import ChainBlock, RpcClient
 from airlock_online.delivery import chain_search
 from airlock_online.delivery.chain_evidence import confirmed_block
 from airlock_online.delivery.chain_search import ORDER_ENDS, search, settle_by_transaction
+from airlock_online.delivery.resolution import is_proved
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.relayer import transaction_on_chain
 from airlock_online.delivery.routes.struct import executing_call
@@ -21,6 +22,7 @@ from online.delivering_machine import NOW, DeliveringMachine
 from online.fake_chain import FakeChain, Mined
 from online.loopback import Wire, reply
 from online.test_chain_evidence import lost
+from online.test_hidden_ends import ACCEPTED, EXECUTED, INITIATED, Market, streamed
 
 TX, OTHER = "0x" + "aa" * 32, "0x" + "bb" * 32
 KEEPER, STORAGE = "0x" + "07" * 20, "0x" + "08" * 20
@@ -85,6 +87,21 @@ def test_a_stored_trigger_s_execution_is_an_event_once_and_ends_nothing_else(des
         told = [follow_submission(delivery.digest, context) for _ in range(2)]
     assert [each.state for each in told] == [OrderState.CONFIRMED] * 2
     assert desk.types == ["TriggerStored", "FoundOnChain"]
+
+
+@pytest.mark.parametrize("spent", [5, None])
+def test_an_end_that_is_learnt_is_proved_at_once_and_never_said_to_be_still_to_come(
+    desk: DeliveringMachine, spent: int | None
+) -> None:
+    with Market(*streamed(ACCEPTED), history=[ACCEPTED]) as market:
+        delivery = order("batched-market", market.url)
+        assert submit_delivery(delivery, desk.world._replace(patience_s=0)).state is OrderState.ACCEPTED
+        market.history += [INITIATED, EXECUTED]
+        with chain_with(delivery, carrier(delivery), spent=spent).node() as node:
+            for _ in range(2):
+                outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
+                assert (outcome.state, "can be executed" in outcome.reason) == (OrderState.FILLED, False)
+                assert is_proved(delivery.digest, desk.world.journal) is bool(spent)
 
 
 @pytest.mark.parametrize(

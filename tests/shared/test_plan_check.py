@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from airlock_shared.checks.foreseen import foreseen, foreseen_anywhere
 from airlock_shared.checks.model import Situation
 from airlock_shared.cli.comparison_lines import plan_lines
-from airlock_shared.cli.plan import plan_check_command
+from airlock_shared.cli.plan import plan_check_command, show_plan
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.decisions import directions, odd_directions
 from airlock_shared.plan.mistakes import MAX_MISTAKES, find_mistakes
 from airlock_shared.plan.model import CUSTOM, AsSigned
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import lines_by_path
 from shared import test_own_structs as own
 from shared.world import PLAN_TEXT, PLAN_TEXTS, deployment, situation
 
@@ -106,6 +107,7 @@ def test_a_value_of_many_lines_imitates_no_table_and_one_of_thousands_costs_no_t
     told = find_mistakes(PLAN_TEXT.replace("[limits]", lines, 1).encode())
     written = ("more = [", "most = 1") if known else ("", "")
     assert {m.error.where: m.text for m in told} == dict(zip(("ceremony.more", "limits.most"), written, strict=True))
+    assert lines_by_path("\n" * 70_000) == {}
 
 
 def test_a_plan_full_of_mistakes_is_told_up_to_a_number() -> None:
@@ -131,6 +133,23 @@ def test_the_line_is_quoted_below_what_is_wrong(tmp_path: Path) -> None:
     assert max(map(len, lines)) <= 80
     assert '  example:  collateralUsdc = "250.5"' in lines
     assert "16 mistakes in plan.toml" in shown
+
+
+def test_a_role_that_no_checkpoint_asks_for_is_named_beside_those_that_are(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    for role, said in (("facilitater", 1), ("facilitator", 0)):
+        path.write_text(PLAN_TEXT.replace("facilitator", role))
+        code, shown = _checked(path)
+        told = f"alone: {role}. Checkpoints ask for signer, witness, facilitator"
+        assert (code, " ".join(shown.split()).count(told)) == (0, said)
+
+
+def test_no_row_of_a_plan_is_wider_than_a_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN_TEXT.replace("treasury", "t" * 63))
+    shown = CliRunner().invoke(show_plan, [str(path)]).stdout
+    assert f"signer {'t' * 63}:\n  0x" in shown
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_no_character_of_the_plan_acts_on_the_terminal(tmp_path: Path) -> None:

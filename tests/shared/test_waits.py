@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
-import click
 import pytest
 from click.testing import CliRunner
 
@@ -23,7 +22,7 @@ from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 from airlock_shared.cli.ceremony.run import _do
 from airlock_shared.cli.ceremony.waits import LATE, OVER, STOPPED, leave_note, names_in, other_machine
 from airlock_shared.cli.terminal import MACHINES
-from airlock_shared.errors import UsageError
+from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import alone_in
 from airlock_shared.plan.reader import parse_plan
 from shared.test_workflow import PLAN
@@ -321,7 +320,7 @@ def test_what_was_signed_in_time_goes_on_and_a_time_that_preparing_does_not_put_
 ) -> None:
     monkeypatch.setattr(crossing_module, "time_ns", lambda: NOW_MS * 1_000_000)
     monkeypatch.setattr(Lead, "child", lambda *_: 7)
-    with pytest.raises(click.exceptions.Exit):
+    with pytest.raises(AirlockError, match="stops here"):
         _do(lead, reply_members(lead, "offline", NOW_MS + 1, SIGN), SIGN, set())
     (lead.folder / "signatures.json").touch()
     assert _do(lead, reply_members(lead, "offline", NOW_MS, SIGN), SIGN, set()) is True
@@ -336,7 +335,7 @@ def test_what_is_too_late_to_be_submitted_and_was_perhaps_sent_is_not_prepared_a
     state = reply_members(lead, "online", NOW_MS, SUBMIT)
     monkeypatch.setattr(Lead, "child", lambda _lead, words: 7 if words[0] == "submit" else pytest.fail(" ".join(words)))
     monkeypatch.setattr(Lead, "state", lambda _lead: state)
-    with pytest.raises(click.exceptions.Exit):
+    with pytest.raises(AirlockError, match="stops here"):
         _do(lead, state, SUBMIT, set())
     others = reply_members(lead, "online", NOW_MS, SUBMIT._replace(name="compare", of="outcome"))
     monkeypatch.setattr(Lead, "state", lambda _lead: others)  # another signature was sent: people look at both

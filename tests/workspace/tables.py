@@ -10,10 +10,9 @@ from airlock_offline.home import OfflineConfig
 from airlock_offline.ledger.models import MODELS
 from airlock_online.cli.machine import everything
 from airlock_online.config import OnlineConfig
-from airlock_online.delivery.outcome import FINAL_EVIDENCE
 from airlock_online.journal.order_states import STATE_MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
-from airlock_online.speech.sections import BODIES, KNOWN, MEMBERS, PATHS, REPLIES
+from airlock_online.speech.sections import BODIES, KNOWN, PATHS, REPLIES
 from airlock_online.speech.sections import MEANINGS as WORD_MEANINGS
 from airlock_shared.checks.catalogue import FAMILIES
 from airlock_shared.cli.explain import EXIT_CODES
@@ -24,10 +23,11 @@ from erc7730.descriptor_world import formats, made
 from mutation.run import read_mutants
 from online.chain.alterations import CONTRACT_IS_STRICTER, GATE_IS_STRICTER
 from workspace import trusted_path
+from workspace.final_evidence import FINAL_EVIDENCE
 from workspace.house import floors
 from workspace.man_pages import write_files
 from workspace.review_pages import review
-from workspace.service_pages import endpoints, errors, when_it_goes_wrong
+from workspace.service_pages import MEMBERS, endpoints, errors, when_it_goes_wrong
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -135,7 +135,7 @@ _EVIDENCE = """
 
 A state is final by one of these rows or not at all; who could lie about it, and what then happens. A confirmed
 block is the node's `finalized`, or one that is deep enough (`[rpc] confirmed_by`, `confirmations`). Written from
-`airlock_online.delivery.outcome`.
+`tests/workspace/final_evidence.py`.
 
 """
 

@@ -25,26 +25,36 @@ from airlock_offline.ledger.transport import (
 from airlock_offline.ledger.usb import HidTransport, PluggedLedger, come_back, opens_app
 from airlock_shared.cli.terminal import say
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.errors import DeviceError, Refusal
+from airlock_shared.errors import DeviceError, Refusal, UsageError
 from airlock_shared.host.files import require_new
 
 REVIEW = "airlock.review-seconds"
 """Where a command's context keeps, in its ``meta``, how long people may read on the device, as the settings say."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+_Given = TypeVar("_Given")
 
 
 def _log_to(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
     context.meta[APDU_LOG] = path
 
 
+def _one_of_two(context: click.Context, _parameter: click.Parameter, value: _Given) -> _Given:
+    if value is not None and any(context.params.get(name) is not None for name in ("emulator_port", "ledger_path")):
+        raise UsageError("--emulator is the software Ledger, --ledger one on USB", do="give one of them")
+    return value
+
+
 emulator_option = click.option(
     "--emulator",
     "emulator_port",
     type=click.IntRange(1, 65535),
+    callback=_one_of_two,
     help="Rehearsal only: use the software Ledger on this loopback port.",
 )
-ledger_option = click.option("--ledger", "ledger_path", help="Which Ledger, when several are plugged in.")
+ledger_option = click.option(
+    "--ledger", "ledger_path", callback=_one_of_two, help="Which Ledger, when several are plugged in."
+)
 _log_option = click.option(
     "--apdu-log",
     type=click.Path(path_type=Path, dir_okay=False),

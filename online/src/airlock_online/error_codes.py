@@ -13,16 +13,6 @@ from airlock_shared.errors import ExitCode
 
 SPEC, VENUES, JSON_RPC, OWN = "the specification", "comparable venues", "JSON-RPC 2.0, EIP-1474", "Airlock"
 
-CODE_PLACES = {
-    "builder": "The builder, before anything is signed",
-    "relay": "The relay of signed transactions and intents",
-    "batched": "The batched market, in `AttemptFailed` and `Error`",
-    "contract": "The contracts, in `AttemptFailed` and `Error`",
-    "rpc": "JSON-RPC",
-    "http": "HTTP statuses",
-}
-"""Where a code comes from, and how that is called in the documentation."""
-
 
 class ErrorCode(NamedTuple):
     """One code. ``http`` is the status that it comes with, or empty; ``exit_code`` ends the command it is the last word of.

@@ -93,7 +93,7 @@ def prove_command(
     """
     if not DERIVATION_PATH.fullmatch(path):
         raise UsageError("not a derivation path", do="give one such as m/44'/60'/1'/0/0")
-    require_output(output, qr=False)
+    require_output(output)
     plan = parse_written_plan(read_input(plan_file))
     deployment = state.require_pinned(plan.deployment)
     challenge = challenge_of(plan, deployment, choose_step(plan, step_id))

@@ -14,13 +14,14 @@ from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.checks.intent import definitions
 from airlock_shared.checks.model import Situation
 from airlock_shared.cli.plan import plan_group
+from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.terminal import INPUT, json_option, output_option, say, say_all, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.errors import PlanError, Refusal, quoted
 from airlock_shared.ethereum.eip712 import StructValues
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
-from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.decisions import choices_of
 from airlock_shared.plan.model import CUSTOM, Plan
 from airlock_shared.plan.reader import PLAN_FORMAT
@@ -290,7 +291,7 @@ def draft(state: OfflineHome, file: Path, output: Path, as_json: bool) -> None:
     Example:
       airlock-offline plan draft requests.json -o plan.toml
     """
-    require_new(output)
+    require_output(output)
     header, items, fingerprint = parse_requests(read_input(file))
     deployment = state.require_pinned(header.deployment_name)
     text = draft_plan(header, items, deployment)

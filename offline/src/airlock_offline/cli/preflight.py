@@ -248,7 +248,7 @@ def preflight(
     """
     folder = _kit(kit, fingerprint)
     if record is not None:
-        require_output(record, qr=False)
+        require_output(record)
     if watch and stated is not None:
         raise UsageError("the time is given already", do="leave out --time, or --watch")
     clock = _ask_time(state, uncertainty) if watch else _state_time(state, stated, uncertainty)

@@ -48,6 +48,7 @@ LOOK_S = 0.3
 """For so long a screen stands before a key counts: who holds Enter down sees each."""
 WAIT_S = 0.5
 """After so long the Ledger's list is shown: an answer of the device alone is quicker."""
+_SILENT = "Waiting for the Ledger. Reject there what an earlier command still asks."
 _NUMBERS = 100
 """A number below this is meant for a section, and is no answer."""
 _LEAST_ROWS = 4  # a heading, two lines and the row for the keys
@@ -208,13 +209,13 @@ class ReviewPages:
 
     @contextmanager
     def turning(self, person: bool) -> Iterator[None]:
-        """Show the Ledger's list while a person is waited for, a screen at a time, turned by keys."""
-        if not (person and self._ledger):
-            yield
-            return
+        """Show the Ledger's list while a person is waited for, a screen at a time, turned by keys.
+
+        A Ledger that is silent where nobody has to press anything may still ask what a command of before asked.
+        """
         ended, end = os.pipe()
         keys = SingleKeys()
-        turner = threading.Thread(target=self._turn, args=(keys, ended), daemon=True)
+        turner = threading.Thread(target=self._turn, args=(keys, ended, person), daemon=True)
         turner.start()
         try:
             yield
@@ -228,9 +229,12 @@ class ReviewPages:
                     os.close(ended)
                     os.close(end)
 
-    def _turn(self, keys: SingleKeys, ended: int) -> None:
+    def _turn(self, keys: SingleKeys, ended: int, person: bool) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # Ctrl-C is for who waits for the device
-        if select.select([ended], [], [], WAIT_S)[0]:
+        if select.select([ended], [], [], WAIT_S)[0] or (person and not self._ledger):
+            return
+        if not person:
+            say(_SILENT)
             return
         if not self._turns:
             say_all((*self._ledger, "The software Ledger asks above this list: Yes approves, anything else rejects."))

@@ -136,14 +136,18 @@ def sign(
     )
     steps = judge_steps([item.step for item in items], situation, header.signer)
     require_none([*heading.blocking(), *steps.blocking(), *heading.not_judged()])
-    say_all(part_lines(plan, header.signer))
-    if not (compared and led()):
-        say_all((*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)))
-    document = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
     ask = partial(ask_yes, piped=not isolation.is_production())
     pages = (
         ReviewPages(ask, turns=not (emulator_port and LEDGER_HERE in os.environ)) if screen_rows() else None
     )  # where nobody reads and answers at a terminal, all in one piece
+    part = list(part_lines(plan, header.signer))
+    if pages and part:
+        pages.show([part], [], [])
+    else:
+        say_all(part)
+    if not (compared and led()):
+        say_all((*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)))
+    document = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
     meanwhile = pages.turning if pages else nullcontext
     with opened(emulator_port, ledger_path, meanwhile, named_model=model or "") as device:
         app = isolation.guarded(device.app)

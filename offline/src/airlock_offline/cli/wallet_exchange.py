@@ -43,7 +43,7 @@ def scan_request(
 
     Raises ``DocumentError``, ``Refusal`` (the first check that refuses it) or ``UsageError``; then nothing is written.
     """
-    require_output(output, qr=False)
+    require_output(output)
     plan = parse_written_plan(read_input(plan_file))
     planned = only_step(plan, step)
     entries = state.transcript.entries()

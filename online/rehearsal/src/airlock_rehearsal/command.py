@@ -9,6 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 import click
+from click.core import ParameterSource
 
 from airlock_rehearsal.day import LED, SECOND, Day, begin, join
 from airlock_rehearsal.machines import Play
@@ -74,6 +75,10 @@ def rehearse(
     from airlock_rehearsal.services.venue.venue_state import ChainRecord  # noqa: PLC0415 - as above
 
     unattended = yes or not sys.stdin.isatty()
+    if unattended and context.get_parameter_source("ceremony") is ParameterSource.COMMANDLINE:
+        raise UsageError(
+            "unattended, all six ceremonies are played", do="leave out --ceremony; or --yes, at a terminal"
+        )
     folder = (folder or Path("rehearsals") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")).absolute()
     if (folder / SECOND).exists():
         raise UsageError(

@@ -20,9 +20,10 @@ from airlock_online.preparing.kept_payloads import KeptPayloads
 from airlock_online.preparing.prepare import BuildRequest, fields_to_send, is_built, request_members
 from airlock_online.speech.sections import Speech
 from airlock_shared.checks.model import Situation
+from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.terminal import INPUT, PATH_TYPE, json_option, say, show_json
 from airlock_shared.errors import PlanError, UsageError
-from airlock_shared.host.files import read_input, require_new
+from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe
@@ -97,7 +98,7 @@ def _take(
 ) -> None:
     """Take the answer to an ask as the payload of a plan's step: keep it, or write the requests of the whole plan."""
     if output is not None:
-        require_new(output)
+        require_output(output)
     if step_id not in plan.steps:
         raise PlanError("PLAN-STEP", "not a step of the plan", got=safe(step_id, limit=80), expected=[*plan.steps])
     if name is not None and name != plan.deployment:

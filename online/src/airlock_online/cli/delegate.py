@@ -16,8 +16,9 @@ from airlock_shared.cli.possession import (
     step_option,
     tell_proved,
 )
+from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.terminal import json_option, output_option, plan_option, rows, show_all, show_json
-from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe
 
@@ -66,7 +67,7 @@ def proof_command(
       airlock-online delegate proof --signature 0x… --plan plan.toml \
         -o proofs.json
     """
-    require_new(output)
+    require_output(output)
     plan = parse_written_plan(read_input(plan_file))
     proved = proved_keys(plan, home.require_deployment(plan.deployment), sources, signature, step_id)
     write_new(output, write_proofs(proved))

@@ -20,9 +20,10 @@ from airlock_online.preparing.venue_profile import MAX_PROFILE_BYTES as PROFILE_
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
 from airlock_online.speech.sections import Speech
 from airlock_shared.cli.comparison_lines import deployment_lines
+from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.terminal import INPUT, json_option, output_option, say, say_all, show_all, show_json
 from airlock_shared.documents.deployment import Deployment, parse_deployment, valid_elsewhere
-from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.host.files import read_input, write_new
 from airlock_shared.text.safe import safe, spoken
 from airlock_shared.venue.structs import BUILDER, SERVICES
 from airlock_shared.wire.strict_json import JsonObject, to_json
@@ -81,7 +82,7 @@ def fetch(
       airlock-online deployment fetch --name mainnet \
         --builder https://venue.example/builder -o deployment.json
     """
-    require_new(output)
+    require_output(output)
     records = [read_input(path, max_bytes=MAX_LIST_BYTES) for path in device_metadata]
     profile = None if venue_profile is None else read_input(venue_profile, max_bytes=PROFILE_BYTES)
     config = home.config()

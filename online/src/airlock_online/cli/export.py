@@ -49,7 +49,7 @@ def export(
       airlock-online export signatures.json --step desk-key -o package.json
     """
     whole = read_signatures(home, read_input(file), requests_file)
-    require_output(output, qr=False)
+    require_output(output)
     named = [pair for pair in whole.pairs if step in (None, pair[0].step)]
     chosen = [pair for pair in named if pair[0].action != AUTHORIZATION]
     if len(chosen) < len(named):

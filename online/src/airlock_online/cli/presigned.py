@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from airlock_online.cli.signed_documents import MatchedSignatures, keep_signatures_secret
-from airlock_online.delivery.admission import EIP7702, is_eip7702
+from airlock_online.delivery.admission import EIP7702, wrong_eip7702
 from airlock_online.delivery.deliveries import signed_authorization
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.secrets import keep_secret
@@ -64,8 +64,8 @@ class PresignedTransaction(NamedTuple):
 def read_presigned(text: str) -> PresignedTransaction:
     """Return the transaction of a JSON text. Raises ``Refusal("ORDER-EIP7702")``, or what a strict JSON reader raises."""
     value = parse_json(text.encode())
-    if not is_eip7702(value):
-        raise _wrong("not an EIP-7702 transaction for the batched market", expected=list(EIP7702))
+    if wrong := wrong_eip7702(value):
+        raise _wrong_members("an EIP-7702 transaction", wrong, ", ".join(EIP7702))
     listed = value["authorizationList"]
     if not 0 < len(listed) <= MAX_AUTHORIZATIONS:
         raise _wrong("no authorization, or too many", str(len(listed)), f"1 to {MAX_AUTHORIZATIONS}")
@@ -111,14 +111,12 @@ def presigned_lines(presigned: PresignedTransaction, deployment: Deployment) -> 
 
 def _authorization(value: Any) -> SignedAuthorization:
     names = set(value) if type(value) is dict else set()
-    if not names >= _NEEDED or not names - _NEEDED or names - _NEEDED - set(_PARITIES):
-        expected = "chainId, address, nonce, r, s, and yParity or v"
-        raise _wrong(
-            "an authorization in a form that Airlock does not know", str(sorted(map(str, names)))[:200], expected
-        )
+    parities = names & _PARITIES.keys()
+    if wrong := sorted(names - parities ^ _NEEDED) or ["yParity"] * (not parities):
+        raise _wrong_members("an authorization", wrong, "chainId, address, nonce, r, s, and yParity or v")
     chain_id, nonce = _number(value["chainId"], "chainId"), _number(value["nonce"], "nonce")
     contract = _address(value["address"], "address")
-    told = {name: _number(value[name], name) for name in names & set(_PARITIES)}
+    told = {name: _number(value[name], name) for name in parities}
     parity, *others = {_PARITIES[name].get(number) for name, number in told.items()}
     if parity is None or others:
         raise _wrong("yParity and v are not one parity", str(told)[:80], "yParity 0 or 1, v 27 or 28")
@@ -148,6 +146,12 @@ def _address(value: Any, name: str) -> bytes:
         return parse_address(value if type(value) is str else "")
     except Refusal as refusal:
         raise _wrong(f"{name} is not an address", quoted(value), refusal.expected) from refusal
+
+
+def _wrong_members(of: str, names: list[str], expected: str) -> Refusal:
+    return _wrong(
+        f"{of} has members that are missing, unknown or of another type: {', '.join(names)[:200]}", "", expected
+    )
 
 
 def _wrong(what: str, got: object = "", expected: object = "") -> Refusal:

@@ -64,7 +64,7 @@ def scan_answer(
 
     Raises ``DocumentError``, ``Refusal`` or ``UsageError``.
     """
-    require_output(output, qr=False)
+    require_output(output)
     data = read_input(file)
     header, items, requests = parse_requests(data)
     deployment = _deployment(home, header)

@@ -62,20 +62,21 @@ def _check_order_type(delivery: Delivery, intent: Intent | None) -> None:
             expected=" or ".join(map(str, allowed)),
             do="prepare the step again; the order type follows from the struct and the pair",
         )
-    if delivery.eip7702 and (delivery.route != BATCHED_MARKET or not _is_eip7702(delivery.eip7702)):
+    if delivery.eip7702 and (delivery.route != BATCHED_MARKET or _wrong_in(delivery.eip7702)):
         raise Refusal("ORDER-EIP7702", "not an EIP-7702 transaction for the batched market", expected=list(EIP7702))
 
 
-def _is_eip7702(text: str) -> bool:
+def _wrong_in(text: str) -> list[str]:
     try:
-        return is_eip7702(parse_json(text.encode()))
+        return wrong_eip7702(parse_json(text.encode()))
     except (DocumentError, UnicodeEncodeError):
-        return False
+        return [*EIP7702]
 
 
-def is_eip7702(value: object) -> bool:
-    """Tell whether what a JSON text says has the members of the batched market's EIP-7702 transaction, each of its type."""
-    return type(value) is dict and {name: type(member) for name, member in value.items()} == EIP7702
+def wrong_eip7702(value: object) -> list[str]:
+    """Return the members of the batched market's EIP-7702 transaction that are missing, unknown or of another type."""
+    told = value if type(value) is dict else {}
+    return [name for name in {**EIP7702, **told} if type(told.get(name)) is not EIP7702.get(name)]
 
 
 def _check_forms(delivery: Delivery) -> None:

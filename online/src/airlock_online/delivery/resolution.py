@@ -78,43 +78,47 @@ def _intent(known: Submission, context: DeliveryContext) -> str:
             context.on_notice(f"the chain cannot be read: {error.what}")
         else:
             if at.used is not None:
-                return _by_chain(known.record, at, context)
-    return _by_word(known.record, context)
+                return _by_chain(known, at, context)
+    return _by_word(known, context)
 
 
-def _by_chain(record: Record, at: NonceAt, context: DeliveryContext) -> str:
+def _by_chain(known: Submission, at: NonceAt, context: DeliveryContext) -> str:
     """Settle what a confirmed block settles."""
+    record = known.record
     block = f"block {at.block.number} of {utc_text(at.block.time_ms)}"
     if at.used:
         return _spent(record, f"the chain has its nonce as used in {block}", context, at=at.block)
-    if record.deadline_ms is None:
-        return f"its nonce is unused in {block}, and it has no deadline: it can be executed until the nonce is spent"
-    if at.block.time_ms <= record.deadline_ms:
-        return f"its nonce is unused in {block}; it can be executed until {utc_text(record.deadline_ms)}"
+    if record.deadline_ms is None or at.block.time_ms <= record.deadline_ms:
+        return _unused(known, f"its nonce is unused in {block}")
     found = f"its deadline was {utc_text(record.deadline_ms)}; its nonce is unused in {block}, which is confirmed"
     found += _went_along(record)
     context.journal.move(record.digest, OrderState.EXPIRED_UNUSED, note=found)
     return found
 
 
-def _by_word(record: Record, context: DeliveryContext) -> str:
+def _unused(known: Submission, found: str) -> str:
+    """Say until when an unused nonce lets it be executed; not of what a service says was: the block may be of before."""
+    record = known.record
+    if known.state in _EXECUTED and record.route != CORE_API:
+        return ""
+    if record.deadline_ms is None:
+        return f"{found}, and it has no deadline: it can be executed until the nonce is spent"
+    return f"{found}; it can be executed until {utc_text(record.deadline_ms)}"
+
+
+def _by_word(known: Submission, context: DeliveryContext) -> str:
     """Say what the service says of the nonce: that ends nothing."""
-    now_ms = context.clock_ms()
+    record, now_ms = known.record, context.clock_ms()
     used = nonce_by_word(record, context)
     if used is None:
         return ""
     if used:
         return _spent(record, "by the service's word its nonce is used", context, at=None)
-    if record.deadline_ms is None:
-        return (
-            "by the service's word its nonce is unused, and it has no deadline: it can be executed until that is spent"
-        )
-    moment = utc_text(record.deadline_ms)
-    if now_ms <= record.deadline_ms + EXPIRY_MARGIN_MS:
-        return f"by the service's word its nonce is unused; it can be executed until {moment}"
+    if record.deadline_ms is None or now_ms <= record.deadline_ms + EXPIRY_MARGIN_MS:
+        return _unused(known, "by the service's word its nonce is unused")
     return (
-        f"by the service's word its nonce is unused, and its deadline, {moment}, is over by this machine's clock. That is "
-        "not final: a node of your own ([rpc] url) proves it by a confirmed block"
+        f"by the service's word its nonce is unused, and its deadline, {utc_text(record.deadline_ms)}, is over by this "
+        "machine's clock. That is not final: a node of your own ([rpc] url) proves it by a confirmed block"
     )
 
 

@@ -195,8 +195,9 @@ def follow_submission(digest: str, context: DeliveryContext, given_id: str | Non
         reason = _route_of(known).follow(known, tracker, context)
         if given_id and tracker.order.events:
             tracker.odd(Anomaly("id-from-a-person", OrderEvent(None, "id", {"given": given_id})))
-    elif is_waiting(known, context.journal) or (context.node and is_by_word(known, context.journal)):
-        reason = resolve_submission(known, context)
+        known = context.journal.get(digest)
+    if is_waiting(known, context.journal) or (context.node and is_by_word(known, context.journal)):
+        reason = "; ".join(filter(None, (reason, resolve_submission(known, context))))
     return _outcome(digest, context, reason)
 
 

@@ -124,51 +124,6 @@ REPLIES: Tables = {
 }  # fmt: skip
 """Where each reply has what: names joined by dots; a whole number counts in a list."""
 
-_IN_REPLIES = {
-    "id": "the id of what was taken, a text or a whole number; of a pair its index",
-    "replaced": "the old id of a trigger that was replaced",
-    "status": "the status",
-    "transaction": "the transaction's hash, beside `hash`, `transactionHash` and `txHash`",
-    "block": "the block's number",
-    "error": "the contract's reason of a revert",
-    "taken": "a member that is `true` where a cancellation is only taken: not on the chain",
-    "busy": 'the word in the relayer\'s own 503 by which it says that it has taken nothing; `""`: there is none',
-    "used": "whether a nonce is used; with `not ` before it, a member that says the opposite",
-    "enabled": "whether the delegate is enabled; whom it names and what it may do is read beside it",
-    "expiry": "until when",
-    "time": "in which form: `unix-s`, `unix-ms`, or `iso` (ISO 8601 with an offset)",
-    "extra_members": "members beside a payload that are expected: recorded, and not told each time",
-    "chain_id": "the chain id",
-    "trading_domain": "the trading domain",
-    "referral_domain": "the referral domain",
-    "contracts": "the contracts' addresses",
-    "enums": "the enums",
-    "enum_first": 'the number of the first name of an enum that is a list: `"0"`, `"1"`; `""`: not said',
-    "units": "the units",
-    "intent_deadline_ms": "the venue's usual deadline",
-    "slippage_percent": "the venue's usual slippage",
-    "simulator": "the mark of a simulator, which is only told",
-    "name": "a pair's name",
-    "pnl": "whether it is by PnL; with `?` behind it, one without it is not; one that is named "
-    '`allowed` and true tells nothing; `""`: the venue has none',
-}
-MEMBERS = {
-    (
-        "paths",
-        "NAME",
-    ): "where an endpoint is; `{id}` in the path of one. The relayer's, and that of a struct of the venue "
-    "alone, may begin with `PUT `",
-    ("bodies", "NAME"): "the members of what is sent: parts, constants, tables within tables",
-    (
-        "requests",
-        "NAME",
-    ): "other names for members of a request to the builder, constants, and members that are left out",
-    ("words", "WORD"): "what a status word means, at every service: one of the meanings below",
-    ("limits", "builder"): "requests a minute that the builder is asked at most; 0: no limit is kept",
-    **{("replies", name): what for name, what in _IN_REPLIES.items()},
-}
-"""What each member is: the reference is made of this table."""
-
 
 class Speech(NamedTuple):
     """How the services of a venue speak, as it is in force."""

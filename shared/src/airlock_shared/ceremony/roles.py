@@ -45,6 +45,8 @@ Half = Literal["online", "offline"]
 
 _FACILITATOR, _SIGNER = ("facilitator", "witness"), ("signer", "witness")  # who sits at the online, the signing machine
 _BOTH: Mapping[Half, tuple[str, ...]] = {"online": _FACILITATOR, "offline": _SIGNER}
+ROLES = tuple(dict.fromkeys(_SIGNER + _FACILITATOR))
+"""The roles that are asked at checkpoints. A plan may name others: they are held, and nothing more."""
 
 
 class Checkpoint(NamedTuple):

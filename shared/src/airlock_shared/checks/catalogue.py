@@ -182,9 +182,6 @@ FAMILIES: dict[str, Family] = {
 }  # fmt: skip
 """In the order in which the documentation has them."""
 
-RAISED = {check: info for family in FAMILIES.values() for check, info in family.raised.items()}
-
-
 ALL_CHECKS: tuple[Check, ...] = (
     *document.CHECKS, times.time_is_stated, *intent.BEFORE_MESSAGE, *intent.AFTER_MESSAGE, *agreement.STEP_CHECKS,
     *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS, *agreement.TEXT_CHECKS, *transaction.CHECKS,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from airlock_shared.ceremony.roles import ROLES
 from airlock_shared.checks.foreseen import authorization_faults, foreseen_anywhere
 from airlock_shared.cli.ceremony.by_screens import show_above_question
 from airlock_shared.cli.comparison_lines import plan_lines
@@ -107,6 +108,8 @@ def plan_check_command(machine_faults: MachineFaults) -> click.Command:
         data = read_input(file, max_bytes=MAX_PLAN_BYTES)
         mistakes = find_mistakes(data, faults)
         plan = None if mistakes else parse_written_plan(data)
+        if plan and (own := [role for role in plan.roles if role not in ROLES]):
+            say(f"Roles of this plan alone: {', '.join(own)}. Checkpoints ask for {', '.join(ROLES)}. Is one misspelt?")
         if as_json:
             told = {"ok": plan is not None, "file": str(file), "mistakes": [_mistake_json(each) for each in mistakes]}
             show_json((_as_json(plan) if plan else {}) | told)
@@ -157,14 +160,19 @@ def new_plan(output: Path, as_json: bool) -> None:
     Example:
       PROGRAM plan new -o plan.toml
     """
-    require_output(output, qr=False)
+    require_output(output)
     try:
         answers = GivenAnswers()
         known = _known()
         written = False
         while not written:
             text = write_plan(ask_plan(People(_ask, say, _explained, answers, show_above_question), known))
-            plan = parse_written_plan(text.encode())
+            try:
+                plan = parse_written_plan(text.encode())
+            except PlanError as error:  # of two steps together: no answer alone was wrong
+                say(explain_error(error))
+                answers.restart()
+                continue
             show_above_question(list(plan_lines(plan)))
             written = _is_to_be_written(output, answers)
     except KeyboardInterrupt:

@@ -262,31 +262,17 @@ def read_signer(name: str, table: Any, telling: Telling = RAISE_FIRST) -> Signer
 def _read_step(
     step: Any, where: str, taken: dict[str, str], signers: dict[str, Signer], limits: Limits, telling: Telling
 ) -> Step:
-    """Return a step with what its fields decide. ``taken``: the ids and digests of the steps before, and whose each is."""
+    """Return a step with what its fields decide. ``taken``: what the steps before alone may have, and whose it is."""
     require_known_members(step, where, ("id", "action", "signer", "fields", "replaces"), telling)
     step_id = replaced = ""
     signer = _UNREAD
     with telling:
         step_id = read_text(step, where, "id", NAME)
-        if taken.setdefault(step_id, where) != where:
-            raise plan_error(
-                "PLAN-FORM",
-                "two steps have the same id",
-                f"{where}.id",
-                got=step_id,
-                expected=f"another id than {taken[step_id]}",
-            )
+        _take(step_id, taken, where, "id", "two steps have the same id")
     with telling:
         if "replaces" in step:
             replaced = read_text(step, where, "replaces", _DIGEST)
-            if taken.setdefault(replaced, where) != where:
-                raise plan_error(
-                    "PLAN-FORM",
-                    "two steps replace one signature",
-                    f"{where}.replaces",
-                    got=replaced,
-                    expected="a signature is replaced once",
-                )
+            _take(replaced, taken, where, "replaces", "two steps replace one signature")
     with telling:
         asked = step.get("signer")
         if type(asked) is not str or asked not in signers:
@@ -320,7 +306,21 @@ def _read_step(
     for fault in value_faults(values, limits, place):
         with telling:
             raise fault
-    return Step(step_id, action, signer, values, replaced)
+    read = Step(step_id, action, signer, values, replaced)
+    if (nonce := read.raw("nonce")) is not None:
+        intent = CATALOGUE.get(action.primary_type)
+        for account in {signer.address, read.raw("trader", "referee", "referrer")} - {b"", None}:
+            spent = f"{intent and intent.domain} {account!r} {nonce}"
+            with telling:
+                _take(spent, taken, where, "fields.nonce", "two steps have one nonce")
+    return read
+
+
+def _take(one: str, taken: dict[str, str], where: str, member: str, what: str) -> None:
+    """Note what one step alone may have. Raises ``PlanError("PLAN-FORM")`` when a step before has it."""
+    if (first := taken.setdefault(one, where)) != where:
+        got, expected = one.rpartition(" ")[2], f"another than that of {first}"
+        raise plan_error("PLAN-FORM", what, f"{where}.{member}", got=got, expected=expected)
 
 
 def read_custom_fields(fields: Any, where: str) -> tuple[Action, dict[str, Value]]:

@@ -15,10 +15,13 @@ from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import read_plan, read_toml
 
 _TRIED_AT_MOST = 1 << 20  # characters: a value of thousands of lines is tried as often
+_LINES_AT_MOST = 1 << 16  # a plan of all the steps that it may have has a fourth of them
 
 
 def lines_by_path(text: str) -> dict[str, int]:
     """Return the line, from 1, where each table and member begins; empty when it would take long to know."""
+    if text.count("\n") > _LINES_AT_MOST:
+        return {}
     found = {"": 1}
     counts: Counter[str] = Counter()
     table, statement, line, tried = "", "", 1, 0

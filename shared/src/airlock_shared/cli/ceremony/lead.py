@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from airlock_shared.ceremony.roles import CHECKPOINTS, Half
 from airlock_shared.ceremony.workflow import TASKS_AT_MOST, Task, WorkflowPlace, read_task
 from airlock_shared.cli.ceremony.waits import CROSSING_NAME, names_in
-from airlock_shared.cli.terminal import LED, finish, say
-from airlock_shared.errors import ExitCode
+from airlock_shared.cli.terminal import LED, finish
+from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.wire.strict_json import HEX_32, parse_json, read_list, read_matching, read_members
 
 _LOOK_AGAIN_S = 0.3
@@ -59,13 +59,12 @@ class Lead(NamedTuple):
         return Path(self.place.folder)
 
     def state(self) -> WorkflowState:
-        """Ask a child where the ceremony stands. Ends the command with the child's exit code when it has no answer."""
+        """Ask a child where the ceremony stands. Without an answer it ends as :meth:`require`."""
         exchange = () if self.exchange is None else ("--exchange", str(self.exchange))
         words = ("ceremony", "workflow", self.place.plan, "--folder", self.place.folder, *exchange, "--json")
         there = names_in(self.folder)
         code, answer = _started([*self.program, *words], stdout=subprocess.PIPE)
-        if code:
-            finish(self.code_of(code))
+        self.require(code)
         return _read(answer, self.exchange, there)
 
     def child(self, words: Sequence[str]) -> int:
@@ -75,13 +74,15 @@ class Lead(NamedTuple):
 
     @staticmethod
     def require(code: int) -> None:
-        """End the command with the exit code of a child that did not end with 0, and say how to go on."""
+        """Raise what ends the command with the exit code of a child that did not end with 0, and says how to go on."""
         if code:
-            if code != ExitCode.INTERRUPTED:  # that child has said it
-                say(
-                    "The ceremony stops here. Put right what stands above, then give the same command: it goes on here."
-                )
-            finish(Lead.code_of(code))
+            stopped = AirlockError(
+                "the ceremony stops here", do="put right what stands above, then give the same command"
+            )
+            stopped.exit_code = Lead.code_of(code)
+            if stopped.exit_code is ExitCode.INTERRUPTED:  # that child has said it
+                finish(stopped.exit_code)
+            raise stopped
 
     @staticmethod
     def code_of(code: int) -> ExitCode:

@@ -47,7 +47,7 @@ def scan_to_file(
     home: Path, sources: Sequence[str], output: Path, *, known: Deployments, restart: bool, as_json: bool
 ) -> None:
     """Scan a document of any kind, have it confirmed, and write its file. Raises as ``scan_document``."""
-    require_output(output, qr=False)
+    require_output(output)
     kept = kept_frames(home, "scan", restart=restart)
     document = scan_document(sources, kept=kept, known=known)
     write_new(output, document.data)

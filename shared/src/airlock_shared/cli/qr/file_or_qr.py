@@ -48,7 +48,7 @@ def keep_file(home: Path, kind: str, fingerprint: str, data: bytes) -> Path:
     return path
 
 
-def require_output(output: Path | None, *, qr: bool) -> None:
+def require_output(output: Path | None, *, qr: bool = False) -> None:
     """Raise ``UsageError`` when a command has nowhere to put its result, or would overwrite something."""
     if output is not None:
         require_new(output)
