@@ -94,7 +94,6 @@ def test_the_answers_are_what_the_plan_says() -> None:
         (9, "#1", "PLAN-ADDRESS"),
         (10, "44/60", "PLAN-FORM"),
         (12, "none", "PLAN-ADDRESS"),
-        (12, TREASURY, "PLAN-FIELD"),  # nobody is one's own delegate
         (13, "2027-02-29", "PLAN-FIELD"),
         (13, "20270331x", "PLAN-FIELD"),
         (13, "2027-03-31T00:00:00", "PLAN-FIELD"),
@@ -243,16 +242,6 @@ def test_at_the_end_a_slip_loses_nothing_and_every_answer_can_be_changed(tmp_pat
     assert (plan.id, plan.title) == ("desk-2027", "Another title")
     assert plan.steps["delegate"].values["delegate"].raw == bytes.fromhex(DESK[2:])  # type: ignore[union-attr]
     assert "Your answers are kept" in ended.stderr
-
-
-def test_what_two_steps_may_not_have_together_is_told_and_every_answer_is_offered_again(tmp_path: Path) -> None:
-    second = ["delegate", "", "", "", DESK, "1806451200", "", "", "7", ""]
-    given = [*CEREMONY, *DELEGATE[:12], "7", "", *second, ""]
-    ended = _run(tmp_path / "plan.toml", [*given, *[""] * (len(given) - 3), "8", "", "", "Yes"])
-    assert ended.exit_code == 0, ended.output
-    assert ended.stderr.count("two steps have one nonce") == 1
-    steps = parse_plan((tmp_path / "plan.toml").read_bytes()).steps.values()
-    assert [step.raw("nonce") for step in steps] == [7, 8]
 
 
 def test_every_line_of_the_questions_fits_the_screen(tmp_path: Path) -> None:

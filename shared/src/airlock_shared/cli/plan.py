@@ -167,12 +167,7 @@ def new_plan(output: Path, as_json: bool) -> None:
         written = False
         while not written:
             text = write_plan(ask_plan(People(_ask, say, _explained, answers, show_above_question), known))
-            try:
-                plan = parse_written_plan(text.encode())
-            except PlanError as error:  # of two steps together: no answer alone was wrong
-                say(explain_error(error))
-                answers.restart()
-                continue
+            plan = parse_written_plan(text.encode())
             show_above_question(list(plan_lines(plan)))
             written = _is_to_be_written(output, answers)
     except KeyboardInterrupt:

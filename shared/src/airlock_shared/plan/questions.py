@@ -213,7 +213,7 @@ def ask_fields(people: People, action: Action, signer: Signer, limits: Limits, o
         wanted = _wanted(parameter, fields)
         if wanted is not None:
             question = _question(parameter, signer, required=wanted)._replace(known=offered.for_field(parameter))
-            value = _field(people, question, action, parameter, limits, fields, required=wanted)
+            value = _field(people, question, action, parameter, limits, required=wanted)
             if parameter.unit is ADDRESS and isinstance(value, str):
                 value = surely_meant(people, parameter.name, value)
             if isinstance(value, datetime):
@@ -268,23 +268,20 @@ def _wanted(parameter: Parameter, fields: Table) -> bool | None:
 
 
 def _field(
-    people: People,
-    question: Question,
-    action: Action,
-    parameter: Parameter,
-    limits: Limits,
-    before: Table,
-    *,
-    required: bool,
+    people: People, question: Question, action: Action, parameter: Parameter, limits: Limits, *, required: bool
 ) -> Any:
+    alone = action._replace(name="", parameters=(parameter,))
+
     def read(text: str) -> Any:
         if not required and not parameter.default and text == "none":
             return None
-        fields = {**before, parameter.name: _value(parameter, text)}
-        asked = tuple(each for each in action.parameters if each.name in fields or each.default)
-        for fault in value_faults(read_values(action._replace(name="", parameters=asked), fields, ""), limits, ""):
-            raise fault
-        return fields[parameter.name]
+        value = _value(parameter, text)
+        if parameter.name not in ("pair", "pairIndex"):
+            for fault in value_faults(read_values(alone, {parameter.name: value}, ""), limits, ""):
+                raise fault
+        else:  # its neighbour is not looked at
+            read_values(alone._replace(parameters=(parameter._replace(name="tradeIndex"),)), {"tradeIndex": value}, "")
+        return value
 
     return answer_to(people, question, read)
 

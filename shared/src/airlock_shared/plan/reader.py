@@ -262,7 +262,7 @@ def read_signer(name: str, table: Any, telling: Telling = RAISE_FIRST) -> Signer
 def _read_step(
     step: Any, where: str, taken: dict[str, str], signers: dict[str, Signer], limits: Limits, telling: Telling
 ) -> Step:
-    """Return a step with what its fields decide. ``taken``: what the steps before alone may have, and whose it is."""
+    """Return a step with what its fields decide. ``taken``: the ids and digests of the steps before, and whose each is."""
     require_known_members(step, where, ("id", "action", "signer", "fields", "replaces"), telling)
     step_id = replaced = ""
     signer = _UNREAD
@@ -306,21 +306,13 @@ def _read_step(
     for fault in value_faults(values, limits, place):
         with telling:
             raise fault
-    read = Step(step_id, action, signer, values, replaced)
-    if (nonce := read.raw("nonce")) is not None:
-        intent = CATALOGUE.get(action.primary_type)
-        for account in {signer.address, read.raw("trader", "referee", "referrer")} - {b"", None}:
-            spent = f"{intent and intent.domain} {account!r} {nonce}"
-            with telling:
-                _take(spent, taken, where, "fields.nonce", "two steps have one nonce")
-    return read
+    return Step(step_id, action, signer, values, replaced)
 
 
 def _take(one: str, taken: dict[str, str], where: str, member: str, what: str) -> None:
     """Note what one step alone may have. Raises ``PlanError("PLAN-FORM")`` when a step before has it."""
     if (first := taken.setdefault(one, where)) != where:
-        got, expected = one.rpartition(" ")[2], f"another than that of {first}"
-        raise plan_error("PLAN-FORM", what, f"{where}.{member}", got=got, expected=expected)
+        raise plan_error("PLAN-FORM", what, f"{where}.{member}", got=one, expected=f"another than that of {first}")
 
 
 def read_custom_fields(fields: Any, where: str) -> tuple[Action, dict[str, Value]]:

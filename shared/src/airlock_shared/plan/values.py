@@ -240,10 +240,6 @@ def limit_faults(limits: Limits) -> Iterator[PlanError]:
 
 def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Iterator[PlanError]:
     """Yield which of a step's values break the plan's limits (``PLAN-OWN-LIMIT``) or mean nothing (``PLAN-FIELD``)."""
-    trader, delegate = values.get("trader"), values.get("delegate")
-    if "possession" in values and isinstance(trader, Exact) and delegate and delegate[0] == trader.raw:
-        yield plan_error("PLAN-FIELD", "the delegate is the trader", f"{where}.delegate", expected="another account")
-    least = 0
     for name, value in values.items():
         if isinstance(value, Bounds):
             ends = value.low, value.high
@@ -251,11 +247,6 @@ def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Ite
             ends = value.raw, value.raw
         else:  # no number, or of a venue's own leaf, of which we know nothing
             continue
-        if name == "minLeverage":
-            least = ends[0]
-        if name == "maxLeverage" and ends[1] < least:
-            what, expected = "maxLeverage is below minLeverage", "minLeverage or more"
-            yield plan_error("PLAN-FIELD", what, f"{where}.{name}", got=value.text, expected=expected)
         if name in _NEVER_ZERO and ends[0] <= 0:
             yield plan_error(
                 "PLAN-FIELD", "zero has no meaning here", f"{where}.{name}", got=value.text, expected="more than 0"
