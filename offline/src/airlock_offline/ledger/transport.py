@@ -221,7 +221,8 @@ def silent(waited_s: int) -> DeviceSilent:
     """Return the error of a device that did not answer in ``waited_s`` seconds."""
     return DeviceSilent(
         f"the Ledger did not answer within {waited_s} s",
-        do=f"{REPLUG}; if people need longer for a review, raise [ledger] review_minutes in config.toml",
+        do=f"reject there what it still asks, or {REPLUG}; if people need longer for a review, raise [ledger] "
+        "review_minutes in config.toml",
     )
 
 
