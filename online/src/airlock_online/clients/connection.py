@@ -274,7 +274,7 @@ def unexpected(reply: Reply, what: str, do: str = "") -> ServiceError:
     do = f"wait {reply.retry_after_s} s, then run it again" if reply.retry_after_s else do
     if reply.location:
         what = f"{what}, a redirect to {reply.location}, which Airlock does not follow"
-        do = "if the service has moved there, give it that address"
+        do = "if it has moved there, give it that address, or name that path in the services file, [paths]"
     else:
         wait = f", asking to wait {reply.retry_after_s} s" if reply.retry_after_s else ""
         what = f"{what}{wait}: {reason_text(reply.body)}"
