@@ -77,9 +77,9 @@ def filled(text: str) -> str:
 
 
 def show(text: str) -> None:
-    """Write lines of the result to stdout, a long one wrapped as by :func:`say`; nothing in them acts on the terminal."""
+    """Write lines of the result to stdout; nothing in them acts on the terminal."""
     renew()
-    click.echo(harmless(filled(without_secrets(text))))
+    click.echo(harmless(without_secrets(text)))
 
 
 def show_all(lines: Iterable[str]) -> None:
