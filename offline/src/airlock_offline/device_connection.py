@@ -32,29 +32,19 @@ REVIEW = "airlock.review-seconds"
 """Where a command's context keeps, in its ``meta``, how long people may read on the device, as the settings say."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_Given = TypeVar("_Given")
 
 
 def _log_to(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
     context.meta[APDU_LOG] = path
 
 
-def _one_of_two(context: click.Context, _parameter: click.Parameter, value: _Given) -> _Given:
-    if value is not None and any(context.params.get(name) is not None for name in ("emulator_port", "ledger_path")):
-        raise UsageError("--emulator is the software Ledger, --ledger one on USB", do="give one of them")
-    return value
-
-
 emulator_option = click.option(
     "--emulator",
     "emulator_port",
     type=click.IntRange(1, 65535),
-    callback=_one_of_two,
     help="Rehearsal only: use the software Ledger on this loopback port.",
 )
-ledger_option = click.option(
-    "--ledger", "ledger_path", callback=_one_of_two, help="Which Ledger, when several are plugged in."
-)
+ledger_option = click.option("--ledger", "ledger_path", help="Which Ledger, when several are plugged in.")
 _log_option = click.option(
     "--apdu-log",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -234,8 +224,10 @@ def opened(
 ) -> Iterator[Device]:
     """Give a device for a command; ``meanwhile`` is shown while it is waited for; ``--apdu-log`` logs its exchanges.
 
-    ``named_model`` is the model that a person named.
+    ``named_model`` is the model that a person named. Raises ``UsageError`` where two Ledgers are named.
     """
+    if emulator_port is not None and ledger_path is not None:
+        raise UsageError("--emulator is the software Ledger, --ledger one on USB", do="give one of them")
     context = click.get_current_context(silent=True)
     meta = context.meta if context else {}
     review_s = meta.get(REVIEW, REVIEW_S)
