@@ -15,7 +15,7 @@ from airlock_shared.checks.model import CallCase, Case, Check, IntentCase, Situa
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.eip712 import StructValues, read_types
-from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.ethereum.signatures import NONCE_BELOW, checksum_address
 from airlock_shared.plan.decisions import Decision, decide, market_orders, request_fields, wanted_value
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Plan, Step
 from airlock_shared.plan.values import plan_error
@@ -204,6 +204,23 @@ _MISSING = (
     "for this contract an authorization cannot be made here: a release of the Ledger's Ethereum app that has it on its list "
     "is missing. Another wallet may make the eip7702 transaction, and submit --eip7702 relays it"
 )
+
+
+def nonce_faults(plan: Plan) -> Iterator[PlanError]:
+    """Yield ``NONCE-BATCH`` for a nonce that two steps fix, and ``AUTH-FORM`` for one that no account can have."""
+    taken: dict[tuple[object, ...], str] = {}
+    for position, step in enumerate(plan.steps.values()):
+        nonce, intent = step.raw("nonce"), CATALOGUE.get(step.action.primary_type)
+        if type(nonce) is not int:
+            continue
+        first = taken.setdefault((intent and intent.domain, step.signer.address, nonce), step.id)
+        where = f"steps[{position}].fields.nonce"
+        if first != step.id:
+            yield _error(
+                "NONCE-BATCH", "two steps have one nonce", where, f"{nonce}, as in step {first}", "its own nonce"
+            )
+        elif intent is None and nonce >= NONCE_BELOW:
+            yield _error("AUTH-FORM", "not an account's nonce", where, f"{nonce}", "a count of transactions")
 
 
 def authorization_faults(plan: Plan) -> Iterator[PlanError]:
