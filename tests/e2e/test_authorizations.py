@@ -86,7 +86,8 @@ def test_the_authorization_is_made_on_the_ledger_and_goes_with_its_order(desk: D
 
 
 @pytest.mark.parametrize(
-    ("text", "check"), [(plan(contract=STORAGE), "AUTH-CONTRACT"), (plan(order="step-9"), "AUTH-ORDER")]
+    ("text", "check"),
+    [(plan(contract=STORAGE), "AUTH-CONTRACT"), (plan(order="step-9"), "AUTH-ORDER"), (plan(nonce=2**64), "AUTH-FORM")],
 )
 def test_what_could_not_be_signed_is_told_by_plan_check_and_is_not_prepared(desk: Desk, text: str, check: str) -> None:
     ended = prepare(desk, text.replace("{number}", "1"))

@@ -93,6 +93,9 @@ def test_another_wallet_signs_steps_in_turn_which_are_written_together_and_submi
     assert desk.online("submit", output).code == 0
     ended = desk.online("show", requests, "--for", "keystone", "--as", "png", "-o", desk.path("again"))
     assert (ended.code, "every step has its answer" in ended.err) == (2, True)
+    assert desk.events("online").count("wallet-answered") == 2
+    assert desk.fetch(desk.path("changed.json"), batched="http://127.0.0.1:1").code == 0
+    refused(desk.online("show", requests, "--for", "keystone"), 2, "the deployment changed")
 
 
 def hot_wallet_asks(requests: Path) -> SignRequest:
@@ -120,7 +123,7 @@ def test_a_hot_wallets_request_is_signed_on_the_ledger_under_the_plan_and_answer
     refused(desk.offline("scan", pictures, "--plan", plan, "-o", nowhere), 2, "could not be written")
     ended = desk.offline("scan", pictures, "--plan", plan, "-o", requests, "--json")
     assert ended.code == 0, ended.err
-    assert "MetaMask" in ended.err
+    assert ("MetaMask" in ended.err, desk.events()[-1]) == (True, "wallet-asked")
     ended = desk.sign(ledger, plan, requests, signatures)
     assert ended.code == 0, ended.err
     assert ("from a wallet's request" in ended.err, "screen aloud" in ended.err) == (True, False)

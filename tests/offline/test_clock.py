@@ -62,6 +62,7 @@ def test_a_statement_holds_for_a_day_while_the_clock_runs_on(events: list[tuple[
     assert (verdict.check, verdict.result) == ("TIME-CLOCK", "pass" if holds else failed)
     if not holds:
         assert "airlock-offline preflight --time" in verdict.what
+        assert ("the watch said another time" in verdict.what) == known_wrong
 
 
 def _clock(after_ms: int, ran_ms: int, boot_id: str = "one start", event: str = STATED) -> Clock:

@@ -4,6 +4,7 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -139,8 +140,12 @@ def test_a_step_needs_the_settings_that_it_needs_and_no_other(step: str, folder:
     need = need_of(case)
     assert (need.path, need.account) == (case.step.signer.path, case.step.signer.address)
     assert (need.blind_signing, need.raw_messages) == (folder == "transactions", folder == "requests")
-    by_hashes = need_of(case._replace(step=case.step._replace(signer=case.step.signer._replace(show="hashes"))))
-    assert (by_hashes.blind_signing, by_hashes.raw_messages) == (True, False)
+    where = case.situation._replace(deployment=case.situation.deployment._replace(filters={"OpenTradeReq": Mock()}))
+    told = need_of(case._replace(situation=where))
+    assert (told.filtered, told.raw_messages) == (step == "open", False)
+    hashes = case.step._replace(signer=case.step.signer._replace(show="hashes"))
+    by_hashes = need_of(case._replace(step=hashes, situation=where))
+    assert (by_hashes.blind_signing, by_hashes.raw_messages, by_hashes.filtered) == (True, False, False)
 
 
 @pytest.mark.parametrize(("told_of_this_one", "blind"), [(True, False), (False, True)])

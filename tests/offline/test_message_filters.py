@@ -95,9 +95,10 @@ def test_a_members_filter_before_that_of_the_message_is_refused() -> None:
 
 
 def on_a_flex(venue: FilteredVenue, **values: str) -> list[str]:
-    """Return the lines between the first and the last page, without what the layout adds."""
+    """Return the lines between the first and the last page, which are those listed, without what the layout adds."""
     desk = Desk()
     sign(desk, venue, values)
+    assert desk.shown == told_of(venue).pages(read_typed_data(typed(venue, **values))[0], "flex")
     return [line for page in desk.shown[1:-1] for line in page[:-2]]
 
 
@@ -141,6 +142,8 @@ def test_an_amount_has_the_ticker_of_the_token_that_the_device_is_told_of(
     values: dict[str, str], amounts: list[str]
 ) -> None:
     lines = on_a_flex(LIMIT, **values)
+    flow = told_of(LIMIT).flow(PATH, read_typed_data(typed(LIMIT, **values))[0])
+    assert sum(apdu.ins == Ins.TOKEN for apdu in flow.values) == sum(line.endswith(" USDC") for line in lines)
     assert [line for line in lines if line.endswith((" USDC", " ???"))] == amounts
     assert lines[-5:-4] != ["salt"]
 
@@ -161,6 +164,9 @@ def test_what_is_not_shown_is_said_and_each_label_has_its_member() -> None:
     ):
         assert words in said
     assert "shows makingAmount raw" not in said
+    long = PERMIT._replace(encode_type=PERMIT.encode_type.replace("address owner", "string owner"))
+    said = " ".join(told_of(PERMIT).notes(read_typed_data(typed(long, owner="x" * 400))[0], "flex"))
+    assert "The Ledger shows 379 characters of owner" in said
 
 
 def without_signing(

@@ -28,7 +28,7 @@ from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.signatures import recover, unsigned_bytes
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.ur.eth import DataType, Keypath, PathStep, SignRequest
+from airlock_shared.ur.eth import DataType, Keypath, PathStep, Signature, SignRequest
 from offline.signing_room import plan_of
 from shared.make_payloads import DOMAIN_TYPE, NOW_MS, TREASURY
 from shared.world import PLAN_TEXTS, VECTORS, deployment, examined, good, refusals
@@ -158,7 +158,7 @@ NOT_THE_ONE_FORM = {
     "type-4": (b"\x04" + written()[1:], "TX-KEYS"),
     "nothing": (b"", "TX-KEYS"),
     "access-list": (written(f8=[[TO, [bytes(32)]]]), "TX-KEYS"),
-    "value-of-33-bytes": (written(f6=2**256), "QR-FIELD"),
+    "nonce-of-33-bytes": (written(f1=2**256), "QR-FIELD"),
     "creates-a-contract": (written(f5=b""), "TX-TO"),
     "to-too-long": (written(f5=TO + b"\0"), "TX-TO"),
     "data-is-a-list": (written(f7=[b"\x85"]), "QR-FIELD"),
@@ -213,6 +213,7 @@ def test_the_answer_bears_the_wallets_id_and_recovers_to_the_account() -> None:
     assert recover(bytes.fromhex(ASKED.digest[2:]), answer.signature) == bytes.fromhex(TREASURY[2:])
     of_a_transaction = answer_of(ASKED._replace(data_type=int(DataType.TYPED_TRANSACTION)), HEADER, [SIGNED])
     assert of_a_transaction.signature[64] == int(SIGNED.signature[-2:], 16) - 27
+    assert Signature.from_cbor(answer_of(ASKED._replace(request_id=""), HEADER, [SIGNED]).to_cbor()).request_id is None
 
 
 WRONG: dict[str, tuple[list[Answer], str]] = {

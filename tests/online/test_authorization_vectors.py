@@ -7,7 +7,7 @@ import pytest
 from eth_account import Account
 
 from airlock_online.delivery.deliveries import element_of
-from airlock_shared.checks.foreseen import authorization_faults
+from airlock_shared.checks.foreseen import authorization_faults, contradictions
 from airlock_shared.checks.model import CallCase
 from airlock_shared.checks.nonces import UsedNonces, use_of
 from airlock_shared.ethereum.signatures import checksum_address
@@ -68,7 +68,7 @@ def test_its_nonce_is_the_account_s_own_and_is_given_once() -> None:
 
 
 def _found(text: str) -> list[Mistake]:
-    return find_mistakes(text.encode(), lambda plan: [*authorization_faults(plan)])
+    return find_mistakes(text.encode(), lambda plan: [*contradictions(plan), *authorization_faults(plan)])
 
 
 def _mistakes(old: str, new: str) -> list[tuple[str, int]]:
@@ -89,3 +89,6 @@ def test_plan_check_tells_what_could_not_be_signed_with_its_line() -> None:
     assert _mistakes('order = "close"', "order = 7") == [("PLAN-FIELD", order)]
     assert _mistakes(known, "0x" + "0" * 40) == [("PLAN-ADDRESS", contract)]
     assert _mistakes("nonce = 5", "nonce = -5")[0][0] == "PLAN-FIELD"
+    assert _mistakes("nonce = 5", f"nonce = {2**64 - 1}") == [("AUTH-FORM", contract + 1)]
+    assert _mistakes("nonce = 6", "nonce = 5") == [("NONCE-BATCH", lines.index("nonce = 6") + 1)]
+    assert _mistakes(f'nonce = "{2**256 - 1}"', "nonce = 5") == []  # of the trading contract: another number

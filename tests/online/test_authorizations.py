@@ -78,12 +78,15 @@ BAD = {
     "a v with a chain in it": transaction({**GOOD, "v": 54 + GOOD["yParity"]}),
     "a member more": transaction(GOOD | {"signature": "0x"}),
     "the upper half": transaction(GOOD | {"s": hex(2**256 - 2**32)}), "an r of zero": transaction(GOOD | {"r": "0x0"}),
+    "an r that is no number": transaction(GOOD | {"r": "0x"}), "an r that is no text": transaction(GOOD | {"r": 5}),
+    "no object": transaction(5), "no parity": transaction({n: v for n, v in GOOD.items() if n != "yParity"}),
+    "a parity of two": transaction(GOOD | {"yParity": 2}), "a nonce of letters": transaction(GOOD | {"nonce": "x"}),
     "a nonce below zero": transaction(GOOD | {"nonce": -1}),
     "a contract that is no address": transaction(GOOD | {"address": "0x5a"}),
     "a contract with another checksum": transaction(GOOD | {"address": "0x" + OTHER[2:].swapcase()}),
     "none": transaction(authorizationList=[]), "nine": transaction(*(signed(nonce=n) for n in range(9))),
     "a member more of the transaction": transaction(value="0x1"), "a number for the chain": transaction(chainId=CHAIN),
-    "a destination that is no address": transaction(to="0x1"),
+    "a destination that is no address": transaction(to="0x1"), "half a byte": transaction(data="0x123"),
 }  # fmt: skip
 
 
@@ -92,6 +95,9 @@ def test_what_is_not_for_this_order_is_refused(text: str) -> None:
     with pytest.raises(Refusal) as refused:
         accepted(text)
     assert refused.value.check == "ORDER-EIP7702"
+    assert ("each a text in quotes" in refused.value.expected) == (
+        f'"chainId": {CHAIN}, "to"' in text or '"value"' in text
+    )
     assert GOOD["r"][2:] not in f"{refused.value} {refused.value.got} {refused.value.expected}"
 
 

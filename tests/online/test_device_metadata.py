@@ -5,7 +5,9 @@ import json
 
 import pytest
 
+from airlock_online.preparing.device_metadata import add_device_metadata
 from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.errors import UsageError
 from commands import FinishedCommand
 from online.online_command import OnlineCommand
 from shared.filtered_venues import SETS
@@ -50,13 +52,18 @@ def test_a_record_that_calls_the_pinned_token_otherwise_is_refused(machine: Onli
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b'"0x00"', b"[" * 100_000, list_of(b"\x04USDC"), list_of(published()[0])[:-6] + b'"']
+    "content", [b"", b"5", b'"0x00"', b"[" * 100_000, list_of(b"\x04USDC"), list_of(published()[0])[:-6] + b'"']
 )
 def test_what_is_no_file_of_records_is_refused_with_where_to_get_one(machine: OnlineCommand, content: bytes) -> None:
     ended = fetch(machine, content)
     assert ended.code == 2
     assert "erc20-signatures.json" in ended.err
     assert not (machine.folder / "told.json").exists()
+
+
+def test_a_deployment_without_the_token_needs_no_record() -> None:
+    with pytest.raises(UsageError, match="pins no USDC contract"):
+        add_device_metadata({"contracts": {}, "chain_id": 1}, PUBLISHED)
 
 
 def test_a_file_without_the_pinned_contract_is_said_to_have_none_and_nothing_is_written(machine: OnlineCommand) -> None:

@@ -116,12 +116,13 @@ ALTERED = {
     "the function": ("approve", "payload.data", "0xdeadbeef", "TX-SELECTOR"),
     "the contract": ("approve", "payload.to", "0x12", "MSG-ADDRESS"),
     "the nonce": ("approve", "transaction.nonce", -1, "TX-GAS"),
+    "an authorization, which is none of theirs": ("give", "endpoint", "/x", "AUTH-FORM"),
 }
 
 
 @pytest.mark.parametrize(("step", "at", "value", "check"), ALTERED.values(), ids=ALTERED)
 def test_an_altered_request_is_not_shown_to_another_wallet(step: str, at: str, value: Any, check: str) -> None:
-    folder = "requests" if step in SIGNED["requests"] else "transactions"
+    folder = next((name for name in SIGNED if step in SIGNED[name]), "authorizations")
     document = patched(good(step, folder), [{"at": f"requests.0.{at}", "set": value}])
     request = parse_requests(to_bytes(document))[1][0]
     with pytest.raises(Refusal) as refused:

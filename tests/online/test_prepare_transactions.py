@@ -155,12 +155,27 @@ def test_a_payload_of_another_shape_is_the_builders_fault(client: Http, changes:
     [
         (Failure(3, "execution reverted", "0x4e487b71" + f"{0x11:064x}"), "panic 0x11"),
         (Failure(-32000, "reverted", {"data": "0x12345678"}), "selector 0x12345678"),
+        (Failure(-32000, "execution reverted"), "execution reverted"),
     ],
 )
 def test_a_revert_is_told_with_its_reason(client: Http, failure: Failure, told: str) -> None:
     with pytest.raises(ServiceError, match="step approve: the transaction would revert") as caught:
         one(client, "approve", Node({"eth_estimateGas": failure}))
     assert told in caught.value.what
+
+
+def test_what_is_no_revert_is_told_in_the_node_s_own_words(client: Http) -> None:
+    with pytest.raises(ServiceError, match="insufficient funds") as caught:
+        one(client, "approve", Node({"eth_estimateGas": Failure(-32000, "insufficient funds for gas")}))
+    assert "would revert" not in caught.value.what
+
+
+def test_gas_is_estimated_with_the_fee_that_is_sent(client: Http) -> None:
+    deployment = steps.situation(steps.plan_of("approve")).deployment
+    with Node() as node:
+        filler = gas_and_fees_of(deployment, ByHand(), node.url, client)
+        filler.fill(steps.payload("approve", value="0x05"), TREASURY, "approve", lambda _: True)
+    assert node.asked[-1][1][0]["value"] == "0x5"
 
 
 @pytest.mark.parametrize("missing", ByHand._fields)

@@ -75,10 +75,12 @@ def test_each_order_gets_what_was_signed_for_it_on_no_screen(everything: Matched
 
 
 def test_a_list_that_comes_with_the_file_is_sent_as_it_is_and_without_one_it_is_missing(tmp_path: Path) -> None:
-    theirs = json.dumps(VENUES | {"authorizationList": [{"theirs": True}]}, indent=3)
+    theirs = json.dumps(VENUES | {"authorizationList": [{"r": "0x" + "5e" * 32}]}, indent=3)
     assert presigned_texts([_file(tmp_path, theirs)], _whole(_order())) == {"close": theirs}
-    with pytest.raises(UsageError, match=r"is missing: authorizationList; the authorizationList is what"):
-        presigned_texts([_file(tmp_path, VENUES)], _whole(_order()))
+    assert "5e5e" not in redact(theirs)
+    for declined in ((), ((_signed("give")[0], Answer("give", "declined")),)):
+        with pytest.raises(UsageError, match=r"is missing: authorizationList; the authorizationList is what"):
+            presigned_texts([_file(tmp_path, VENUES)], _whole(*declined, _order()))
 
 
 @pytest.mark.parametrize("lacking", ["chainId", "to", "data", "gas"])
@@ -116,9 +118,14 @@ def test_one_that_another_key_signed_or_for_another_chain_is_refused(tmp_path: P
 
 def test_a_file_is_a_json_object_for_a_step_of_these_signatures(everything: MatchedSignatures, tmp_path: Path) -> None:
     path = _file(tmp_path, VENUES).partition("=")[2]
-    for argument in ("close", "=x", f"other={path}", f"give-2={path}"):
+    for given in (["close"], ["=x"], [f"other={path}"], [f"give-2={path}"], [f"close={path}", f"close={path}"]):
         with pytest.raises(UsageError, match="is not STEP=FILE"):
-            presigned_texts([argument], everything)
+            presigned_texts(given, everything)
     for text in ("", "  \n", "{", '{"to": 1.5}', '{"to": "0x", "to": "0x"}'):
         with pytest.raises((DocumentError, UsageError)):
             presigned_texts([_file(tmp_path, text), _file(tmp_path, VENUES, "close-desk")], everything)
+    given = [_file(tmp_path, "5"), _file(tmp_path, VENUES, "close-desk")]
+    assert presigned_texts(given, everything)["close"] == "5"  # refused where it is read
+    Path(path).write_bytes(b"\xff")
+    with pytest.raises(DocumentError, match="is not UTF-8"):
+        presigned_texts(given, everything)

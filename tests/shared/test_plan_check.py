@@ -120,6 +120,21 @@ def _checked(path: Path, *words: str) -> tuple[int, str]:
     return ended.exit_code, ended.output
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ('maxLeverage = "15"', 'maxLeverage = "4"', "maxLeverage is below minLeverage"),
+        ("0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", "is the trader"),
+    ],
+)
+def test_what_a_plan_says_against_itself_is_told(tmp_path: Path, old: str, new: str, what: str) -> None:
+    path = tmp_path / "plan.toml"
+    for text, told in ((PLAN_TEXT, (0, False)), (PLAN_TEXT.replace(old, new), (2, True))):
+        path.write_text(text)
+        code, shown = _checked(path)
+        assert (code, what in shown) == told
+
+
 def test_the_line_is_quoted_below_what_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(WRONG)

@@ -142,6 +142,7 @@ def test_a_signature_in_another_writing_is_refused(text: str) -> None:
         (document(text=None), "DOC-FIELD"),
         (document(proofs=[{}] * 1001), "DOC-FIELD"),
         (document(proofs=[1]), "DOC-FIELD"),
+        (document(proofs=[]), "DOC-FIELD"),
         (document().replace(b'"step"', b'"plan"'), "DOC-DUPLICATE"),
         (document(step="x" * (8 << 20)), "DOC-SIZE"),
     ],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -218,10 +218,9 @@ class Device:
             self._transport = None
 
 
-@contextmanager
 def opened(
     emulator_port: int | None, ledger_path: str | None, meanwhile: Meanwhile = nullcontext, *, named_model: str = ""
-) -> Iterator[Device]:
+) -> closing[Device]:
     """Give a device for a command; ``meanwhile`` is shown while it is waited for; ``--apdu-log`` logs its exchanges.
 
     ``named_model`` is the model that a person named. Raises ``UsageError`` where two Ledgers are named.
@@ -230,11 +229,5 @@ def opened(
         raise UsageError("--emulator is the software Ledger, --ledger one on USB", do="give one of them")
     context = click.get_current_context(silent=True)
     meta = context.meta if context else {}
-    review_s = meta.get(REVIEW, REVIEW_S)
-    device = Device(
-        emulator_port, ledger_path, meta.get(APDU_LOG), meanwhile, named_model=named_model, review_s=review_s
-    )
-    try:
-        yield device
-    finally:
-        device.close()
+    log, review_s = meta.get(APDU_LOG), meta.get(REVIEW, REVIEW_S)
+    return closing(Device(emulator_port, ledger_path, log, meanwhile, named_model=named_model, review_s=review_s))

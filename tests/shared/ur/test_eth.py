@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur import eth
 from airlock_shared.ur.fountain import frames, parse_part
-from airlock_shared.wire.cbor import Tagged, write
+from airlock_shared.wire.cbor import Tagged, read, write
 from draws import repeatable
 from shared.ur.messages import vectors
 
@@ -39,6 +39,8 @@ def test_a_request_to_sign_is_the_published_one(case: dict[str, Any]) -> None:
     )
     assert ur(eth.SIGN_REQUEST_TYPE, request.to_cbor()) == case["ur"]
     assert eth.SignRequest.from_cbor(parse_part(case["ur"]).payload) == request
+    tagged = Tagged(401, read(request.to_cbor(), max_items=256))  # as some wallets write it
+    assert eth.SignRequest.from_cbor(write(tagged)) == request
 
 
 def test_a_signature_is_the_published_one_and_is_not_printed() -> None:
@@ -88,6 +90,7 @@ BAD_PATHS: dict[str, Any] = {
     "hardened by a number": {1: [44, 1]},
     "a step of 2^31": {1: [1 << 31, False]},
     "a range": {1: [[0, 9], False]},
+    "all steps": {1: [[], False]},
     "a fingerprint of 33 bits": {1: [44, True], 2: 1 << 32},
     "a fingerprint of bytes": {1: [44, True], 2: bytes(4)},
     "a depth of 256": {1: [44, True], 3: 256},

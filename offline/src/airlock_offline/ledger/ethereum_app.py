@@ -144,7 +144,6 @@ class EthereumApp:
         With ``filtered`` it shows what that says in the place of the raw values, and needs Raw messages off.
         """
         doing = "sign the typed data"
-        self.may_have_signed = False
         require_no_fault(typed_data)
         flow = filtered.flow(path, typed_data) if filtered else fields_flow(path, typed_data)
         first, *rest = flow.definitions
@@ -198,7 +197,6 @@ class EthereumApp:
         self, ins: Ins, payload: bytes, first_v: int, doing: str, first: int = P1_FIRST
     ) -> DeviceSignature:
         """Send what the app takes in pieces of 255 bytes, and return what was signed of the whole."""
-        self.may_have_signed = False
         *pieces, last = chunks(payload)
         for piece in pieces:  # with Debug contracts a person reads and confirms between the pieces
             apdu = ethereum_apdu(ins, first, 0, piece)
@@ -212,7 +210,6 @@ class EthereumApp:
         Raises ``TokenRefused`` when the app does not accept the record, which it does not show.
         """
         doing = "tell the Ledger of the token"
-        self.may_have_signed = False
         reply, sw = self.exchange(ethereum_apdu(Ins.TOKEN, 0, 0, token.record))
         if sw == SW_DATA:
             raise TokenRefused(

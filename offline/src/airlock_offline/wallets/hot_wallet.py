@@ -17,7 +17,6 @@ from airlock_shared.checks.intent import definitions, encoding_of
 from airlock_shared.checks.model import Situation
 from airlock_shared.documents.requests import Answer, Request, SignaturesHeader, read_request
 from airlock_shared.errors import DocumentError, Refusal, UsageError
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE
 from airlock_shared.ethereum.signatures import TYPE_2, Transaction, checksum_address, recover, unsigned_bytes
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.host.files import make_folder, read_input, write_new
@@ -25,7 +24,7 @@ from airlock_shared.plan.decisions import market_orders, replaced_trigger, reque
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.text.safe import safe
 from airlock_shared.ur.eth import DataType, Signature, SignRequest
-from airlock_shared.venue.structs import PAIR, RELAY, types_of, value_of
+from airlock_shared.venue.structs import PAIR, RELAY, value_of
 from airlock_shared.wire.strict_json import (
     HEX_32,
     JsonObject,
@@ -33,7 +32,6 @@ from airlock_shared.wire.strict_json import (
     parse_json,
     read_matching,
     read_members,
-    refuse_floats,
 )
 
 # ---- eip1559 reader -------------------------------------------------------------------------------------------------
@@ -154,14 +152,11 @@ def wallet_request(asked: SignRequest, step: Step, situation: Situation) -> Requ
 
 def _intent(data: bytes, step: Step, situation: Situation) -> Request:
     document = parse_json(data)
-    refuse_floats(document)
     _, hashes = read_typed_data(document)
     intent = situation.deployment.structs.get(document["primaryType"])
     if intent is None:
         got = safe(document["primaryType"], limit=80)
         raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=got, expected=step.action.result)
-    if {name: members for name, members in document["types"].items() if name != DOMAIN_TYPE} != types_of(intent):
-        raise Refusal("TYPES-PINNED", "the type definition is not the pinned one", expected=intent.encode_type)
     message = definitions(intent).read(intent.name, document["message"])
     payload = {
         "intent": intent.name,

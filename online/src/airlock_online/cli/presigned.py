@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from airlock_online.cli.signed_documents import MatchedSignatures, keep_signatures_secret
-from airlock_online.delivery.admission import EIP7702, wrong_eip7702
+from airlock_online.delivery.admission import wrong_eip7702
 from airlock_online.delivery.deliveries import signed_authorization
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.secrets import keep_secret
@@ -65,7 +65,8 @@ def read_presigned(text: str) -> PresignedTransaction:
     """Return the transaction of a JSON text. Raises ``Refusal("ORDER-EIP7702")``, or what a strict JSON reader raises."""
     value = parse_json(text.encode())
     if wrong := wrong_eip7702(value):
-        raise _wrong_members("an EIP-7702 transaction", wrong, ", ".join(EIP7702))
+        expected = "chainId, to, data and gas, each a text in quotes, and the list authorizationList"
+        raise _wrong_members("an EIP-7702 transaction", wrong, expected)
     listed = value["authorizationList"]
     if not 0 < len(listed) <= MAX_AUTHORIZATIONS:
         raise _wrong("no authorization, or too many", str(len(listed)), f"1 to {MAX_AUTHORIZATIONS}")
@@ -155,7 +156,7 @@ def _wrong_members(of: str, names: list[str], expected: str) -> Refusal:
 
 
 def _wrong(what: str, got: object = "", expected: object = "") -> Refusal:
-    do = "make it again in the wallet that signed it, for this order; nothing was sent"
+    do = "correct the file, or make it again in the wallet that signed it, for this order; nothing was sent"
     return Refusal("ORDER-EIP7702", what, got=got, expected=expected, do=do)
 
 

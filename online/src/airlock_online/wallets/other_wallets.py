@@ -92,7 +92,8 @@ def signable_of(request: Request, deployment: Deployment) -> Signable:
     """
     payload, filled = request.payload, request.transaction
     if request.action == AUTHORIZATION:
-        raise Refusal("AUTH-FORM", "an authorization is no request of EIP-4527", got=request.step)
+        do = "sign this document with a Ledger, on the air-gapped machine"
+        raise Refusal("AUTH-FORM", "an authorization is no request of EIP-4527", got=request.step, do=do)
     if filled is not None:
         require_sendable(payload, filled, deployment)
         return Signable(unsigned_bytes(payload, filled), DataType.TYPED_TRANSACTION, signing_hash(payload, filled))

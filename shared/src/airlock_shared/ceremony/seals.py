@@ -166,11 +166,13 @@ def parse_proofs(data: bytes) -> list[Proof]:
         do = "put the proofs of the delegate keys there: delegate proof, or delegate prove"
         raise other_format(format_of(value), PROOFS_FORMAT, "not proofs of possession", do)
     read_members(value, "proofs", {"format": str, "proofs": list})
-    found = []
+    found: list[Proof] = []
     for number, each in enumerate(read_list(value["proofs"], "proofs", PROOFS_AT_MOST)):
         members: JsonObject = dict(read_members(each, f"proofs[{number}]", _PROOFS_MEMBERS))
         text, signature = members.pop("text"), members.pop("signature")
         found.append(Proof(Challenge(**members), text, signature))
+    if not found:
+        raise DocumentError("DOC-FIELD", "there is no proof in it", where="proofs", do="ask for the proofs again")
     return found
 
 
@@ -178,7 +180,9 @@ def read_seal(text: str) -> bytes:
     """Return the bytes of a signature in 0x-hex. Raises ``Refusal("SIG-LENGTH")`` for what is no such text."""
     digits = text.removeprefix("0x")
     if text[:2] != "0x" or len(digits) != 130 or not set(digits) <= set("0123456789abcdefABCDEF"):
-        raise Refusal("SIG-LENGTH", "not a signature", got=f"{len(text)} characters", expected="0x and 130 hex digits")
+        do = "have the delegate key sign its challenge, and write the signature there as the wallet gives it"
+        got = f"{len(text)} characters"
+        raise Refusal("SIG-LENGTH", "not a signature", got=got, expected="0x and 130 hex digits", do=do)
     return bytes.fromhex(digits)
 
 

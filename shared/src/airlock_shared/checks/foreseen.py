@@ -15,11 +15,12 @@ from airlock_shared.checks.model import CallCase, Case, Check, IntentCase, Situa
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.eip712 import StructValues, read_types
-from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.ethereum.signatures import NONCE_BELOW, checksum_address
 from airlock_shared.plan.decisions import Decision, decide, market_orders, request_fields, wanted_value
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Plan, Step
 from airlock_shared.plan.values import plan_error
 from airlock_shared.units import utc_text
+from airlock_shared.venue.actions import REGISTRATIONS
 from airlock_shared.venue.calls import CALLS, LEDGER_CONTRACTS, Call, Decoded
 from airlock_shared.venue.structs import (
     AUTHORIZATION,
@@ -204,6 +205,31 @@ _MISSING = (
     "for this contract an authorization cannot be made here: a release of the Ledger's Ethereum app that has it on its list "
     "is missing. Another wallet may make the eip7702 transaction, and submit --eip7702 relays it"
 )
+
+
+def contradictions(plan: Plan) -> Iterator[PlanError]:
+    """Yield what no day can keep: ``NONCE-BATCH`` for a nonce that two steps fix, ``AUTH-FORM`` for one that no account has.
+
+    And ``PLAN-FIELD`` for a leverage whose ends are crossed, and for a trader as its own delegate.
+    """
+    taken: dict[tuple[object, ...], str] = {}
+    for position, step in enumerate(plan.steps.values()):
+        where, intent = f"steps[{position}].fields", CATALOGUE.get(step.action.primary_type)
+        nonce, least, greatest = (step.raw(name) for name in ("nonce", "minLeverage", "maxLeverage"))
+        if type(least) is type(greatest) is int and greatest < least:
+            got, expected = step.values["maxLeverage"].text, "minLeverage or more"
+            yield _error("PLAN-FIELD", "maxLeverage is below minLeverage", f"{where}.maxLeverage", got, expected)
+        if step.action.name in REGISTRATIONS and step.raw("delegate") == step.raw("trader"):
+            what, got = "the delegate is the trader", step.values["delegate"].text
+            yield _error("PLAN-FIELD", what, f"{where}.delegate", got, "another account")
+        if type(nonce) is not int:
+            continue
+        first = taken.setdefault((intent and intent.domain, step.signer.address, nonce), step.id)
+        if first != step.id:
+            got = f"{nonce}, as in step {first}"
+            yield _error("NONCE-BATCH", "two steps have one nonce", f"{where}.nonce", got, "its own nonce")
+        elif intent is None and nonce >= NONCE_BELOW:
+            yield _error("AUTH-FORM", "not an account's nonce", f"{where}.nonce", f"{nonce}", "a count of transactions")
 
 
 def authorization_faults(plan: Plan) -> Iterator[PlanError]:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import NamedTuple
 
-from airlock_shared.checks.model import REBUILD, SIGNABLE, Case, Finding, IntentCase, Situation, check
+from airlock_shared.checks.model import SIGNABLE, Case, Finding, IntentCase, Situation, check
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.units import utc_text
@@ -372,7 +372,8 @@ def may_execute(earlier: Use, situation: Situation) -> bool:
     SIGNABLE,
     "two items of the document have one nonce",
     "Two signatures of which only one can ever be used.",
-    REBUILD,
+    "If the plan fixes it, correct the plan: an authorization's nonce comes after those of the account's transactions in "
+    "it. Otherwise prepare again; if it is refused again, stop and find out who altered it.",
 )
 def nonce_is_alone(spending: Spending) -> Finding:
     """No other item of the document has this nonce for this contract, by the signer or for the trader.

@@ -245,10 +245,11 @@ def time_is_stated(clock: Clock) -> Finding:
         return Finding(False, got + ("ahead" if clock.gap_ms > 0 else "back"), expected, "", what)
     if last is None:
         return Finding(None, "no statement of the time", expected, "", what)
-    if clock.restarted and last.event == STATED:
+    if last.event == CONTRADICTED:
+        what = f"the watch said another time than this machine's clock: set the clock, then {time_advice()}"
+    elif clock.restarted:
         what = f"the machine was started again since its clock was compared with a watch; {time_advice()}"
-    said = "stated" if last.event == STATED else "a watch contradicts the clock"
-    got = f"last {said} at {utc_text(last.at_ms)}; the clock says {utc_text(clock.now_ms)}"
+    got = f"last compared at {utc_text(last.at_ms)}; the clock says {utc_text(clock.now_ms)}"
     return Finding(None if last.event == STATED else False, got, expected, "", what)
 
 

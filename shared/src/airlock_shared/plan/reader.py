@@ -268,11 +268,25 @@ def _read_step(
     signer = _UNREAD
     with telling:
         step_id = read_text(step, where, "id", NAME)
-        _take(step_id, taken, where, "id", "two steps have the same id")
+        if taken.setdefault(step_id, where) != where:
+            raise plan_error(
+                "PLAN-FORM",
+                "two steps have the same id",
+                f"{where}.id",
+                got=step_id,
+                expected=f"another id than {taken[step_id]}",
+            )
     with telling:
         if "replaces" in step:
             replaced = read_text(step, where, "replaces", _DIGEST)
-            _take(replaced, taken, where, "replaces", "two steps replace one signature")
+            if taken.setdefault(replaced, where) != where:
+                raise plan_error(
+                    "PLAN-FORM",
+                    "two steps replace one signature",
+                    f"{where}.replaces",
+                    got=replaced,
+                    expected="a signature is replaced once",
+                )
     with telling:
         asked = step.get("signer")
         if type(asked) is not str or asked not in signers:
@@ -307,12 +321,6 @@ def _read_step(
         with telling:
             raise fault
     return Step(step_id, action, signer, values, replaced)
-
-
-def _take(one: str, taken: dict[str, str], where: str, member: str, what: str) -> None:
-    """Note what one step alone may have. Raises ``PlanError("PLAN-FORM")`` when a step before has it."""
-    if (first := taken.setdefault(one, where)) != where:
-        raise plan_error("PLAN-FORM", what, f"{where}.{member}", got=one, expected=f"another than that of {first}")
 
 
 def read_custom_fields(fields: Any, where: str) -> tuple[Action, dict[str, Value]]:

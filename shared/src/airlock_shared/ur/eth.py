@@ -170,10 +170,8 @@ class Keypath(NamedTuple):
 def _step(child: Any, hardened: Any) -> PathStep:
     if type(hardened) is not bool:
         raise field_error("a step that does not say whether it is hardened")
-    if child == []:
-        return PathStep(None, hardened)
     if type(child) is not int or not 0 <= child < _MAX_CHILD:
-        raise field_error("a step that is no child number", got=quoted(child), expected="0 to 2^31 - 1, or all")
+        raise field_error("a step that is no child number", got=quoted(child), expected="0 to 2^31 - 1")
     return PathStep(child, hardened)
 
 
