@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from airlock_rehearsal.scenarios import DELEGATE_PATH
 from e2e.conftest import OFFLINE, BothMachines, Ledger
 from e2e.transaction_requests import write_transaction
 
@@ -104,9 +105,10 @@ filter.landlock_version = version
 
 def test_a_kernel_without_landlock_signs_and_it_stands_in_the_record(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare("delegate-key")
-    words = ("sign", requests, "--plan", plan, "-o", desk.path("signatures.json"), "--emulator", ledger.port)
-    after(desk, words, "Yes\n" * 9, before=WITHOUT_LANDLOCK)
-    assert desk.offline("transcript", "seal", "--plan", plan, "--emulator", ledger.port, typed="Yes\n").code == 0
-    [found] = [entry["data"] for entry in desk.entries() if entry["event"] == "kernel-not-enforced"]
-    assert (found["seccomp"], found["landlock"]) == (True, 0)
+    given: tuple[object, ...] = ("--plan", plan, "--emulator", ledger.port)
+    sign, prove = ("sign", requests, "-o", desk.path("s.json")), ("delegate", "prove", "-o", desk.path("p.json"))
+    for words in (sign, (*prove, "--path", DELEGATE_PATH), ("transcript", "seal")):
+        after(desk, (*words, *given), "Yes\n" * 9, before=WITHOUT_LANDLOCK)
+    found, *others = [entry["data"] for entry in desk.entries() if entry["event"] == "kernel-not-enforced"]
+    assert ((found["seccomp"], found["landlock"]), others) == ((True, 0), [found] * 2)
     assert found["landlock_why"] == "the kernel has no Landlock: Function not implemented"
