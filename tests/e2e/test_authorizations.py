@@ -1,22 +1,17 @@
 """A venue in EIP-7702 mode: the plan's authorization is signed on the Ledger and goes with its order, the whole way."""
 
 import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
 from commands import FinishedCommand
 from e2e.conftest import Ledger, ledger_fixture
-from e2e.test_second_venue import PLAN, Desk
+from e2e.test_second_venue import CLOSE, PLAN, Desk, desk_fixture
 from plans import TRADER
-from second_venue.venue import CHAIN_ID, STORAGE, second_venue
+from second_venue.venue import CHAIN_ID, STORAGE
 
 KNOWN = "0x4Cd241E8d1510e30b2076397afc7508Ae59C66c9"  # recorded: tests/vectors/ledger/a-flex-auth-simple.json
-CLOSE = (
-    f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\ncollateralToCloseUsdc = "100"\n'
-    'expectedPrice = { at_least = "63000", at_most = "65000" }\n'
-)
 GIVE = """
 [[steps]]
 id = "give"
@@ -30,15 +25,7 @@ order = "{order}"
 VENUES = {"chainId": str(CHAIN_ID), "to": STORAGE, "data": "0x1234", "gas": "900000"}
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with second_venue(TRADER) as running:
-        running.smart = {}
-        made = Desk(tmp_path, running)
-        made.pin()
-        yield made
-
-
+desk = desk_fixture(smart={})
 ledger = ledger_fixture("--smart-accounts")
 
 

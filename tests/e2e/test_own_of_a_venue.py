@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from e2e.conftest import Ledger, ledger_fixture
-from e2e.test_second_venue import BY_HAND, PLAN, TRANSACTIONS, Desk
+from e2e.test_second_venue import BY_HAND, PLAN, TRANSACTIONS, Desk, desk_fixture
 from plans import TRADER
 from second_venue.other_types import PROFILE
 from second_venue.venue import STORAGE, second_venue
@@ -24,15 +24,7 @@ DEPOSIT = f'call = "depositLp"\namount = "2500000000"\nbeneficiary = "{TRADER}"\
 CANCEL = f'struct = "CancelReq"\ntrader = "{TRADER}"\norder = "77"\n'
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with second_venue(TRADER) as running:
-        made = Desk(tmp_path, running)
-        made.profile = OWN
-        made.pin()
-        yield made
-
-
+desk = desk_fixture(OWN)
 ledger = ledger_fixture("--blind-signing")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,6 +66,10 @@ signer = "treasury"
 """
 EXPIRY = (datetime.now(UTC) + timedelta(days=30)).strftime("%Y-%m-%dT00:00:00Z")
 DELEGATION = f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {EXPIRY}\npossession = "waived"\n'
+CLOSE = (
+    f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\ncollateralToCloseUsdc = "100"\n'
+    'expectedPrice = { at_least = "63000", at_most = "65000" }\n'
+)
 BY_HAND = ("--nonce", 4, "--gas", 120_000, "--max-fee-gwei", 5, "--priority-fee-gwei", 1)
 
 
@@ -123,14 +128,21 @@ class Desk:
         return self.submit("--json")
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with second_venue(TRADER) as running:
-        made = Desk(tmp_path, running)
-        made.pin()
-        yield made
+def desk_fixture(profile: dict[str, Any] = PROFILE, smart: dict[str, str] | None = None) -> Any:
+    """Return a fixture: a desk at the second venue, which is pinned."""
+
+    @pytest.fixture
+    def opened(tmp_path: Path) -> Iterator[Desk]:
+        with second_venue(TRADER) as running:
+            made = Desk(tmp_path, running)
+            running.smart, made.profile = smart, profile
+            made.pin()
+            yield made
+
+    return opened
 
 
+desk = desk_fixture()
 ledger = ledger_fixture("--blind-signing")
 
 
@@ -157,11 +169,7 @@ def test_what_is_pinned_is_shown_in_words_and_a_change_of_it_old_beside_new(desk
 
 
 def test_a_position_is_closed_at_the_market(desk: Desk, ledger: Ledger) -> None:
-    fields = (
-        f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\ncollateralToCloseUsdc = "100"\n'
-        'expectedPrice = { at_least = "63000", at_most = "65000" }\n'
-    )
-    ended = desk.whole_way(ledger, "close", fields)
+    ended = desk.whole_way(ledger, "close", CLOSE)
     assert (ended.code, outcome(ended)["state"]) == (0, "FILLED"), ended.out + ended.err
     assert desk.venue.paths("POST").count("/market/execute-batched") == 1
     assert desk.venue.closed == {0}

@@ -444,18 +444,12 @@ def relayed(status: object, **more: object) -> Answer:
 TAKEN = reply(202, {"ok": True, "data": {"id": "r-1", "status": "pending"}})
 
 
-def relay(desk: DeliveringMachine, script: Mapping[str, Sequence[Answer]]) -> tuple[OrderOutcome, list[Seen]]:
-    with Wire(script) as wire:
-        outcome = submit_delivery(unsent(wire.url, **REFERRAL), desk.world)
-    return outcome, wire.seen
-
-
 def test_a_relayed_intent_is_posted_once_and_polled_to_its_end(desk: DeliveringMachine) -> None:
     script = {
         RELAY: [TAKEN],
         RELAYED: [relayed("pending"), relayed("new-word"), relayed("confirmed", transactionHash=TX)],
     }
-    outcome, seen = relay(desk, script)
+    outcome, seen = deliver(desk, script, **REFERRAL)
     assert json.loads(seen[0].body) == {
         "primaryType": "SetTraderReferralCodeByUserReq",
         "userIntent": unsent().encoded_intent,
@@ -471,7 +465,7 @@ def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: DeliveringMac
     asked: list[str] = []
     desk.world = desk.world._replace(on_asked=lambda _, answer: asked.append(answer), patience_s=0)
     nameless = reply(200, {"ok": True, "data": {"status": word, "transactionHash": TX, "blockNumber": 7}})
-    outcome, _ = relay(desk, {RELAY: [TAKEN], RELAYED: [nameless]})
+    outcome, _ = deliver(desk, {RELAY: [TAKEN], RELAYED: [nameless]}, **REFERRAL)
     assert outcome.state is OrderState.ACCEPTED
     assert f"by the service's word, which names nothing: {word}" in asked
     assert desk.types == ["RelayAccepted"]
