@@ -119,6 +119,7 @@ PROOFS_FORMAT = "airlock/proofs@1"
 PROOFS_AT_MOST = 1000
 PROOFS_FILE = re.compile(r"proofs[a-z0-9-]{0,63}\.json", re.ASCII)
 """What a file of proofs is called in a led ceremony's folder."""
+_SIGNATURE = re.compile(r"0x[0-9a-fA-F]{130}", re.ASCII)
 _PROOFS_MEMBERS = {
     "ceremony": str, "plan": str, "step": str, "deployment": str, "chain_id": int, "trader": str, "delegate": str,
     "text": str, "signature": str,
@@ -178,12 +179,11 @@ def parse_proofs(data: bytes) -> list[Proof]:
 
 def read_seal(text: str) -> bytes:
     """Return the bytes of a signature in 0x-hex. Raises ``Refusal("SIG-LENGTH")`` for what is no such text."""
-    digits = text.removeprefix("0x")
-    if text[:2] != "0x" or len(digits) != 130 or not set(digits) <= set("0123456789abcdefABCDEF"):
+    if not _SIGNATURE.fullmatch(text):
         do = "have the delegate key sign its challenge, and write the signature there as the wallet gives it"
         got = f"{len(text)} characters"
         raise Refusal("SIG-LENGTH", "not a signature", got=got, expected="0x and 130 hex digits", do=do)
-    return bytes.fromhex(digits)
+    return bytes.fromhex(text[2:])
 
 
 def check_claim(proof: Proof, expected: Challenge) -> None:
