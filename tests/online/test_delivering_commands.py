@@ -25,6 +25,7 @@ from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.wallets.other_wallets import WalletAnswers
 from airlock_rehearsal.chain.interface import STORAGE
 from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.runtime import DEFAULT_TRADER
 from airlock_shared.cli import kept_signatures
 from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.documents.transcript import Entry
@@ -216,6 +217,23 @@ def test_two_closes_that_are_followed_after_both_were_filled_are_not_called_brok
         digests = [known.record.digest for known in journal.submissions()]
     assert [machine("follow", digest).code for digest in digests] == [0, 0]
     assert machine.states() == {"a": "FILLED", "b": "FILLED"}
+
+
+@pytest.mark.parametrize(("amount", "at_first", "code"), [("200", True, 0), ("200", False, 11), ("500", True, 11)])
+def test_what_was_read_back_as_kept_is_not_held_against_a_later_world(
+    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch, amount: str, at_first: bool, code: int
+) -> None:
+    """Of a position a part was closed, and later the rest; nothing was closed at all; what was closed is there again."""
+    monkeypatch.setattr(delivery_context, "POLL_S", 0)
+    venue, signatures = machine.services.state.venue, machine.signatures(sell=CLOSE.replace("500", amount))
+    found = [] if code == 0 else venue.trades_of(DEFAULT_TRADER)
+    told = [machine("submit", signatures, "--json").lines[-1]] if at_first else []
+    monkeypatch.setattr(venue, "trades_of", lambda _: found)
+    told += [] if at_first else [machine("submit", signatures, "--json").lines[-1]]
+    ended = machine("follow", told[0]["digest"], "--json")
+    [[first], [last]] = [line["read_back"] for line in (*told, ended.lines[-1])]
+    assert (first["kept"], last["kept"], ended.code) == (at_first, None if code == 0 else False, code)
+    assert ("; it was as promised at 20" in last["found"]) is (code == 0)
 
 
 def test_without_a_node_a_used_nonce_by_the_service_s_word_leaves_a_lost_close_open(machine: OnlineCommand) -> None:

@@ -45,7 +45,14 @@ from airlock_online.journal.journal import Journal, journal_at
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OPEN, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission, before, sending
 from airlock_online.readback.delegates import allowance_on_chain, delegation_on_chain
-from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, Scene, expectation_lines, not_known
+from airlock_online.readback.expectations import (
+    BY_THE_CHAIN,
+    GONE,
+    Expectation,
+    Scene,
+    expectation_lines,
+    not_known,
+)
 from airlock_online.readback.positions import TWO_CLOCKS_MS
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import from_chain
@@ -352,13 +359,33 @@ class Desk:
         until_s = time.monotonic() + self._context.patience_s
         for turn in count(1):
             with self._context.others:
-                expectations = self.expectations(digest) + self._nonce_unused(digest)
+                expectations = self._kept_before(digest, self.expectations(digest)) + self._nonce_unused(digest)
             broken = _broken(expectations)
             again = broken and turn < READS_AT_MOST
             if not (time.monotonic() < until_s if isinstance(broken, OutcomeUnknown) else again):
                 break
             self._sleep(POLL_S)
         return expectations
+
+    def _kept_before(self, digest: str, expectations: list[Expectation]) -> list[Expectation]:
+        """Return expectations, open where the transcript has what is broken now as kept: others may have changed it since.
+
+        A position that was closed and is there again is no other one, and stays broken.
+        """
+        if not _broken(expectations):
+            return expectations
+        kept_ms: dict[str, int] = {}
+        for entry in self.home.transcript.entries():
+            if entry.event == "outcome" and entry.data.get("digest") == digest:
+                read = entry.data.get("read_back", [])
+                open_or_gone = {each["what"] for each in read if not each["kept"] or each["found"].startswith(GONE)}
+                kept_ms |= {each["what"]: entry.at_ms for each in read if each["what"] not in open_or_gone}
+        return [
+            each._replace(found=f"{each.found}; it was as promised at {utc_text(kept_ms[each.what])}", kept=None)
+            if each.kept is False and each.what in kept_ms
+            else each
+            for each in expectations
+        ]
 
     def _nonce_unused(self, digest: str) -> list[Expectation]:
         """Return an expectation where the operator's node has the nonce of an intent that was executed as unused.

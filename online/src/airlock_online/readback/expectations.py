@@ -224,10 +224,13 @@ def amount_text(raw: int | None, unit: Unit) -> str:
     return "an unknown amount" if raw is None else f"{to_human(raw, unit)} {unit.name} (raw {raw})"
 
 
+GONE = "no such position in this slot"
+
+
 def trade_text(trade: Trade | None) -> str:
     """Return a position for a person; of None, that it is not there."""
     if trade is None:
-        return "no such position in this slot"
+        return GONE
     side = {True: "long", False: "short", None: "of an unknown side"}[trade.buy]
     text = f"{side}, collateral {amount_text(trade.collateral, USDC)}"
     if trade.open_price is not None:
