@@ -226,6 +226,14 @@ def test_what_was_promised_is_judged_by_what_is_found(
         assert kept(judged(each, fields, message, events, **reads)) == verdicts
 
 
+@pytest.mark.parametrize("action", ["close", "increase"])
+def test_a_position_as_another_order_left_it_may_be_what_it_was_before(action: str) -> None:
+    (fields, message), events = EVERY[action], ended(INCREASED if action == "increase" else EXECUTED)
+    for others, verdict in ((ended(EXECUTED), None), (ended(EXECUTED, initialPosToken="100000000"), True)):
+        found = judged(action, fields, message, events, positions=holding(trade()), of_others=partial(iter, others))
+        assert (kept(found), "may be what it was before" in found[0].found) == ([verdict], verdict is None)
+
+
 @pytest.mark.parametrize("used", [False, None])
 @pytest.mark.parametrize(("action", "kind"), [("open", EXECUTED), ("close", EXECUTED), ("increase", INCREASED)])
 def test_a_market_that_tells_the_position_as_it_was_has_kept_nothing(action: str, kind: str, used: bool | None) -> None:

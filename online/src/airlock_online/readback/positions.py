@@ -7,11 +7,13 @@ executed nothing can tell the position as it stands: another service must then t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from airlock_online.clients.reply_values import whole
 from airlock_online.delivery.event_lines import FOUND
+from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback.expectations import (
     Expectation,
     ReadBack,
@@ -87,7 +89,7 @@ def _opened(scene: Scene) -> list[Expectation]:
         same = {None if now is None else now == signed for now, signed in pairs}
         return _triggers_text(found), False if False in same else None if None in same else True
 
-    return _judged(scene, _Slot(trader, pair, told.slot, told.opened), promised, judge, scene.nonce_used)
+    return _judged(scene, _Slot(trader, pair, told.slot, told.opened), promised, judge, partial(_executed, scene))
 
 
 _TRIGGERS = {"take_profit": "takeProfit", "stop_loss": "stopLoss"}
@@ -112,7 +114,7 @@ def closed(scene: Scene) -> list[Expectation]:
             return _event_text(told), None if told is None else mine is None and told == 0
         return _by_event(mine, told)
 
-    return _judged(scene, place, promised, judge, scene.nonce_used)
+    return _judged(scene, place, promised, judge, partial(_executed, scene, place, told))
 
 
 def increased(scene: Scene) -> list[Expectation]:
@@ -125,7 +127,8 @@ def increased(scene: Scene) -> list[Expectation]:
             return _event_text(told), False
         return _by_event(mine, told)
 
-    return _judged(scene, place, f"{amount_text(added, USDC)} of collateral added", judge, scene.nonce_used)
+    promised = f"{amount_text(added, USDC)} of collateral added"
+    return _judged(scene, place, promised, judge, partial(_executed, scene, place, told))
 
 
 _Judged = tuple[str, bool | None]
@@ -140,11 +143,11 @@ def _judged(
     place: _Slot,
     promised: str,
     judge: Callable[[Trade | None], _Judged],
-    nonce_used: Callable[[], bool | None] = lambda: True,
+    executed: Callable[[], _Judged] = lambda: ("", True),
 ) -> list[Expectation]:
     """Return the expectation of a position, judged by how it is now: not where another order may have changed it since.
 
-    A position as it was promised is another order's doing where ``nonce_used`` says no.
+    A position as it was promised is another order's doing where ``executed`` says no.
     """
     read = _positions(scene, place.trader)
     trades = trades_in(read.data)
@@ -155,20 +158,31 @@ def _judged(
     if kept is False and _changed_since(scene, place):
         note, kept = f"{note}; another order of the journal may have changed it since", None
     elif kept:
-        kept = nonce_used()
-        note += _BY_NONCE[kept]
+        more, kept = executed()
+        note += more
     return read.judged([Expectation(place.name, promised, trade_text(mine) + note, kept)])
 
 
 def _changed_since(scene: Scene, place: _Slot) -> bool:
     """Tell whether another order's event is about this position, and not surely earlier than the order's own last one."""
     at_ms = scene.events[-1].at_ms if scene.events else None
+    return any(at_ms is None or event.at_ms is None or event.at_ms >= at_ms for event, _ in _of_others(scene, place))
+
+
+def _of_others(scene: Scene, place: _Slot) -> Iterator[tuple[OrderEvent, Trade]]:
+    """Yield the events of other orders that are about this position, and the trade that each tells."""
     for event in scene.of_others():
         trade = read_trade(event.payload.get("t"))
-        earlier = at_ms is not None and event.at_ms is not None and event.at_ms < at_ms
-        if trade and place.among([trade]) and not earlier:
-            return True
-    return False
+        if trade and place.among([trade]):
+            yield event, trade
+
+
+def _executed(scene: Scene, place: _Slot | None = None, told: int | None = None) -> _Judged:
+    """Judge whether a position that is as promised is the order's doing: not where another one's event told the same."""
+    used = scene.nonce_used()
+    if used and place and told in [trade.collateral for _, trade in _of_others(scene, place)]:
+        return ", as it did of another order: it may be what it was before", None
+    return _BY_NONCE[used], used
 
 
 def _by_event(mine: Trade, collateral: int | None) -> _Judged:
