@@ -70,6 +70,8 @@ def test_the_authorization_is_made_on_the_ledger_and_goes_with_its_order(desk: D
     assert "step give (authorization) goes with step step-1" in told
     (asked,) = [each for each in desk.venue.asked if each.path == "/market/execute-batched"]
     assert {name: asked.fields["eip7702"][name] for name in VENUES} == VENUES
+    again = desk.submit()
+    assert (again.code, "step give (authorization) goes with step step-1" in words(again)) == (0, True), words(again)
 
 
 @pytest.mark.parametrize(

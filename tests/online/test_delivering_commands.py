@@ -111,6 +111,17 @@ def test_without_a_yes_nothing_is_sent(machine: OnlineCommand, tmp_path: Path, m
     assert (ended.code, machine.states()) == (6, {}), ended.err
 
 
+def test_what_was_sent_is_asked_about_no_more(
+    machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={_presigned(tmp_path)}")
+    for answer in ("Yes\n", ""):
+        monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+        ended = machine(*words)
+        assert (ended.code, machine.states()) == (0, {"buy": "FILLED"}), ended.err
+    assert once(machine)
+
+
 def test_a_wrong_eip7702_is_refused(machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("airlock_online.cli.presigned.ask_yes", None)
     signatures, file = machine.signatures(buy=OPEN, code=CODE), tmp_path / "a.json"

@@ -62,6 +62,7 @@ def test_each_order_gets_what_was_signed_for_it_on_no_screen(everything: Matched
     texts = presigned_texts(given, everything)
     nonces = {step: [each.nonce for each in read_presigned(text).authorizations] for step, text in texts.items()}
     assert nonces == {"close": [5], "close-desk": [6]}
+    assert presigned_texts([], everything, {"close", "close-desk"}) == {}
     for text in texts.values():
         assert {name: json.loads(text)[name] for name in VENUES} == VENUES
     given = [_file(tmp_path, VENUES), _file(tmp_path, VENUES, "close-desk")]

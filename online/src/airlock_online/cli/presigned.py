@@ -168,11 +168,12 @@ _LIST = "authorizationList"
 _OF_THE_VENUE = ("chainId", "to", "data", "gas")
 
 
-def presigned_texts(given: Sequence[str], whole: MatchedSignatures) -> dict[str, str]:
+def presigned_texts(given: Sequence[str], whole: MatchedSignatures, sent: Collection[str] = ()) -> dict[str, str]:
     """Return the JSON text of each order's EIP-7702 transaction, by the order's step.
 
     What ``STEP=FILE`` names is sent as it is, unless it has no ``authorizationList``: that is then what was signed for this
-    order. Raises ``UsageError`` that says exactly what is missing, ``DocumentError`` or ``Refusal``.
+    order. Of a step that was ``sent`` nothing is sent again. Raises ``UsageError`` that says exactly what is missing,
+    ``DocumentError`` or ``Refusal``.
     """
     signed: dict[str, list[JsonObject]] = {}
     for request, here in whole.pairs:
@@ -181,8 +182,9 @@ def presigned_texts(given: Sequence[str], whole: MatchedSignatures) -> dict[str,
             for name in ("r", "s"):
                 keep_secret(element[name])
             signed.setdefault(request.fields.get("order", ""), []).append(element)
-    texts = _files(given, {request.step for request, _ in whole.pairs})
-    ready = {request.step for request, answer in whole.pairs if answer.result == "signed"}
+    files = _files(given, {request.step for request, _ in whole.pairs})
+    texts = {order: text for order, text in files.items() if order not in sent}
+    ready = {request.step for request, answer in whole.pairs if answer.result == "signed"}.difference(sent)
     for order in signed.keys() & ready - texts.keys():
         raise _missing(order, [*_OF_THE_VENUE])
     for order, text in texts.items():

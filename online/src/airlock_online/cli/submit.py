@@ -18,6 +18,8 @@ from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.submit import Job, run_parallel
 from airlock_online.delivery.submit import submit_delivery as deliver
 from airlock_online.home import OnlineHome
+from airlock_online.journal.order_states import OrderState
+from airlock_online.journal.schema import before
 from airlock_online.preparing.gas_and_fees import require_pinned_chain
 from airlock_shared.ceremony.sections import PlanMark
 from airlock_shared.cli.progress import working
@@ -26,6 +28,7 @@ from airlock_shared.cli.terminal import PATH_TYPE, finish, json_option, led, say
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import SIGNATURES_FORMAT, Request
 from airlock_shared.errors import ExitCode, UsageError
+from airlock_shared.report.facts import outcomes_recorded
 from airlock_shared.text.safe import fingerprint_lines, safe
 from airlock_shared.venue.structs import AUTHORIZATION, RELAY, RPC
 
@@ -71,7 +74,10 @@ def submit(
     """
     data = incoming(home.folder, source, SIGNATURES_FORMAT, "submit", known=None, qr=qr, restart=restart)
     whole = read_signatures(home, data, requests_file)
-    extra = presigned_texts(eip7702, whole)
+    told = outcomes_recorded(home.transcript.entries())
+    unsent = {None, OrderState.EXPORTED, *before(OrderState.SENDING)}
+    sent = {request.step for request, signed in whole.pairs if told.get(signed.digest) not in unsent}
+    extra = presigned_texts(eip7702, whole, sent)
     if any(signed.result == "signed" for _, signed in whole.pairs):
         prove_compared(home, PlanMark(whole.header.ceremony, whole.header.plan), whole.signatures)
     for request, signed in whole.pairs:
@@ -89,7 +95,7 @@ def submit(
                 codes.append(not_signed(request, signed))
                 continue
             if request.action == AUTHORIZATION:
-                say(authorization_line(request, extra))
+                say(authorization_line(request, sent | extra.keys()))
                 continue
             delivery = delivery_of(request, signed, whole.header, whole.deployment, whole.requests)
             delivery = delivery._replace(eip7702=extra.get(request.step, ""))
