@@ -140,6 +140,13 @@ def test_what_the_plan_does_not_ask_for_is_refused(asked: SignRequest, check: st
     assert check in judged(asked, "desk-key")
 
 
+@pytest.mark.parametrize("data", [b"\x19\x01", b'{"types":{},"types":{}}', b"\xef\xbb\xbf{}"])
+def test_what_was_scanned_is_no_file_to_be_named(data: bytes) -> None:
+    with pytest.raises(Refusal) as refused:
+        taken(asks(data), "desk-key")
+    assert refused.value.do.startswith("have the other wallet show it again")
+
+
 # ---- an unsigned transaction as a wallet shows it: one form is read, every other one has its refusal ---------------------
 
 TO = bytes.fromhex("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266")

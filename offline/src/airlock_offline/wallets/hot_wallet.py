@@ -85,13 +85,16 @@ def read_unsigned(data: bytes) -> tuple[JsonObject, Transaction]:
     return payload, filled
 
 
+_SHOW_AGAIN = "have the other wallet show it again; if it is refused again, do not sign it"
+
+
 def _malformed(what: str, got: str) -> DocumentError:
     return damaged(
         "QR-FIELD",
         f"the transaction to sign is malformed: {what}",
         got=got,
         expected="0x02 and the RLP of its nine fields",
-        do="have the other wallet show it again; if it is refused again, do not sign it",
+        do=_SHOW_AGAIN,
     )
 
 
@@ -151,7 +154,11 @@ def wallet_request(asked: SignRequest, step: Step, situation: Situation) -> Requ
 
 
 def _intent(data: bytes, step: Step, situation: Situation) -> Request:
-    document = parse_json(data)
+    try:
+        document = parse_json(data)
+    except DocumentError as error:  # of a file its advice would be right
+        error.do = _SHOW_AGAIN
+        raise
     _, hashes = read_typed_data(document)
     intent = situation.deployment.structs.get(document["primaryType"])
     if intent is None:

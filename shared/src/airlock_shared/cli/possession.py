@@ -104,7 +104,7 @@ def proved_keys(
     if signature is not None:
         asked = challenge_of(plan, deployment, choose_step(plan, step_id))
         proofs = [(None, Proof(asked, asked.text().decode(), signature))]
-    found = []
+    found = dict[Challenge, str]()  # a proof may stand twice
     for file, proof in proofs:
         try:
             asked = challenge_of(plan, deployment, choose_step(plan, step_id or _step_of(proof, plan)))
@@ -115,8 +115,8 @@ def proved_keys(
                 refusal.at(f"{file}, step {proof.claimed.step}")
                 refusal.do = f"{advice(refusal)} A right proof lies beside this file? Then move this one away."
             raise
-        found.append((asked, proof.signature))
-    return found
+        found[asked] = proof.signature
+    return [*found.items()]
 
 
 def _step_of(proof: Proof, plan: Plan) -> str | None:
@@ -130,4 +130,4 @@ def tell_proved(proved: list[tuple[Challenge, str]]) -> None:
     if len(proved) == 1:
         show(f"recovered  {proved[0][0].delegate}\n           the plan's delegate, step {proved[0][0].step}")
     else:
-        show(f"recovered  {len(proved)} keys, each the plan's delegate of its step")
+        show(f"recovered  the plan's delegate keys of {len(proved)} steps")
