@@ -427,12 +427,13 @@ def test_a_reason_is_cut_with_its_length() -> None:
         (b'{"ok"', "Expecting"),
         (b'"\xff"', "decode byte"),
         (b'{"ok": 1, "ok": 2}', "appears twice"),
+        (b"<html><h1>Service away</h1>", "asking to wait 7 s: Service away"),
     ],
 )
 def test_a_reply_that_is_no_json_is_not_taken_for_a_persons_file(body: bytes, why: str) -> None:
     with pytest.raises(ServiceError, match=f"not strict JSON .*: .*{why}") as caught:
-        json_of(Reply(200, "application/json", body, None), "the venue")
-    assert "perhaps" not in str(caught.value)
+        json_of(Reply(503, "application/json", body, 7), "the venue")
+    assert ("perhaps" in str(caught.value), caught.value.retry_after_s) == (False, 7)
 
 
 @pytest.mark.parametrize(

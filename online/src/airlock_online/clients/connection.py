@@ -259,11 +259,8 @@ def json_of(reply: Reply, url: str) -> Any:
         return parse_json(reply.body, max_bytes=MAX_JSON_BYTES)
     except DocumentError as error:
         why = error.__cause__ or error.what if reply.body else "it is empty"  # of a document, ``what`` says more
-        raise ServiceError(
-            f"{url} answered {reply.status} with a text that is not strict JSON ({error.check}: {why})",
-            status=reply.status,
-            do="try again; if it stays so, ask the service's operator",
-        ) from error
+        told = f"{url} answered {reply.status} with a text that is not strict JSON ({error.check}: {why})"
+        raise unexpected(reply, told, "try again; if it stays so, ask the service's operator") from error
 
 
 def unexpected(reply: Reply, what: str, do: str = "") -> ServiceError:
