@@ -73,6 +73,9 @@ def test_the_meta_document_comes_with_its_bytes(client: Http) -> None:
     assert hashlib.sha256(meta.raw).digest() == hashlib.sha256(raw).digest()
 
 
+LIMITED = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED", "message": "slow down"}}, "retry-after: 7")
+
+
 @pytest.mark.parametrize(
     ("answer", "ready", "components"),
     [
@@ -87,9 +90,9 @@ def test_the_meta_document_comes_with_its_bytes(client: Http) -> None:
 def test_readiness_needs_200_and_true(
     client: Http, naps: list[float], answer: Answer, ready: bool, components: object
 ) -> None:
-    with Wire({"GET /ready": [answer]}) as wire:
+    with Wire({"GET /ready": [LIMITED, answer]}) as wire:
         assert BuilderClient(wire.url, client).ready() == (ready, components)
-    assert naps == []
+    assert naps == [7]
 
 
 @pytest.mark.parametrize(
@@ -158,9 +161,6 @@ def test_a_reply_is_not_read_past_its_cap(client: Http) -> None:
         assert len(client.exchange(HttpCall("GET", wire.url + "/x"), max_bytes=1000).body) == 1000
         with pytest.raises(ServiceError, match="larger than 999"):
             client.exchange(HttpCall("GET", wire.url + "/x"), max_bytes=999)
-
-
-LIMITED = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED", "message": "slow down"}}, "retry-after: 7")
 
 
 def test_a_read_without_a_time_backs_off_and_gives_up(client: Http, naps: list[float]) -> None:

@@ -205,8 +205,10 @@ class BuilderClient:
         return self._object(self._speech.paths["meta"], {}, "GET", self._speech.request("meta"), patient=True)
 
     def ready(self) -> Readiness:
-        """Return what the readiness probe says, asked once. Raises ``ServiceError`` when it says neither."""
-        url, reply = self._ask("/ready", {}, "GET", patient=False)
+        """Return what the readiness probe says: a 503 is its answer. Raises ``ServiceError`` when it says neither."""
+        url = join_address(self.base_url, "/ready")
+        self._spacing.wait()
+        reply = self._http.ask_patiently(HttpCall("GET", url), away=())
         document = json_of(reply, url)
         if reply.status not in (200, 503) or type(document) is not dict:
             if value_at(document, "error.code"):

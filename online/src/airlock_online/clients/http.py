@@ -14,7 +14,7 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -322,17 +322,17 @@ class Http:
         if self._closed:  # by another thread: the person has interrupted the command
             raise NotSent(f"no connection to {call.url}: this command is ending; nothing was sent", do="run it again")
 
-    def ask_patiently(self, call: HttpCall) -> Reply:
+    def ask_patiently(self, call: HttpCall, away: Collection[int] = AWAY) -> Reply:
         """Ask for what changes nothing at the other end; told to wait, wait as told (bounded) and ask again.
 
-        A 429 tells to wait, with a time or without one, and what says that a service is away tells it with one. No
+        A 429 tells to wait, with a time or without one, and what says that a service is ``away`` tells it with one. No
         submission may come this way: nothing else is ever asked twice.
         """
         wait = 1
         for _ in range(READ_ATTEMPTS - 1):
             reply = self.exchange(call)
             asked = max(wait, reply.retry_after_s or 0)
-            waits = reply.status == _TOO_MANY or (reply.status in AWAY and reply.retry_after_s is not None)
+            waits = reply.status == _TOO_MANY or (reply.status in away and reply.retry_after_s is not None)
             if not waits or asked > _WAIT_AT_MOST_S:
                 return reply
             self._sleep(asked)
