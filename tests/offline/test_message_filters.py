@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.ledger.device_errors import Locked, NoSuchWidth, NotSupported, WrongAnswer, WrongApp
+from airlock_offline.ledger.device_errors import Locked, NoSuchWidth, NotSupported, SettingOff, WrongAnswer, WrongApp
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.screens import Page, typed_data_pages
@@ -286,6 +286,15 @@ def test_another_domain_and_another_record_of_the_token_are_refused() -> None:
     without_signing(Desk(), ON_ARBITRUM, told._replace(token=None), FiltersRefused, "a message filter for Permit")
     without_signing(Desk(), PERMIT, told._replace(token=None), FiltersRefused, "a message filter")
     without_signing(Desk(), PERMIT, told._replace(token=token), FiltersRefused, "the record of the token")
+
+
+@pytest.mark.parametrize("ins", [Ins.EIP712_DEFINITION, Ins.EIP712_VALUE, Ins.SIGN_EIP712])
+@pytest.mark.parametrize(("told", "setting"), [(told_of(PERMIT), "off Raw messages;"), (None, "on Raw messages (")])
+def test_the_advice_is_the_setting_that_was_needed(ins: Ins, told: FilteredMessage | None, setting: str) -> None:
+    typed_data, _ = read_typed_data(typed(PERMIT))
+    with pytest.raises(SettingOff) as refused:
+        EthereumApp(Answers(ins, b"", 0x6A80)).sign_typed_data(PATH, typed_data, told)
+    assert f"turn {setting}" in refused.value.do
 
 
 def test_widths_that_the_app_refuses_are_told_before_anything_is_sent() -> None:

@@ -65,8 +65,9 @@ class TokenRefused(DeviceError):
     """The app does not accept the record by which it was told of a token."""
 
 
-RAW_MESSAGES = "Raw messages (and leave Blind signing off)"
-BLIND_SIGNING = "Blind signing (and turn it off again afterwards)"
+RAW_MESSAGES = "on Raw messages (and leave Blind signing off)"
+RAW_MESSAGES_OFF = "off Raw messages"
+BLIND_SIGNING = "on Blind signing (and turn it off again afterwards)"
 
 
 def wrong_answer(doing: str, got: str) -> WrongAnswer:
@@ -190,7 +191,7 @@ STATUS_WORDS: dict[int, Meaning] = {
     0x6A80: Meaning(
         SettingOff,
         "the Ethereum app refuses this data",
-        "in the app's settings turn on {setting}; if it is on, an earlier request was not finished: try once more. An "
+        "in the app's settings turn {setting}; if it is so, an earlier request was not finished: try once more. An "
         "approval that also sends native currency is refused whatever is on",
     ),
     0x6A88: Meaning(

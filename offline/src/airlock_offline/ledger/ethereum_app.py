@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from airlock_offline.ledger.device_errors import (
     BLIND_SIGNING,
     RAW_MESSAGES,
+    RAW_MESSAGES_OFF,
     SW_DATA,
     SW_OK,
     SW_PARAMETER,
@@ -143,21 +144,21 @@ class EthereumApp:
 
         With ``filtered`` it shows what that says in the place of the raw values, and needs Raw messages off.
         """
-        doing = "sign the typed data"
+        doing, setting = "sign the typed data", RAW_MESSAGES_OFF if filtered else RAW_MESSAGES
         require_no_fault(typed_data)
         flow = filtered.flow(path, typed_data) if filtered else fields_flow(path, typed_data)
         first, *rest = flow.definitions
         reply, sw = self.exchange(first)
         if sw == SW_PARAMETER:  # a flow was left half-way, and is forgotten now: once more
             reply, sw = self.exchange(first)
-        self.require_silence(reply, sw, doing)
+        self.require_silence(reply, sw, doing, setting)
         for apdu in rest:
-            self.require_silence(*self.exchange(apdu), doing)
+            self.require_silence(*self.exchange(apdu), doing, setting)
         for apdu in flow.values:  # 1.22.0 shows all at the end; a version that shows each at once must not time out
             reply, sw = self.exchange(apdu, person=True)
             if filtered is None or not filtered.is_about_filters(apdu, reply, sw):
-                self.require_silence(reply, sw, doing)
-        return self.ask_to_sign(flow.sign, doing, RAW_MESSAGES)
+                self.require_silence(reply, sw, doing, setting)
+        return self.ask_to_sign(flow.sign, doing, setting)
 
     def sign_hashes(self, path: str, domain_hash: bytes, message_hash: bytes) -> DeviceSignature:
         """Sign typed data of which the device sees and shows the two 32-byte hashes only. Needs Blind signing.
@@ -247,7 +248,7 @@ class EthereumApp:
         return self._transport.exchange(apdu.encode(), person=person)
 
     @staticmethod
-    def require_silence(reply: bytes, sw: int, doing: str, setting: str = RAW_MESSAGES) -> None:
+    def require_silence(reply: bytes, sw: int, doing: str, setting: str) -> None:
         """Raise what a status word stands for, or ``WrongAnswer`` for an answer where none belongs."""
         if sw != SW_OK:
             raise error_for(sw, doing=doing, setting=setting)
@@ -307,7 +308,7 @@ def require_ready(app: EthereumApp, need: Need) -> bytes:
     if need.blind_signing and not app.configuration().blind_signing:
         raise SettingOff(
             "Blind signing is off in the Ethereum app, and without it this cannot be signed",
-            do=f"in the app's settings turn on {BLIND_SIGNING}, then give the same command again",
+            do=f"in the app's settings turn {BLIND_SIGNING}, then give the same command again",
         )
     return account
 
