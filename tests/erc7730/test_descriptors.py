@@ -12,7 +12,7 @@ import pytest
 from eth_utils.address import to_checksum_address
 
 from airlock_offline.signing.review import review_sections
-from airlock_online.wallets.erc7730 import DESCRIBED_INTENTS, DESCRIPTOR_LABELS, make_descriptors
+from airlock_online.wallets.erc7730 import DESCRIBED_INTENTS, DESCRIPTOR_LABELS, label_of, make_descriptors
 from airlock_rehearsal.services.builder.unsigned import CALLS as BUILDER_CALLS
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.model import Case, IntentCase
@@ -20,7 +20,8 @@ from airlock_shared.documents.deployment import Deployment, read_deployment
 from airlock_shared.plan.decisions import Decision
 from airlock_shared.units import CHOICE, CODE, FLAG, UNIX_MS
 from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION
-from airlock_shared.venue.structs import CATALOGUE
+from airlock_shared.venue.structs import CATALOGUE, OPENED_MS
+from airlock_shared.venue.structs import field as leaf_of
 from erc7730.descriptor_world import Files, formats, made
 from shared.make_payloads import ENCODE_TYPES
 from shared.world import DEPLOYMENT_TEXT, examined_of, good, plan, situation
@@ -75,6 +76,7 @@ def test_the_words_fit_a_ledger_and_tell_the_leaves_of_a_format_apart() -> None:
         assert all(len(label) <= 20 and label.isascii() for label in labels)
         assert 0 < len(content["intent"]) <= 30
     assert used == {*DESCRIPTOR_LABELS.values(), "Call"}
+    assert label_of(leaf_of("", OPENED_MS)) == "Opened at (unix ms)"
     described = {key.partition("(")[0] for key, _ in formats(made())}
     assert set(DESCRIBED_INTENTS) == described == {*CATALOGUE, *CALLS, DELEGATED_ACTION}
 

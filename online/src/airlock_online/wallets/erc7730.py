@@ -16,7 +16,7 @@ from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import choices_of
 from airlock_shared.units import ADDRESS, CHOICE, UNIX_S, UNLIMITED
 from airlock_shared.venue.calls import DELEGATED_ACTION, Call
-from airlock_shared.venue.structs import Field, Intent, is_custom
+from airlock_shared.venue.structs import OPENED_MS, Field, Intent, is_custom
 from airlock_shared.wire.strict_json import JsonObject
 
 _SCHEMA = "../../specs/erc7730-v2.schema.json"  # from a venue's folder in the registry
@@ -166,6 +166,8 @@ def _format(name: str, fields: list[JsonObject]) -> JsonObject:
 
 def label_of(field: Field) -> str:
     """Return the label under which a wallet shows a leaf."""
+    if field.kind == OPENED_MS:
+        return "Opened at (unix ms)"
     name = field.path.rsplit(".", 1)[-1]
     return DESCRIPTOR_LABELS.get(field.rule.parameter or name, name[:LABEL_CHARACTERS])
 
