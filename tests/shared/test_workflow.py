@@ -124,6 +124,8 @@ def test_the_online_machine_is_led_from_the_names_to_the_report() -> None:
     ):
         here.record("outcome", step="key", digest=digest, state=state)
         assert here.next() == then
+    here.record("outcome", step="key", digest="0x2", error="0x2 is FAILED already")
+    assert here.next() == "compare outcome"
     here.confirm("outcome", here.entries[-1].hash)
     assert here.next() == f"take {' '.join(EVIDENCE_FILES)}"
     here.have(*EVIDENCE_FILES)

@@ -66,7 +66,7 @@ class TokenRefused(DeviceError):
 
 
 RAW_MESSAGES = "on Raw messages (and leave Blind signing off)"
-RAW_MESSAGES_OFF = "off Raw messages"
+NO_RAW_MESSAGES = "off Raw messages"
 BLIND_SIGNING = "on Blind signing (and turn it off again afterwards)"
 
 

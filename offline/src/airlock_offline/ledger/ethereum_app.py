@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_offline.ledger.device_errors import (
     BLIND_SIGNING,
+    NO_RAW_MESSAGES,
     RAW_MESSAGES,
-    RAW_MESSAGES_OFF,
     SW_DATA,
     SW_OK,
     SW_PARAMETER,
@@ -144,7 +144,7 @@ class EthereumApp:
 
         With ``filtered`` it shows what that says in the place of the raw values, and needs Raw messages off.
         """
-        doing, setting = "sign the typed data", RAW_MESSAGES_OFF if filtered else RAW_MESSAGES
+        doing, setting = "sign the typed data", NO_RAW_MESSAGES if filtered else RAW_MESSAGES
         require_no_fault(typed_data)
         flow = filtered.flow(path, typed_data) if filtered else fields_flow(path, typed_data)
         first, *rest = flow.definitions

@@ -364,8 +364,10 @@ class _Workflow(NamedTuple):
         begun, last = False, {}
         for entry in self.section:
             begun = begun or (entry.event == "submit-begun" and entry.data.get("signatures") == self.facts.signatures)
-            if entry.event == "outcome":
-                last[entry.data.get("digest")] = TOO_LATE if entry.data.get(TOO_LATE) else entry.data.get("state")
+            if entry.event == "outcome" and (
+                state := TOO_LATE if entry.data.get(TOO_LATE) else entry.data.get("state")
+            ):
+                last[entry.data.get("digest")] = state
         ends = {last.get(digest) for digest in self.facts.digests}
         return begun and not ends.isdisjoint(_OUTCOMES) and ends <= {TOO_LATE, *_OUTCOMES}
 
