@@ -14,6 +14,7 @@ import pytest
 from eth_account import Account
 from sqlalchemy import text
 
+from airlock_online.cli import ceremony as of_ceremony
 from airlock_online.cli import delivery_context
 from airlock_online.cli import resolve as resolve_command
 from airlock_online.clock import now_ms
@@ -245,6 +246,9 @@ def test_what_was_read_back_as_kept_is_not_held_against_a_later_world(
     [[first], [last]] = [line["read_back"] for line in (*told, ended.lines[-1])]
     assert (first["kept"], last["kept"], ended.code) == (at_first, None if code == 0 else False, code)
     assert ("; it was as promised at 20" in last["found"]) is (code == 0)
+    assert machine("follow", told[0]["digest"], "--tracking-id", "x").code == 2
+    shown = [*of_ceremony._shown("outcome", read_transcript(machine.home / "transcript.jsonl"), whole=False)]
+    assert (shown[0], last["found"][:30] in shown[3]) == ("step sell: FILLED", True)
 
 
 def test_without_a_node_a_used_nonce_by_the_service_s_word_leaves_a_lost_close_open(machine: OnlineCommand) -> None:
