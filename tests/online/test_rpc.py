@@ -270,7 +270,7 @@ def test_an_error_with_a_status_a_closed_port_and_a_wait_are_told(client: Http) 
     assert "do-not-show-me" not in str(caught.value)
     with pytest.raises(ServiceError, match="wait for 7 s") as told:
         asked(client, http(429, b"slow", "text/plain", "retry-after: 7"), lambda node: node.chain_id())
-    assert told.value.status == 429
+    assert (told.value.status, told.value.retry_after_s) == (429, 7)
 
 
 @pytest.mark.parametrize(

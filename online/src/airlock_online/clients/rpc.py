@@ -252,7 +252,9 @@ class RpcClient:
     def _result(self, method: str, number: int, reply: Reply) -> Any:
         if reply.status == 429:
             wait = "" if reply.retry_after_s is None else f" for {reply.retry_after_s} s"
-            raise ServiceError(f"{self.name} asks to wait{wait}", status=429, do="wait, then run it again")
+            limited = ServiceError(f"{self.name} asks to wait{wait}", status=429, do="wait, then run it again")
+            limited.retry_after_s = reply.retry_after_s
+            raise limited
         if reply.location or (reply.status != 200 and not reply.content_type.endswith("json")):
             origin = "/".join(reply.location.split("/")[:3])  # its path may hold an access key
             do = "check the node's address ([rpc] in config.toml, AIRLOCK_RPC or --rpc)"
