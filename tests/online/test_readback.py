@@ -179,6 +179,7 @@ JUDGED: list[tuple[str, tuple[OrderEvent, ...], dict[str, Any], list[bool | None
     ("close", ended(EXECUTED, initialPosToken="0"), {"positions": holding(OTHER_SLOT, OTHER_PAIR)}, [True]),
     ("close", ended(EXECUTED, initialPosToken="0"), {"positions": holding(REOPENED)}, [True]),
     ("close", ended(EXECUTED), {"positions": holding(trade())}, [True]),
+    ("close", ended(EXECUTED) + ended(EXECUTED, initialPosToken="0"), {"positions": holding(trade())}, [True]),
     ("close", (), {"positions": holding()}, [None]),
     ("close", ended(EXECUTED, initialPosToken=None), {"positions": holding()}, [None]),
     ("close", ended(EXECUTED, initialPosToken="0"), {"positions": holding(trade())}, [False]),

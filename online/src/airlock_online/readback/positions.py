@@ -280,7 +280,7 @@ def _signed_place(scene: Scene) -> _Slot:
 
 
 def _trade_of_event(scene: Scene, kind: str) -> Trade | None:
-    event = scene.last(kind)
+    event = next((each for each in scene.events if each.type == kind), None)  # of two ends the first one counts
     return read_trade(event.payload.get("t")) if event else None
 
 
