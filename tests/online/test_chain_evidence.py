@@ -189,7 +189,8 @@ def test_another_s_spent_nonce_voids_what_was_not_executed(
             delivery.digest, OrderEvent(None, FOUND, {"transactionHash": THEIRS, "confirmedBlock": 0})
         )
     outcome = followed(desk, delivery, chain)
-    assert (outcome.state, other.digest in outcome.reason) == (state, not found)
+    assert (outcome.state, f"{other.digest}, step" in outcome.reason) == (state, not found)
+    assert found or "has spent it, by the service's word" in outcome.reason
     error = outcome_error(outcome)
     assert found or (outcome.code, error and error.exit_code) == ("NONCE_SPENT", ExitCode.EXECUTION_FAILED)
 

@@ -132,7 +132,7 @@ OUTCOMES: dict[OrderState, tuple[str, ExitCode]] = {
                                   ExitCode.UNKNOWN),
     OrderState.FILLED: ("Nothing: compare what was read back.", ExitCode.DONE),
     OrderState.CONFIRMED: ("Nothing: compare what was read back.", ExitCode.DONE),
-    OrderState.MARKET_DECLINED: ("If you still want the order, agree on a new plan with another id and today's bounds.",
+    OrderState.MARKET_DECLINED: ("Read the positions. If it is still wanted, agree on a plan with a new id and new bounds.",
                             ExitCode.MARKET_DECLINED),
     OrderState.FAILED: ("Look up the code beside it.", ExitCode.EXECUTION_FAILED),
     OrderState.EXPIRED_UNUSED: ("This signature is worthless now. Prepare and sign again if you still want it.",

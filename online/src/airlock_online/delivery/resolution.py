@@ -134,9 +134,9 @@ def _spent(record: Record, found: str, context: DeliveryContext, *, at: ChainBlo
             return told
     spender = None if is_proved(record.digest, context.journal) else _spender(record, context)
     if spender is not None:
-        other = (
-            f"{spender.digest}, step {spender.step} of ceremony {spender.ceremony}, has spent it{_went_along(record)}"
-        )
+        word = "" if is_proved(spender.digest, context.journal) else ", by the service's word"
+        other = f"{spender.digest}, step {spender.step} of ceremony {spender.ceremony}, has spent it{word}"
+        other += _went_along(record)
         if at is not None:
             context.journal.move(record.digest, OrderState.VOIDED, note=f"{found}: {other}", code=SPENT)
         return f"{found}: {other}"
