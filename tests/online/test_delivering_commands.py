@@ -23,6 +23,7 @@ from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
+from airlock_online.readback.expectations import Expectation
 from airlock_online.wallets.other_wallets import WalletAnswers
 from airlock_rehearsal.chain.interface import STORAGE
 from airlock_rehearsal.services.faults import Faults
@@ -249,6 +250,19 @@ def test_what_was_read_back_as_kept_is_not_held_against_a_later_world(
     assert machine("follow", told[0]["digest"], "--tracking-id", "x").code == 2
     shown = [*of_ceremony._shown("outcome", read_transcript(machine.home / "transcript.jsonl"), whole=False)]
     assert (shown[0], last["found"][:30] in shown[3]) == ("step sell: FILLED", True)
+
+
+def test_what_another_order_kept_excuses_nothing_and_what_is_still_kept_stays_so(
+    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = [Expectation("of all", "a", "a", True), Expectation("a slot", "a", "a", True)]
+    monkeypatch.setattr(delivery_context.Desk, "expectations", lambda *_: read)
+    monkeypatch.setattr(delivery_context, "POLL_S", 0)
+    first = machine("submit", machine.signatures(a=PART), "--json").lines[-1]["digest"]
+    read[1] = Expectation("a slot", "a", "b", False)
+    second = machine("submit", machine.signatures("second.json", b=PART), "--json").lines[-1]
+    again = machine("follow", first, "--json").lines[-1]
+    assert [[row["kept"] for row in line["read_back"]] for line in (second, again)] == [[True, False], [True, None]]
 
 
 def test_without_a_node_a_used_nonce_by_the_service_s_word_leaves_a_lost_close_open(machine: OnlineCommand) -> None:
