@@ -3,6 +3,8 @@
 import errno
 import os
 import stat
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from airlock_shared.errors import AirlockError, DocumentError, UsageError
 from airlock_shared.host import files
 from airlock_shared.host.files import append_line, make_folder, open_input, read_input, require_new, write_new
+from commands import contents
 
 
 def _check_of(path: Path, max_bytes: int = 100) -> str:
@@ -51,11 +54,8 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypat
     path = tmp_path / "growing"
     path.write_bytes(b"x" * 101)
     real = os.fstat
-    monkeypatch.setattr(
-        os,
-        "fstat",
-        lambda fd: os.stat_result([*real(fd)[:6], 5, *real(fd)[7:]]),  # as large as it was before
-    )
+    small = lambda fd: os.stat_result([*real(fd)[:6], 5, *real(fd)[7:]])  # noqa: E731 (as large as it was before)
+    monkeypatch.setattr(os, "fstat", small)
     assert _check_of(path) == "DOC-SIZE"
 
 
@@ -68,27 +68,18 @@ def test_what_is_written_is_private_and_whole(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("kind", ["file", "directory", "link", "dangling", "pipe"])
-def test_nothing_is_ever_overwritten(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("target", ["", "target", "nowhere"], ids=["no link", "link", "dangling"])
+@pytest.mark.parametrize("make", [Path.touch, Path.mkdir, os.mkfifo])
+def test_nothing_is_ever_overwritten(tmp_path: Path, make: Callable[[Path], None], target: str) -> None:
     path = tmp_path / "taken"
-    if kind == "file":
-        path.write_bytes(b"old")
-    elif kind == "directory":
-        path.mkdir()
-    elif kind == "pipe":
-        os.mkfifo(path)
-    else:
-        path.symlink_to(tmp_path / "target")
-        if kind == "link":
-            (tmp_path / "target").write_bytes(b"old")
-    before = sorted(tmp_path.iterdir())
-    with pytest.raises(UsageError):
-        write_new(path, b"new")
-    with pytest.raises(UsageError):
-        require_new(path)
-    assert sorted(tmp_path.iterdir()) == before
-    if kind in ("file", "link"):
-        assert path.read_bytes() == b"old"
+    make(tmp_path / "target" if target else path)
+    if target:
+        path.symlink_to(tmp_path / target)
+    before = contents(tmp_path)
+    for writes in (partial(write_new, data=b"new"), require_new):
+        with pytest.raises(UsageError, match="exists already, and nothing is overwritten"):
+            writes(path)
+    assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize("links", [True, False], ids=["with hard links", "without"])
@@ -101,10 +92,8 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(
         target.write_bytes(b"first")
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
-    if links:
-        monkeypatch.setattr(files, "require_new", lambda path: path.write_bytes(b"first"))
-    else:
-        monkeypatch.setattr(os, "link", no_links)
+    early = (files, "require_new", lambda path: path.write_bytes(b"first"))
+    monkeypatch.setattr(*(early if links else (os, "link", no_links)))
     with pytest.raises(UsageError):
         write_new(path, b"second")
     assert path.read_bytes() == b"first"
@@ -122,10 +111,7 @@ def test_a_write_that_fails_leaves_nothing_half_written(
         monkeypatch.setattr(os, "fsync", full)
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
-    if links:
-        monkeypatch.setattr(os, "fsync", full)
-    else:
-        monkeypatch.setattr(os, "link", no_links)
+    monkeypatch.setattr(*((os, "fsync", full) if links else (os, "link", no_links)))
     with pytest.raises(UsageError) as caught:
         write_new(tmp_path / "signatures.json", b"x" * 10_000)
     assert "No space left" in caught.value.what

@@ -283,20 +283,15 @@ def test_a_second_step_knows_the_first_ones_signer_and_id() -> None:
 
 def test_a_pair_is_asked_for_by_name_then_by_number_and_amounts_may_be_bounds() -> None:
     begin = [*CEREMONY, "close", *LIMITS, "", *SIGNER, "", ""]
-    by_name = Room([*begin, "BTC/USD", "3", "250.5", "60000..64000", "", "", "", ""]).plan()
-    by_number = Room([*begin, "none", "0", "3", "250.5", "1..64000", "", "", "", ""]).plan()
-    assert "pairIndex" not in by_name.steps["close"].values
-    assert by_name.steps["close"].values["expectedPrice"] == Bounds(
-        60000 * 10**10, 64000 * 10**10, "at least 60000, at most 64000"
-    )
-    assert by_number.steps["close"].values["pairIndex"] == Exact(0, "0")
-    assert by_number.steps["close"].values["expectedPrice"] == Bounds(
-        10**10, 64000 * 10**10, "at least 1, at most 64000"
-    )
-    assert not by_number.steps["close"].values["expectedPrice"].holds(0)  # to the venue 0 is any price
-    bounds = by_name.steps["close"].values["expectedPrice"]
+    by_name = Room([*begin, "BTC/USD", "3", "250.5", "60000..64000", "", "", "", ""]).plan().steps["close"].values
+    by_number = Room([*begin, "none", "0", "3", "250.5", "1..64000", "", "", "", ""]).plan().steps["close"].values
+    assert "pairIndex" not in by_name
+    assert by_name["expectedPrice"] == Bounds(60000 * 10**10, 64000 * 10**10, "at least 60000, at most 64000")
+    assert by_number["pairIndex"] == Exact(0, "0")
+    assert by_number["expectedPrice"] == Bounds(10**10, 64000 * 10**10, "at least 1, at most 64000")
+    assert not by_number["expectedPrice"].holds(0)  # to the venue 0 is any price
     edges = (60000 * 10**10 - 1, 60000 * 10**10, 64000 * 10**10, 64000 * 10**10 + 1)
-    assert [bounds.holds(raw) for raw in edges] == [False, True, True, False]
+    assert [by_name["expectedPrice"].holds(raw) for raw in edges] == [False, True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -92,12 +92,10 @@ class OfflineHome:
 
     def pin_on_record(self, name: str) -> str:
         """Return the fingerprint of the deployment of this name that was pinned last on record, or an empty text."""
-        recorded = [
-            entry.data["fingerprint"]
-            for entry in self.transcript.entries()
-            if entry.event == "deployment-pinned" and entry.data.get("name") == name
-        ]
-        return str(recorded[-1]) if recorded else ""
+        for entry in reversed(self.transcript.entries()):
+            if entry.event == "deployment-pinned" and entry.data.get("name") == name:
+                return str(entry.data["fingerprint"])
+        return ""
 
     def pin(self, deployment: Deployment, data: bytes, at_ms: int) -> None:
         """Pin a deployment, which is on record first; the one it replaces is kept beside it under its fingerprint."""

@@ -79,9 +79,7 @@ def test_each_kind_of_document_comes_back_as_it_was(
     output = scan(tmp_path, tmp_path / "frames", as_json=True)
     ended = capsys.readouterr()
     read = json.loads(ended.out)
-    assert {name: shown[name] for name in ("kind", "ceremony", "fingerprint", "words")} == {
-        name: read[name] for name in ("kind", "ceremony", "fingerprint", "words")
-    }
+    assert all(shown[name] == read[name] for name in ("kind", "ceremony", "fingerprint", "words"))
     assert shown["kind"].startswith(f"airlock/{kind.partition(',')[0]}")
     if kind == "plan":
         assert output.read_bytes() == data

@@ -71,8 +71,7 @@ def test_a_picture_too_large_is_refused_before_it_is_unpacked(tmp_path: Path, wi
     path = tmp_path / "bomb.png"
     path.write_bytes(png_of(width, height))
     error = refusal(path)
-    assert error.check == "QR-LIMIT"
-    assert error.expected == f"<= {MAX_PIXELS} pixels"
+    assert (error.check, error.expected) == ("QR-LIMIT", f"<= {MAX_PIXELS} pixels")
 
 
 def test_an_animation_of_too_many_pictures_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

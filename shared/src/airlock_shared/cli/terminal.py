@@ -176,10 +176,11 @@ def yes_or_other(question: str, again: str, asking: Callable[..., str], *, piped
 
 def explain_error(error: AirlockError) -> str:
     """Return an error as the lines that a person reads: what, got, expected, what to do; whatever it quotes is escaped."""
-    heading = f"{error.check}: " if isinstance(error, Refusal) else ""
-    place = f" (at {error.where})" if isinstance(error, Refusal) and error.where else ""
-    lines = list(hanging(safe_again(without_secrets(f"{heading}{error.what}{place}"))))
-    found = {"got": error.got, "expected": error.expected} if isinstance(error, Refusal) else {}
+    what, found = error.what, dict[str, str]()
+    if isinstance(error, Refusal):
+        place = f" (at {error.where})" if error.where else ""
+        what, found = f"{error.check}: {what}{place}", {"got": error.got, "expected": error.expected}
+    lines = list(hanging(safe_again(without_secrets(what))))
     for label, text in (found | {"do": advice(error)}).items():
         lines += rows(f"  {label + ':':<10}", text) if text else []
     return "\n".join(lines)

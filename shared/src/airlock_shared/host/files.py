@@ -123,8 +123,9 @@ def write_new(path: Path, data: bytes) -> None:
             finally:
                 temporary.unlink()
             _sync_folder(path.parent)
-        except FileExistsError as error:
-            raise UsageError(f"{path} exists already, and nothing is overwritten", do="choose another name") from error
+        except FileExistsError:
+            require_new(path)  # it appeared meanwhile
+            raise
 
 
 def _create(path: Path, data: bytes) -> None:
@@ -205,11 +206,7 @@ def home_of(variable: str, default: str) -> Path:
 
     Raises ``UsageError`` for a relative name: another folder would be meant wherever the command is given.
     """
-    named = Path(os.environ.get(variable) or Path("~") / default)
-    try:
-        path = named.expanduser()
-    except RuntimeError:  # nobody has this name
-        path = named
+    path = Path(os.path.expanduser(os.environ.get(variable) or f"~/{default}"))  # noqa: PTH111 (raises for ~nobody)
     if not path.is_absolute():
         raise UsageError(
             f"{variable} is not an absolute name: {path}", do="give the folder's whole name, from / or ~ on"
@@ -325,7 +322,7 @@ class TranscriptFile:
             return self._append(event, data, at_ms)
 
     def _append(self, event: str, data: JsonObject, at_ms: int) -> Entry:
-        if self._last is None or _mark(self.path) != self._mark:  # somebody else has written to it, or nobody yet
+        if _mark(self.path) != self._mark:  # somebody else has written to it
             entries = self.entries()
             self._last = entries[-1] if entries else None
         entry = next_entry(self._last, at_ms, event, self._without_secrets(json.loads(json.dumps(data))))

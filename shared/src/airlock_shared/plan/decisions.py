@@ -159,7 +159,7 @@ def order_kinds(pair: Pair | None, step: Step | None) -> list[int]:
 
     The pair decides. Where the venue does not tell, the plan's ``orderType`` does; where that is silent too, it can be both.
     """
-    told = step.values["orderType"].text if step and "orderType" in step.values else ""
+    told = _text(step, "orderType") if step else ""
     if pair and pair.pnl is not None:
         told = MARKET_ORDERS[pair.pnl]
     return [kind for kind, word in enumerate(MARKET_ORDERS) if told == word or told not in MARKET_ORDERS]
@@ -240,7 +240,7 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
             continue  # to leave the amount out is how the builder is asked for an unlimited approval
         if unit is ADDRESS and type(wanted.raw) is bytes:
             fields[sent] = checksum_address(wanted.raw)
-        elif unit is UNIX_S or unit is UNIX_MS or name == "pairIndex":
+        elif unit in _MS or name == "pairIndex":
             fields[sent] = str(wanted.raw)
         else:
             fields[sent] = wanted.text
@@ -252,8 +252,7 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
 
 def replaced_trigger(step: Step) -> str:
     """Return the id of the stored price trigger that a step replaces, or an empty text."""
-    wanted = step.values.get("replaces")
-    return wanted.text if wanted is not None and step.action.parameter("replaces") else ""
+    return _text(step, "replaces") if step.action.parameter("replaces") else ""
 
 
 def _plan_error(step: Step, field: str, what: str, expected: str) -> PlanError:
@@ -282,7 +281,7 @@ def directions(step: Step) -> Iterator[str]:
         yield _waits(kind, side, step.values["price"].text)
     elif side:
         for parameter, each in (("takeProfit", _TAKES), ("stopLoss", _STOPS)):
-            if parameter in step.values and getattr(step.values[parameter], "raw", None) != 0:
+            if parameter in step.values and step.raw(parameter) != 0:
                 yield _waits(each, side, step.values[parameter].text)
 
 
@@ -321,8 +320,7 @@ def _waits(kind: str, side: str, price: str) -> str:
     return f"the {_NAMED[kind]} of this {side} waits for a price that {moves} to {price}"
 
 
-def _of_profit(value: object) -> str:
+def _of_profit(value: Value) -> str:
     if isinstance(value, Exact) and type(value.raw) is int and value.raw:
         return f"a {'profit' if value.raw > 0 else 'loss'} of {value.text.lstrip('-')} %"
-    said = value.text if isinstance(value, Exact | Bounds) else ""
-    return f"a profit (above 0) or a loss (below 0) of {said} %"
+    return f"a profit (above 0) or a loss (below 0) of {value.text} %"

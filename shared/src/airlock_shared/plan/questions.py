@@ -41,7 +41,7 @@ class GivenAnswers:
     """What was answered so far. A question is known by its name, and by how many of that name were asked before it."""
 
     def __init__(self) -> None:
-        self._given: list[tuple[tuple[str, int], str]] = []
+        self._given: list[str] = []
         self._kept: dict[tuple[str, int], str] = {}
         self._asked: Counter[str] = Counter()
         self._replayed = 0
@@ -75,7 +75,7 @@ class GivenAnswers:
     def replayed(self) -> str:
         """Return the answer that was given already."""
         self._replayed += 1
-        return self._given[self._replayed - 1][1]
+        return self._given[self._replayed - 1]
 
     def kept(self, key: tuple[str, int]) -> str | None:
         """Return what was once said to this question, or None."""
@@ -83,7 +83,7 @@ class GivenAnswers:
 
     def keep(self, key: tuple[str, int], text: str) -> None:
         """Keep an answer that can be used."""
-        self._given.append((key, text))
+        self._given.append(text)
         self._kept[key] = text
         self._replayed += 1
 

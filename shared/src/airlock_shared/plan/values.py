@@ -111,7 +111,7 @@ def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
         if low > high:
             raise plan_error("PLAN-FIELD", "at_least is above at_most", where)
         return Bounds(low, high, f"at least {value['at_least']}, at most {value['at_most']}")
-    text = value if type(value) is str else str(value)
+    text = str(value)
     unit = parameter.unit
     if unit is ADDRESS:
         return Exact(read_address(value, where), text)
