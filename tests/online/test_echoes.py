@@ -12,6 +12,8 @@ from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome
 from airlock_online.journal.schema import Record
 from airlock_shared.documents.deployment import Deployment, parse_deployment, read_deployment
+from airlock_shared.errors import DocumentError
+from airlock_shared.host.files import DAMAGED_DO
 from online.loopback import Wire, reply
 from online.test_journal import record as a_record
 from online.test_readback import DELEGATE, ENABLED, EXECUTED, KEY, TRADER, ended, judged, kept
@@ -182,3 +184,8 @@ def test_a_deployment_is_found_by_its_fingerprint_when_it_was_replaced_too(tmp_p
     found = [home.deployment_of(each.fingerprint) for each in known]
     assert [each and each.base_urls for each in found] == [each.base_urls for each in known]
     assert home.deployment_of("0" * 64) is home.deployment_of("") is None
+    damaged = home.deployment_path("fork")
+    damaged.write_bytes(text[:99])
+    with pytest.raises(DocumentError) as caught:  # the file is named, and what frees it
+        home.keep_deployment(known[1], text)
+    assert (caught.value.where, caught.value.do) == (str(damaged), DAMAGED_DO)

@@ -6,6 +6,7 @@ import stat
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -131,3 +132,15 @@ def test_the_folders_above_a_new_folder_are_private_too(tmp_path: Path) -> None:
     make_folder(tmp_path / "home" / "pins" / "old")
     found = [tmp_path, *(tmp_path / part for part in ("home", "home/pins", "home/pins/old"))]
     assert [path.stat().st_mode & 0o777 for path in found] == [0o755, 0o700, 0o700, 0o700]
+
+
+def test_what_is_replaced_stands_until_the_new_one_is_there_whole(tmp_path: Path) -> None:
+    path, full = tmp_path / "pins/venue.json", OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    files.keep_current(path, b"old", "")
+    for room in range(2):  # on the disk, for so many files
+        made = mock.patch.object(files, "_create", side_effect=[*[mock.DEFAULT] * room, full], wraps=files._create)
+        with made, pytest.raises(UsageError, match="No space left"):
+            files.keep_current(path, b"new", "a" * 64)
+        assert (files.current(path.parent), path.read_bytes()) == ([path], b"old")
+    files.keep_current(path, b"new", "a" * 64)
+    assert {each.name[6:9]: each.read_bytes() for each in path.parent.iterdir()} == {"jso": b"new", "aaa": b"old"}

@@ -16,9 +16,11 @@ from airlock_shared.documents.requests import Answer, read_signature
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import (
     CONFIG_FILE,
+    DAMAGED_DO,
     TranscriptFile,
     current,
     home_of,
+    keep_current,
     make_folder,
     read_document,
     read_input,
@@ -60,11 +62,11 @@ class OfflineHome:
     def pinned(self, name: str) -> Deployment | None:
         """Return the pinned deployment of this name, or None. Raises ``DocumentError`` when its file is damaged."""
         path = self.pin_path(name)
-        return read_document(path, parse_deployment) if path.exists() else None
+        return read_document(path, parse_deployment, DAMAGED_DO) if path.exists() else None
 
     def pins(self) -> list[Deployment]:
         """Return the deployments that are pinned. Raises ``DocumentError`` naming the file of one that is damaged."""
-        return [read_document(path, parse_deployment) for path in current(self.home / "pins")]
+        return [read_document(path, parse_deployment, DAMAGED_DO) for path in current(self.home / "pins")]
 
     def all_worth_nothing(self) -> bool:
         """Tell whether all that is pinned is worth nothing: a pipe may then answer what only compares."""
@@ -99,15 +101,11 @@ class OfflineHome:
 
     def pin(self, deployment: Deployment, data: bytes, at_ms: int) -> None:
         """Pin a deployment, which is on record first; the one it replaces is kept beside it under its fingerprint."""
-        path = self.pin_path(deployment.name)
-        make_folder(path.parent)
         replaced = self.pinned(deployment.name)
         self.transcript.record(
             "deployment-pinned", {"name": deployment.name, "fingerprint": deployment.fingerprint}, at_ms
         )
-        if replaced is not None:
-            path.replace(path.with_name(f"{deployment.name}.{replaced.fingerprint[:16]}.replaced.json"))
-        write_new(path, data)
+        keep_current(self.pin_path(deployment.name), data, replaced.fingerprint if replaced else "")
 
     # -- what hot wallets asked
 

@@ -18,7 +18,17 @@ from airlock_shared.documents.deployment import Deployment, all_worth_nothing, p
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, SignaturesHeader, parse_requests
 from airlock_shared.documents.transcript import SENDING
 from airlock_shared.errors import UsageError
-from airlock_shared.host.files import TranscriptFile, current, home_of, make_folder, read_input, write_new
+from airlock_shared.host.files import (
+    DAMAGED_DO,
+    TranscriptFile,
+    current,
+    home_of,
+    keep_current,
+    make_folder,
+    read_document,
+    read_input,
+    write_new,
+)
 
 if TYPE_CHECKING:
     from airlock_online.journal.schema import Record
@@ -132,13 +142,9 @@ class OnlineHome:
     def keep_deployment(self, deployment: Deployment, data: bytes) -> None:
         """Keep a fetched deployment under its name; the one it replaces is kept under its fingerprint."""
         path = self.deployment_path(deployment.name)
-        make_folder(path.parent)
-        if path.exists():
-            replaced = parse_deployment(read_input(path))
-            if replaced.fingerprint == deployment.fingerprint:
-                return
-            path.replace(path.with_name(f"{deployment.name}.{replaced.fingerprint[:16]}.replaced.json"))
-        write_new(path, data)
+        replaced = _kept_deployment(path).fingerprint if path.exists() else ""
+        if replaced != deployment.fingerprint:
+            keep_current(path, data, replaced)
 
     def require_deployment(self, name: str) -> Deployment:
         """Return the fetched deployment of this name. Raises ``UsageError`` when there is none."""
@@ -148,7 +154,7 @@ class OnlineHome:
                 f"no deployment named {name!r} was fetched on this machine",
                 do=f"run: airlock-online deployment fetch --name {name} --builder URL -o deployment.json",
             )
-        return parse_deployment(read_input(path))
+        return _kept_deployment(path)
 
     def choose_deployment(self, name: str | None) -> Deployment:
         """Return the fetched deployment of this name, or the only one there is. Raises ``UsageError``."""
@@ -165,12 +171,12 @@ class OnlineHome:
 
     def deployments(self) -> list[Deployment]:
         """Return every deployment that was fetched on this machine and not replaced."""
-        return [parse_deployment(read_input(path)) for path in current(self.folder / "deployments")]
+        return [_kept_deployment(path) for path in current(self.folder / "deployments")]
 
     def deployment_of(self, fingerprint: str) -> Deployment | None:
         """Return the deployment with this fingerprint, replaced or not; None when it was not fetched on this machine."""
         replaced = (self.folder / "deployments").glob(f"*.{fingerprint[:16]}.replaced.json")
-        kept = (parse_deployment(read_input(path)) for path in replaced)
+        kept = (_kept_deployment(path) for path in replaced)
         return next((each for each in (*self.deployments(), *kept) if each.fingerprint == fingerprint), None)
 
     def all_worth_nothing(self) -> bool:
@@ -226,3 +232,7 @@ class OnlineHome:
                 do="submit them on the machine that prepared it, or give the document with --requests",
             )
         return parse_requests(read_input(path))
+
+
+def _kept_deployment(path: Path) -> Deployment:
+    return read_document(path, parse_deployment, DAMAGED_DO)

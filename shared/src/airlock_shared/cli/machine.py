@@ -14,7 +14,7 @@ from airlock_shared.cli.program import completion_variable
 from airlock_shared.cli.terminal import finish, json_option, paint, say, show, show_all, show_json, worst
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, ExitCode, Refusal
-from airlock_shared.host.files import LOOK, REFUSED, C, Observed, TranscriptFile, read_input, read_table
+from airlock_shared.host.files import DAMAGED_DO, LOOK, REFUSED, C, Observed, TranscriptFile, read_document, read_table
 from airlock_shared.host.machine import fingerprint_text, page_lines
 from airlock_shared.text.safe import safe
 
@@ -86,10 +86,9 @@ def read_deployments(paths: Iterable[Path], *, first: str) -> tuple[list[Deploym
     found, lines = [], []
     for path in paths:
         try:
-            one = parse_deployment(read_input(path))
+            one = read_document(path, parse_deployment, DAMAGED_DO)
         except AirlockError as error:
-            do = "keep the file as evidence, and fetch and trust the deployment again"
-            lines.append(_refused("deployments", path.stem, error, f"damaged: {error.what}")._replace(do=do))
+            lines.append(_refused("deployments", path.stem, error, f"damaged: {error.what}"))
             continue
         found.append(one)
         kind = "REHEARSAL" if one.rehearsal else one.test_mark or "production"

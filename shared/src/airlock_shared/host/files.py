@@ -230,9 +230,26 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+DAMAGED_DO = "move the file away, as evidence; then fetch the deployment, or trust it, again"
+
+
 def current(folder: Path) -> list[Path]:
     """Return the files of the deployments in a folder that are not replaced."""
     return sorted(path for path in folder.glob("*.json") if not path.name.endswith(".replaced.json"))
+
+
+def keep_current(path: Path, data: bytes, replaced: str) -> None:
+    """Keep a deployment's file; the one there, of the fingerprint ``replaced`` (empty: none), is kept beside it under that.
+
+    It stands until the new one is there, whole, in its place. Raises ``UsageError`` when something cannot be written.
+    """
+    before, new = (path.with_suffix(f".{end}") for end in (f"{replaced[:16]}.replaced.json", secrets.token_hex(6)))
+    make_folder(path.parent)
+    if replaced and not before.exists():
+        write_new(before, read_input(path))
+    write_new(new, data)
+    new.replace(path)
+    _sync_folder(path.parent)
 
 
 # ---- observed -------------------------------------------------------------------------------------------------------
