@@ -18,7 +18,8 @@ from airlock_shared.cli.plan import new_plan
 from airlock_shared.cli.terminal import ask
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.errors import Declined, PlanError
+from airlock_shared.errors import Declined, PlanError, UsageError
+from airlock_shared.host.files import write_new
 from airlock_shared.plan.authoring import ask_plan, toml, write_plan
 from airlock_shared.plan.known import NOTHING, known_from, literal
 from airlock_shared.plan.model import Bounds, Exact, Plan
@@ -236,9 +237,12 @@ def test_anything_but_yes_writes_nothing(tmp_path: Path, answers: list[str]) -> 
 def test_at_the_end_a_slip_loses_nothing_and_every_answer_can_be_changed(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     changed = ["", "Another title", *[""] * (len(ANSWERS) - 2)]
-    ended = _run(path, [*ANSWERS, "yes", "", "<", "<", "", "", "no", *changed, "Yes"])
+    cut_off = UsageError("the stick was pulled out", do="plug it in")
+    with mock.patch("airlock_shared.cli.plan.write_new", side_effect=[cut_off, mock.DEFAULT], wraps=write_new):
+        ended = _run(path, [*ANSWERS, "yes", "", "<", "<", "", "", "no", *changed, "Yes", "Yes"])
     assert ended.exit_code == 0, ended.output
     plan = parse_plan(path.read_bytes())
+    assert "pulled out" in ended.stderr
     assert (plan.id, plan.title) == ("desk-2027", "Another title")
     assert plan.steps["delegate"].values["delegate"].raw == bytes.fromhex(DESK[2:])  # type: ignore[union-attr]
     assert "Your answers are kept" in ended.stderr

@@ -28,7 +28,7 @@ from airlock_shared.cli.terminal import (
     show_all,
     show_json,
 )
-from airlock_shared.errors import AirlockError, ExitCode, PlanError
+from airlock_shared.errors import AirlockError, ExitCode, PlanError, UsageError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.authoring import ask_plan, write_plan
 from airlock_shared.plan.known import NOTHING, KnownValues, known_from
@@ -169,11 +169,10 @@ def new_plan(output: Path, as_json: bool) -> None:
             text = write_plan(ask_plan(People(_ask, say, _explained, answers, show_above_question), known))
             plan = parse_written_plan(text.encode())
             show_above_question(list(plan_lines(plan)))
-            written = _is_to_be_written(output, answers)
+            written = _write_after_yes(output, text, answers)
     except KeyboardInterrupt:
-        say("\nInterrupted. Nothing was written.")
+        say(f"\nInterrupted.{'' if output.exists() else ' Nothing was written.'}")
         finish(ExitCode.INTERRUPTED)
-    write_new(output, text.encode())
     if as_json:
         show_json({**_as_json(plan), "file": str(output)})
     else:
@@ -186,21 +185,31 @@ def _ask(question: str) -> str:
     return ask(question, piped=False)  # a plan is what everything else is judged by: people write it, at a terminal
 
 
-def _is_to_be_written(output: Path, answers: GivenAnswers) -> bool:
-    """Ask for a Yes, again after what was neither Yes, no nor back: so many answers are not lost for a small letter."""
+def _write_after_yes(output: Path, text: str, answers: GivenAnswers) -> bool:
+    """Write the plan after a Yes; False when answers are to be changed.
+
+    It is asked again after any other word, and where it cannot be written: so many answers are not lost for a small letter,
+    or for a stick that was pulled out.
+    """
     question = (
         f"Write this plan to {safe(output.name)}?\nType Yes to write it, no to change answers, < to go back by one: "
     )
-    while (answer := _ask(question)) != "Yes":
-        if answer.strip() == "<":
-            answers.back()
-            return False
-        if answer.strip().lower() in ("no", "n"):
+    while (answer := _ask(question)).strip() != "<":
+        if answer == "Yes":
+            try:
+                write_new(output, text.encode())
+            except UsageError as error:
+                say(explain_error(error))
+            else:
+                return True
+        elif answer.strip().lower() in ("no", "n"):
             answers.restart()
             say("Not written. Your answers are kept: Enter takes each as it was. Ctrl-C discards them.")
             return False
-        say("Only the whole word Yes counts, with a capital Y and nothing else.")
-    return True
+        else:
+            say("Only the whole word Yes counts, with a capital Y and nothing else.")
+    answers.back()
+    return False
 
 
 def _known() -> KnownValues:
