@@ -83,6 +83,7 @@ def test_the_answers_are_what_the_plan_says() -> None:
     [
         (0, "Desk 2027", "PLAN-FORM"),
         (1, "\x1b[2J", "PLAN-FORM"),
+        (1, b"M\xe4rz".decode(errors="surrogateescape"), "PLAN-FORM"),  # of another encoding: no TOML can say it
         (3, "Signer", "PLAN-FORM"),
         (3, "required", "PLAN-FORM"),  # a plan that names a witness requires one
         (4, "steal", "PLAN-ACTION"),
@@ -241,6 +242,7 @@ def test_at_the_end_a_slip_loses_nothing_and_every_answer_can_be_changed(tmp_pat
     with mock.patch("airlock_shared.cli.plan.write_new", side_effect=[cut_off, mock.DEFAULT], wraps=write_new):
         ended = _run(path, [*ANSWERS, "yes", "", "<", "<", "", "", "no", *changed, "Yes", "Yes"])
     assert ended.exit_code == 0, ended.output
+    assert "pulled out" in ended.stderr
     plan = parse_plan(path.read_bytes())
     assert "pulled out" in ended.stderr
     assert (plan.id, plan.title) == ("desk-2027", "Another title")

@@ -72,7 +72,7 @@ def _ask_all(people: People, known: KnownValues) -> Table:
     deployments = tuple((name, "") for name in known.pairs)
     ceremony = {name: _ceremony_text(people, name, meaning, offered) for name, meaning, offered in (
         ("id", "a short name of the ceremony: small letters, digits, dashes", ()),
-        ("title", "its purpose, in one line", ()),
+        ("title", "its purpose, in one line of at most 200 characters", ()),
         ("deployment", "the name of the pinned deployment that it is for", deployments),
     )}  # fmt: skip
     meaning = "the roles that take part, separated by commas; people's names are given on the day"

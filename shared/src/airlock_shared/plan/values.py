@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from airlock_shared.venue.actions import Action, Parameter
 
 
-LINE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
+LINE = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
 _TEXTS = {"terms_sha256": HEX_32, "replaces": ENTITY_ID, "order": NAME}
 TIME_DO = "write it in UTC, month and day with two digits, without quotes: 2027-03-31T00:00:00Z"
 _COUNT = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
