@@ -156,6 +156,7 @@ def _shell(program: Path, line: str) -> subprocess.CompletedProcess[str]:
         ("PROGRAM plan show --json PLAN > /dev/full", "No space left on device"),
         ("PROGRAM --help > /dev/full", "No space left on device"),
         ("PROGRAM plan show PLAN >&-", "no stdout"),
+        ("PROGRAM --home $(printf /%0300d) doctor --json | grep '\"ok\": false' && exit 2", "name too long"),
     ],
 )
 def test_a_full_disk_or_nothing_behind_stdout_is_said(program: Path, line: str, said: str) -> None:

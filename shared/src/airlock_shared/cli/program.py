@@ -119,14 +119,14 @@ def run(command: click.Command, arguments: list[str] | None = None) -> int:
 
         code = _failed(mistyped(error), as_json)
     except (click.exceptions.Abort, KeyboardInterrupt):
-        _tell(f"\nInterrupted. {CONTINUE}")
+        _tell(say, f"\nInterrupted. {CONTINUE}", sys.stderr)
         code = int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         give_up(sys.stdout)
         code = int(ExitCode.INTERRUPTED)
     except OSError as error:  # a disk that is full, a folder without permission, outside what wraps its own errors
+        code = _failed(_cannot(error), as_json)
         give_up(sys.stdout)
-        code = _failed(_cannot(error), as_json=False)
     return code
 
 
@@ -187,18 +187,15 @@ def _cannot(error: OSError) -> UsageError:
 
 
 def _failed(error: AirlockError, as_json: bool) -> int:
-    _tell(explain_error(error))
-    if as_json and sys.stdout is not None:
-        try:
-            show_json(error_as_json(error))
-        except OSError:
-            give_up(sys.stdout)
+    _tell(say, explain_error(error), sys.stderr)
+    if as_json:
+        _tell(show_json, error_as_json(error), sys.stdout)
     return int(error.exit_code)
 
 
-def _tell(text: str) -> None:
-    """Say how it ended, where that can be said: a disk that is full behind stderr changes no exit code."""
+def _tell(tell: Callable[[Any], None], what: Any, stream: TextIO) -> None:
+    """Tell how it ended, where that can be told: a disk that is full behind a stream changes no exit code."""
     try:
-        say(text)
+        tell(what)
     except OSError:
-        give_up(sys.stderr)
+        give_up(stream)
