@@ -162,6 +162,7 @@ def test_who_has_read_until_then_and_guesses_from_a_document_on_does_not_get_thr
     lead(screens, tired)
     assert screens[half].code == 3
     assert "ROLE-WORDS" in screens[half].shown
+    assert "  do:       put right what stands above; then give the same command again\n" in screens[half].plain()
     recorded = {entry.event for entry in read_transcript(unpinned.path(f"{half}-home") / "transcript.jsonl")}
     assert "words-wrong" in recorded
     assert not events & recorded

@@ -74,11 +74,9 @@ class Lead(NamedTuple):
 
     @staticmethod
     def require(code: int) -> None:
-        """Raise what ends the command with the exit code of a child that did not end with 0, and says how to go on."""
+        """Raise what ends the command with the exit code of a child that did not end with 0."""
         if code:
-            stopped = AirlockError(
-                "the ceremony stops here", do="put right what stands above, then give the same command"
-            )
+            stopped = AirlockError("the ceremony stops here", do="put right what stands above")
             stopped.exit_code = Lead.code_of(code)
             if stopped.exit_code is ExitCode.INTERRUPTED:  # that child has said it
                 finish(stopped.exit_code)

@@ -136,6 +136,9 @@ def run_command() -> click.Command:
                 shutil.rmtree(lead.folder / GIVEN, ignore_errors=True)
             try:
                 _walk(lead)
+            except AirlockError as error:
+                error.do = "; then ".join(filter(None, (error.do, "give the same command again")))
+                raise
             finally:
                 with suppress(OSError):  # only an empty one goes: of a plan that is not there, for one
                     lead.folder.rmdir()
@@ -187,10 +190,6 @@ def _walk(lead: Lead) -> None:
             leave_place(state, task, STOPPED)
             if not task.by and not isinstance(error, KeyboardInterrupt):
                 say_all(heading)  # it was not said before, for nobody acts there
-            if isinstance(error, AirlockError):
-                error.do = (
-                    f"{error.do}; then give the same command again" if error.do else "give the same command again"
-                )
             raise
         before = task, done
     leave_place(state, state.tasks[-1], OVER)
