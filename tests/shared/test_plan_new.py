@@ -238,8 +238,8 @@ def test_anything_but_yes_writes_nothing(tmp_path: Path, answers: list[str]) -> 
 def test_at_the_end_a_slip_loses_nothing_and_every_answer_can_be_changed(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     changed = ["", "Another title", *[""] * (len(ANSWERS) - 2)]
-    cut_off = UsageError("the stick was pulled out", do="plug it in")
-    with mock.patch("airlock_shared.cli.plan.write_new", side_effect=[cut_off, mock.DEFAULT], wraps=write_new):
+    writes = [UsageError("the stick was pulled out"), mock.DEFAULT]
+    with mock.patch("airlock_shared.cli.plan.write_new", side_effect=writes, wraps=write_new):
         ended = _run(path, [*ANSWERS, "yes", "", "<", "<", "", "", "no", *changed, "Yes", "Yes"])
     assert ended.exit_code == 0, ended.output
     assert "pulled out" in ended.stderr

@@ -14,7 +14,7 @@ from airlock_shared.cli.ceremony import compare as naming
 from airlock_shared.cli.ceremony.commands import CEREMONY_COMMANDS
 from airlock_shared.cli.ceremony.compare import ask_names
 from airlock_shared.cli.ceremony.status import CeremonyMachine
-from airlock_shared.cli.ceremony.workflow import BRING_AGAIN, crossing_name
+from airlock_shared.cli.ceremony.workflow import BRING_AGAIN, crossing_name, facts_of
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile
 from airlock_shared.plan.reader import parse_plan
@@ -248,3 +248,11 @@ def test_a_wrong_name_is_asked_again_and_one_person_in_two_roles_refused(monkeyp
     Room(monkeypatch, [ADA, GRACE, "ada  LOVELACE", "Аda Lovelace", "A D A Lovelace"])
     with pytest.raises(Refusal, match=r"^ROLE-SAME[: ]"):
         ask_names(FOUR, {})
+
+
+def test_a_report_is_made_where_only_its_artefacts_were_copied(tmp_path: Path) -> None:
+    place, evidence = Table(tmp_path).place, tmp_path / "c/evidence"
+    (evidence / "artefacts").mkdir(parents=True)
+    for files in (set[str](), {"evidence"}):
+        assert facts_of(place, parse_plan(PLAN_TEXT.encode()), evidence.parent, None).files == files
+        (evidence / "report.html").touch()

@@ -172,6 +172,16 @@ def test_what_is_new_in_the_folder_is_looked_at_at_once(
     assert _do(lead, told, TAKE, set()) is False
 
 
+def test_who_carries_by_hand_is_told_where_each_file_lies(
+    lead: Lead, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(crossing_module, "ask_yes", lambda *_, **__: None)
+    hand = TAKE._replace(name="hand", brings=("evidence/artefacts/screens.json",))
+    assert _do(lead._replace(exchange=None), reply_members(lead)._replace(crossing=None), hand, set()) is True
+    told = "".join(capsys.readouterr().err.split())
+    assert told.endswith("/c/evidence/artefactsintotheceremony'sfolderontheothermachine:screens.json")
+
+
 A_MINUTE_MS = 60_000  # so much a watch may be wrong
 PLAYED = Path(__file__).parents[1] / "vectors/report/market-close"
 
@@ -338,18 +348,13 @@ SEAL = Task("seal", ("signer",), "", done=False, of="first")
 READ = "read the outcome on the online machine"
 
 
-@pytest.mark.parametrize(("typed", "number"), [("", 18), ("n", 18), ("", 9)])
+@pytest.mark.parametrize("case", [("", 18), ("n", 18), ("", 9)])
 def test_before_the_seal_somebody_says_that_the_outcome_was_read(
-    tmp_path: Path,
-    lead: Lead,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    typed: str,
-    number: int,
+    lead: Lead, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], case: tuple[str, int]
 ) -> None:
-    lines, ran = list[str](), list[str]()
-    (tmp_path / "stick").mkdir()
-    at(number, "take" if number == 18 else "compare")(tmp_path / "stick" / CROSSING, "offline")
+    (typed, number), lines, ran = case, list[str](), list[str]()
+    (stick := lead.folder.with_name("stick")).mkdir()
+    at(number, "take" if number == 18 else "compare")(stick / CROSSING, "offline")
     monkeypatch.setattr(crossing_module, "renew", lines.append)
     monkeypatch.setattr(select, "select", lambda *_: ([1] if len(lines) > 1 else [], [], []))
     monkeypatch.setattr(crossing_module, "typed_line", lambda: f"{typed}\n")

@@ -155,10 +155,7 @@ def test_a_document_under_another_ceremonys_id_is_refused(value: dict[str, Any])
 def test_a_document_that_is_not_whole_is_refused(value: dict[str, Any], check: str) -> None:
     with pytest.raises((DocumentError, PlanError), match=f"^{check}[: ]"):
         received(message_of(value, value.get("header", {}).get("ceremony", "any")))
-
-
-def test_a_wallets_code_is_no_document() -> None:
-    with pytest.raises(DocumentError, match=r"^QR-TYPE[: ]"):
+    with pytest.raises(DocumentError, match=r"^QR-TYPE[: ]"):  # a wallet's code
         received(Message("eth-signature", b"\xa0"))
 
 

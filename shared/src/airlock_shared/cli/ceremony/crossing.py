@@ -103,8 +103,9 @@ def await_put_right(what: str) -> None:
 
 def _hand_over_by_hand(lead: Lead, task: Task) -> None:
     """Have people carry files where no folder for it was named. Raises ``Declined`` when nobody says that it was done."""
-    say(f"Carry these files from {safe(lead.place.folder)} into the ceremony's folder on the other machine:")
-    say_all(f"  {name}" for name in task.brings)
+    files = _here(lead, task)
+    say(f"Carry these files from {safe(str(files[0].parent))} into the ceremony's folder on the other machine:")
+    say_all(f"  {path.name}" for path in files)
     if not at_a_terminal():
         raise Declined("nobody can say that it was handed over", do="name a folder for it: --exchange DIR")
     ask_yes("Are they there?", piped=False)

@@ -197,7 +197,7 @@ def _walk(lead: Lead) -> None:
     if before is None and lead.pictures and state.half == "offline" and at_a_terminal():
         _show_again(lead, state, shown)
     report = lead.folder / "evidence"
-    names = ", ".join(name for name in ("report.html", "report.pdf") if (report / name).exists())
+    names = "report.html" + ", report.pdf" * (report / "report.pdf").exists()
     place = f"{safe(lead.folder.name)}/{report.name}, beside the plan"
     say(f"The ceremony is over on {MACHINES[state.half]}. Open {names} in {place}.")
 

@@ -129,14 +129,15 @@ def crossing_name(plan: Plan) -> str:
 def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | None) -> Facts:
     """Read what stands beside the transcript. Raises as the readers of the documents do."""
     files = names_in(folder)
+    if "report.html" not in names_in(folder / "evidence"):
+        files -= {"evidence"}  # somebody has copied what a report is made from, and none was made
     came = _read(folder, DEPLOYMENT, files, parse_deployment)
     requests = _read(folder, numbered("requests", newest("requests", files)), files, parse_requests)
     signatures = _read(folder, numbered("signatures", newest("signatures", files)), files, parse_signatures)
     answer, signed, mark = signatures or (None, [], "")
     entries = place.transcript.entries()
-    challenges: dict[str, str] = {}
-    if came is not None and came.name == plan.deployment:
-        challenges = {step.id: challenge_of(plan, came, step).sha256() for step in registrations(plan)}
+    ours = came if came and came.name == plan.deployment else None
+    challenges = {step.id: challenge_of(plan, ours, step).sha256() for step in registrations(plan) if ours}
     return Facts(
         files=files,
         given=names_in(folder / GIVEN),
