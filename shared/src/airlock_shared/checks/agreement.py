@@ -105,7 +105,7 @@ def case_of(planned: Planned, read: ReadPayload) -> Case:
     decisions = decide(read.fields, read.message, step, situation.plan, situation.deployment)
     if isinstance(read, ReadIntent):
         return IntentCase(request, situation, step, read.intent, read.message, read.hashes, decisions)
-    return CallCase(request, situation, step, read.call, decisions)
+    return CallCase(request, situation, step, read.call, read.message, read.delegated_for, decisions)
 
 
 def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Finding:

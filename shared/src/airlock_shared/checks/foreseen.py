@@ -21,7 +21,7 @@ from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Plan, Step
 from airlock_shared.plan.values import plan_error
 from airlock_shared.units import utc_text
 from airlock_shared.venue.actions import REGISTRATIONS
-from airlock_shared.venue.calls import CALLS, LEDGER_CONTRACTS, Call, Decoded
+from airlock_shared.venue.calls import CALLS, LEDGER_CONTRACTS, Call
 from airlock_shared.venue.structs import (
     AUTHORIZATION,
     CATALOGUE,
@@ -165,7 +165,7 @@ def _case(
         return IntentCase(request, situation, step, found, message, hashes, decisions)
     delegate_of = step.signer.delegate_of
     delegated = delegate_of if found.delegable and step.raw("trader", "caller") == delegate_of else None
-    return CallCase(request, situation, step, Decoded(found, message, delegated), decisions)
+    return CallCase(request, situation, step, found, message, delegated, decisions)
 
 
 def _refused(case: Case, fields: str, checks: tuple[Check, ...]) -> Iterator[PlanError]:

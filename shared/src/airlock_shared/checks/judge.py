@@ -230,11 +230,10 @@ def _transaction(received: Received) -> Examined:
     of_kind = authorization if request.action == AUTHORIZATION else transaction
     read, refusal = None, None
     try:
-        call = of_kind.read_call(received)
-        read = ReadCall(request, situation, situation.plan.steps.get(request.step), call)
+        read = ReadCall(request, situation, situation.plan.steps.get(request.step), *of_kind.read_call(received))
     except Refusal as wrong:
         refusal = wrong
-    planned = agreement.plan_item(received, read.call.call.name if read is not None else "an unknown function")
+    planned = agreement.plan_item(received, read.call.name if read is not None else "an unknown function")
     case = agreement.case_of(planned, read) if planned is not None and read is not None else None
     stages = (received, planned, None, read, case)
     after = of_kind.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
