@@ -93,12 +93,6 @@ def request_is_planned(case: Planned) -> Finding:
     return Finding(ok, {"endpoint": endpoint, "fields": got}, {"endpoint": step.action.path, "fields": expected})
 
 
-def plan_item(item: Received, came: str) -> Planned | None:
-    """Return the item with its step; None when the plan has no such step."""
-    step = item.situation.plan.steps.get(item.request.step)
-    return Planned(item.request, item.situation, step, came) if step is not None else None
-
-
 def case_of(planned: Planned, read: ReadPayload) -> Case:
     """Return a step's payload beside what the plan, the pinned deployment or a limit decides of each leaf."""
     request, situation, step, _ = planned
