@@ -33,7 +33,6 @@ from airlock_offline.ledger.typed_data import (
     definitions_of,
     leaves,
     root_of,
-    streamed_structs,
     values_of,
 )
 from airlock_shared.checks.intent import typed_data_of
@@ -84,7 +83,7 @@ class FilteredMessage(NamedTuple):
 
         The structs are defined by name, as in the schema that Ledger has signed. Raises as ``fields_flow``.
         """
-        definitions = definitions_of(dict(sorted(streamed_structs(typed_data).items())))
+        definitions = definitions_of(dict(sorted(typed_data.structs.items())))
         name = self.filters.label.encode()
         message = bytes((len(name),)) + name + bytes((len(self.filters.fields),))
         values = [_filter(P2_ACTIVATE, b""), *root_of(DOMAIN_TYPE), *values_of(leaves(typed_data, DOMAIN_TYPE))]

@@ -249,7 +249,7 @@ def read_integer(value: MessageValue) -> int:
 class TypedData(NamedTuple):
     """Typed data whose every value has been read strictly: canonical values of the domain and of the message.
 
-    ``structs`` holds ``EIP712Domain`` too, with the members that the domain has.
+    ``structs`` are ``EIP712Domain``, with the members that the domain has, then what the primary type is and holds.
     """
 
     structs: Structs

@@ -14,6 +14,7 @@ from airlock_shared.ethereum.eip712 import (
     MessageValue,
     TypedData,
     brief,
+    reached,
 )
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.ethereum.struct_types import DOMAIN_TYPE, Member, Structs
@@ -73,7 +74,9 @@ def read_typed_data(document: MessageValue) -> tuple[TypedData, Hashes]:
         raise refusal.at("message") from None
     struct_hash = definitions.hash_struct(primary_type, message)
     digest = keccak256(b"\x19\x01" + domain_separator + struct_hash)
-    typed_data = TypedData({**definitions.structs, DOMAIN_TYPE: members}, primary_type, domain, message)
+    held = {primary_type} | reached(definitions.structs, primary_type)
+    structs = {name: each for name, each in definitions.structs.items() if name in held}
+    typed_data = TypedData({DOMAIN_TYPE: members} | structs, primary_type, domain, message)
     return typed_data, Hashes(domain_separator, struct_hash, digest)
 
 
