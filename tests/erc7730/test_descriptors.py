@@ -115,7 +115,7 @@ def _case(folder: str, step: str) -> Case:
 
 def _described(files: Files, case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the format of a case and the metadata of its descriptor, found as a wallet does: by contract and by type."""
-    name = case.intent.name if isinstance(case, IntentCase) else case.call.call.name
+    name = case.intent.name if isinstance(case, IntentCase) else case.call.name
     kind = "eip712" if isinstance(case, IntentCase) else "contract"
     found = [
         (content, document["metadata"])

@@ -9,7 +9,7 @@ from coincurve import PublicKey
 
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import RELEASED
-from airlock_offline.ledger.transport import DeviceSignature, parse_path
+from airlock_offline.ledger.transport import parse_path
 from airlock_shared.ethereum.eip712 import Hashes, TypedData
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
 from airlock_shared.ethereum.typed_document import read_typed_data
@@ -72,9 +72,9 @@ def recorded(operation: str, *results: str, users: tuple[str, ...] | None = None
     ]
 
 
-def recovered(signature: DeviceSignature, digest: bytes) -> str:
+def recovered(signature: bytes, digest: bytes) -> str:
     """Recover who signed a digest."""
-    compact = signature.r + signature.s + bytes((signature.parity,))
+    compact = signature[:64] + bytes((signature[64] - 27,))
     key = PublicKey.from_signature_and_message(compact, digest, hasher=None).format(compressed=False)
     return checksum_address(keccak256(key[1:])[-20:])
 

@@ -17,7 +17,6 @@ from airlock_offline.ledger.device_errors import (
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.models import DEFAULT_MODEL, DEVELOPMENT
 from airlock_offline.ledger.screens import Page, typed_data_pages
-from airlock_offline.ledger.transport import DeviceSignature
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_software_ledger.answers import AppSettings
@@ -44,12 +43,10 @@ def tail(recording: Recording) -> list[Exchange]:
     return recording.exchanges[failed + (recording.exchanges[failed].sw == 0x6A80) :]
 
 
-def assert_signed(recording: Recording, signature: DeviceSignature) -> None:
+def assert_signed(recording: Recording, signature: bytes) -> None:
     """The signature is the recorded one, and recovers to the recorded signer."""
     v = recording.raw("signature")[64]
-    assert signature.r + signature.s == recording.raw("signature")[:64]
-    assert signature.parity == (v - 27 if v >= 27 else v)
-    assert signature.rsv[64] in (27, 28)
+    assert signature == recording.raw("signature")[:64] + bytes((v if v >= 27 else v + 27,))
     assert recovered(signature, recording.raw("digest")) == recording.json["signer"]
 
 

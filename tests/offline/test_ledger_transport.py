@@ -203,7 +203,8 @@ def test_no_value_address_or_signature_is_in_the_log(tmp_path: Path) -> None:
     values = [
         e.apdu[7:].hex() for e in DELEGATE.exchanges if e.apdu[1] == 0x1C and e.apdu[3] == 0xFF and len(e.apdu) > 12
     ]
-    secrets = [*values, signature.r.hex(), signature.s.hex(), DELEGATE.json["signer"][2:].lower(), b"a secret".hex()]
+    r, s = signature[:32].hex(), signature[32:64].hex()
+    secrets = [*values, r, s, DELEGATE.json["signer"][2:].lower(), b"a secret".hex()]
     secrets += [DELEGATE.raw("domain_hash").hex(), DELEGATE.raw("message_hash").hex(), "8000002c"]
     assert len(values) > 5
     assert [secret for secret in secrets if secret in text] == []
@@ -229,6 +230,6 @@ def test_an_answer_is_not_lost_with_a_log_that_cannot_be_written(
         raise UsageError("no space left")
 
     monkeypatch.setattr(transport, "append_line", full)
-    assert app.sign_hashes(DELEGATE.path, DELEGATE.raw("domain_hash"), DELEGATE.raw("message_hash")).r
+    assert app.sign_hashes(DELEGATE.path, DELEGATE.raw("domain_hash"), DELEGATE.raw("message_hash"))
     with pytest.raises(UsageError, match="no space left"):
         log.exchange(DELEGATE.exchanges[0].apdu, person=False)

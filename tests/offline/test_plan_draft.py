@@ -19,9 +19,10 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import AirlockError, Refusal
 from airlock_shared.plan.model import Bounds
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.venue.calls import CALLS, decode_call, encode_call
+from airlock_shared.venue.calls import CALLS, decode_call
 from draws import draws, repeatable
 from shared.make_payloads import DESK, NOW_MS, OTHER, plan_fingerprint
+from shared.make_transactions import call
 from shared.strategies import changed_inside
 from shared.world import (
     DEPLOYMENT_TEXT,
@@ -58,8 +59,8 @@ def test_a_price_of_zero_that_a_plan_must_give_stands_in_the_draft() -> None:
     """Of a trigger the same leaf may be left out; of a limit order no plan without it is one."""
     document = good("limit-update", "transactions")
     item = document["requests"][0]
-    decoded = decode_call(bytes.fromhex(item["payload"]["data"][2:]), CALLS)
-    item["payload"]["data"] = "0x" + encode_call(decoded.call, decoded.message | {"price": 0}).hex()
+    arguments = decode_call(bytes.fromhex(item["payload"]["data"][2:]), CALLS).message
+    item["payload"]["data"] = call("updateOpenLimitOrder", arguments | {"price": 0})
     del item["fields"]["price"]
     assert '\nprice = "0"\n' in drafted(document)
 

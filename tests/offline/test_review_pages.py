@@ -55,7 +55,8 @@ import json, os, signal, sys, termios, time
 from functools import partial
 from pathlib import Path
 from airlock_offline.cli import review_pages
-from airlock_offline.ledger.transport import WatchedTransport
+from airlock_offline.ledger.ethereum_app import EthereumApp
+from airlock_offline.ledger.transport import Apdu
 from airlock_shared.cli.ceremony.by_screens import show_above_question
 from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.errors import Declined
@@ -98,7 +99,7 @@ def main():
         pages.ask("Sign?")
         return sorted(pages.opened)
     pages.show([], [], arguments["lines"])
-    answer = WatchedTransport(Slow(), pages.turning).exchange(b"", person=arguments.get("person", True))
+    answer = EthereumApp(Slow(), pages.turning).exchange(Apdu(0, 0, 0, 0), person=arguments.get("person", True))
     return repr(answer)
 
 

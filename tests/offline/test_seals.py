@@ -31,7 +31,7 @@ def sealed(before: list[Entry], of: str = "desk", **changed: Any) -> list[Entry]
     seal = seal_of(before, of)
     app = open_app(SoftwareLedger())
     address = app.address(PATH).address
-    data = seal.as_data(address, app.sign_personal_message(PATH, seal.text()).rsv)
+    data = seal.as_data(address, app.sign_personal_message(PATH, seal.text()))
     last = before[-1] if before else None
     return [*before, next_entry(last, 2_000, SEALED, data | changed)]
 

@@ -17,7 +17,6 @@ from airlock_offline.cli.preflight import Statement
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import open_app, require_ready
 from airlock_offline.ledger.screens import Page
-from airlock_offline.ledger.transport import DeviceSignature
 from airlock_offline.ledger.uploads import need_of
 from airlock_offline.signing import sign_item as ceremony
 from airlock_offline.signing.sign_item import SigningDesk, account_lock, sign_item
@@ -184,7 +183,7 @@ def test_another_account_on_the_device_is_not_asked_to_sign(tmp_path: Path) -> N
 def test_a_signature_of_something_else_is_neither_kept_nor_returned(
     tmp_path: Path, fault: str, check: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lying(signed: IntentCase, app: Any) -> tuple[DeviceSignature, str]:
+    def lying(signed: IntentCase, app: Any) -> tuple[bytes, str]:
         path, typed = signed.step.signer.path, typed_data_of(signed)
         if fault == "wrong-hash":
             return sign_another_hash(signed)
@@ -194,10 +193,10 @@ def test_a_signature_of_something_else_is_neither_kept_nor_returned(
             typed = typed._replace(message=typed.message | {"expiry": 1})
         right = app.sign_typed_data(path, typed)
         if fault == "wrong-signature":
-            right = right._replace(r=bytes([right.r[0] ^ 1]) + right.r[1:])
+            right = bytes([right[0] ^ 1]) + right[1:]
         if fault == "high-s":
-            s = CURVE_ORDER - int.from_bytes(right.s, "big")
-            right = DeviceSignature(right.r, s.to_bytes(32, "big"), right.parity ^ 1)
+            s = CURVE_ORDER - int.from_bytes(right[32:64], "big")
+            right = right[:32] + s.to_bytes(32, "big") + bytes((55 - right[64],))
         return right, "fields"
 
     table = Table(tmp_path, ledger())
@@ -206,7 +205,7 @@ def test_a_signature_of_something_else_is_neither_kept_nor_returned(
     assert (table.kept(), table.events) == ([], ["signing", "signature-quarantined"])
 
 
-def sign_another_hash(signed: IntentCase) -> tuple[DeviceSignature, str]:
+def sign_another_hash(signed: IntentCase) -> tuple[bytes, str]:
     """Sign with the right key what nobody was asked about."""
     other = open_app(SoftwareLedger(seed=SEED, settings=AppSettings(blind_signing=True)))
     return other.sign_hashes(signed.step.signer.path, bytes(32), signed.hashes.struct_hash), "fields"

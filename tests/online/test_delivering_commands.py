@@ -32,8 +32,8 @@ from airlock_shared.cli import kept_signatures
 from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import UsageError
-from airlock_shared.ethereum.eip712 import decode_abi
 from airlock_shared.host.files import TranscriptFile, read_transcript
+from airlock_shared.venue.calls import arguments_in
 from airlock_shared.wire.strict_json import parse_json
 from online.delivering_machine import TRADER_KEY
 from online.loopback import Wire, reply
@@ -431,7 +431,7 @@ def test_a_package_has_all_that_another_sender_needs(machine: OnlineCommand, tmp
     assert (items["arm"]["deadline"], items["buy"]["orderType"], items["stop"]["goes_to"]) == (None, 0, "twap")
     call = items["code"]["call"]
     assert call["data"][:10] == "0x3e3c0e4d"
-    signature, intent = decode_abi(["bytes", "bytes"], bytes.fromhex(call["data"][10:]))
+    signature, intent = arguments_in(bytes.fromhex(call["data"][2:]), "(bytes signature,bytes intent)").values()
     assert ("0x" + intent.hex(), "0x" + signature.hex()) == (items["code"]["encodedIntent"], items["code"]["signature"])
     assert Account.recover_transaction(items["allow"]["rawTransaction"]) == items["allow"]["signer"]
     assert set(machine.states().values()) == {"EXPORTED"}

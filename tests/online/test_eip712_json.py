@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from airlock_online.wallets.other_wallets import _plain, typed_json
-from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions
+from airlock_shared.checks.intent import definitions
+from airlock_shared.ethereum.struct_types import DOMAIN_DEFINITION, members_of
 from airlock_shared.ethereum.typed_document import read_typed_data
-from airlock_shared.venue.structs import CATALOGUE, types_of_text
+from airlock_shared.venue.structs import CATALOGUE
 from shared.make_payloads import digest_of
 from shared.world import STEPS, deployment, good
 
@@ -46,13 +47,7 @@ def test_no_integer_of_a_message_is_a_number_that_javascript_would_round(step: s
 
 
 def test_bytes_addresses_and_nested_structs_are_written_in_their_one_spelling() -> None:
-    structs = {"A": tuple(_members("bytes part,bytes none,address who,B more")), "B": tuple(_members("bool yes"))}
+    structs = {"A": members_of("bytes part,bytes none,address who,B more"), "B": members_of("bool yes")}
     value = {"part": b"\x01", "none": b"", "who": b"\x01" * 20, "more": {"yes": True}}
     written = {"part": "0x01", "none": "0x", "who": "0x" + "01" * 20, "more": {"yes": True}}
     assert _plain("A", value, structs) == written
-
-
-def _members(text: str) -> list[Any]:
-    from airlock_shared.ethereum.eip712 import Member
-
-    return [Member(m["name"], m["type"]) for m in types_of_text(f"A({text})")["A"]]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from airlock_shared.errors import AirlockError
+from airlock_shared.ethereum.struct_types import Member, Structs
 from airlock_shared.wire.strict_json import parse_json
 from shared.make_payloads import seal
 from shared.make_transactions import parts_of
@@ -120,6 +121,18 @@ def abi_values(kind: str) -> SearchStrategy[Any]:
     if kind.startswith("("):
         return st.tuples(*(abi_values(part) for part in parts_of(kind[1:-1]))).map(list)
     return plain_values(kind)
+
+
+def abi_struct(kinds: list[str]) -> Structs:
+    """Types as the members 0, 1 and so on of a struct without a name, and each tuple as a struct of its own."""
+    tuples = {kind: abi_struct(parts_of(kind[1:-1])) for kind in kinds if kind.endswith(")")}
+    structs = {name or kind: members for kind, inner in tuples.items() for name, members in inner.items()}
+    return structs | {"": tuple(Member(str(place), kind) for place, kind in enumerate(kinds))}
+
+
+def by_place(value: Any) -> Any:
+    """Values as those of such structs, from tuples and lists."""
+    return {str(n): by_place(each) for n, each in enumerate(value)} if isinstance(value, tuple | list) else value
 
 
 # ---- JSON -----------------------------------------------------------------------------------------------------------

@@ -30,7 +30,8 @@ RAISED = re.compile(
 
 BAD = [*vectors("requests/bad"), *vectors("transactions/bad"), *vectors("authorizations/bad")]
 FAMILIES = {
-    judge_module: ("CHECKS_BEFORE_MESSAGE", "CHECKS_AFTER_MESSAGE"),
+    payload: ("BEFORE_MESSAGE",),
+    judge_module: ("OF_INTENTS",),
     agreement: ("STEP_CHECKS", "PLAN_CHECKS", "TEXT_CHECKS"),
     times: ("EXPIRY_CHECKS",),
     transaction: ("CHECKS",),
@@ -78,15 +79,8 @@ def test_every_check_that_runs_is_in_the_table() -> None:
     assert {check.id for check in ALL_CHECKS} == {check.id for check in TABLED} | known_elsewhere | of_documents
 
 
-FOR_INTENTS = {check.id for check in (*judge_module.CHECKS_BEFORE_MESSAGE, *judge_module.CHECKS_AFTER_MESSAGE)}
-_OF_CALLS = (
-    agreement.STEP_CHECKS,
-    transaction.CHECKS,
-    agreement.PLAN_CHECKS,
-    times.EXPIRY_CHECKS,
-    agreement.TEXT_CHECKS,
-)
-FOR_CALLS = {check.id for checks in _OF_CALLS for check in checks}
+FOR_INTENTS = {check.id for check in (*payload.BEFORE_MESSAGE, *judge_module.OF_INTENTS)}
+FOR_CALLS = {check.id for check in (*agreement.STEP_CHECKS, *transaction.CHECKS, *judge_module.OF_CALLS)}
 FOR_INTENTS_ALONE = dict.fromkeys(("TIME-REMAINING", "TIME-HORIZON"), "no call has a deadline") | {
     "TIME-STAMP": "no call has a stamp",
     "TIME-OPENED": "no call says when a position was opened",

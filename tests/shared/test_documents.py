@@ -8,7 +8,7 @@ import cbor2
 import pytest
 
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.ethereum.eip712 import read_types
+from airlock_shared.ethereum.typed_document import read_types
 from airlock_shared.text.safe import wrapped
 from airlock_shared.units import NATIVE, to_human
 from airlock_shared.wire.cbor import from_cbor

@@ -16,7 +16,7 @@ from airlock_shared.venue.referral_code import code_bytes, code_text
 from airlock_shared.wire.cbor import read
 from airlock_shared.wire.strict_json import MAX_BRACKETS, MAX_KEY_PARTS, parse_toml
 from draws import repeatable
-from shared.strategies import json_values
+from shared.strategies import abi_struct, by_place, json_values
 
 
 def _word(number: int) -> str:
@@ -47,7 +47,7 @@ def _word(number: int) -> str:
 )
 def test_bytes_that_are_not_canonical_are_refused(types: list[str], words: list[str], why: str) -> None:
     with pytest.raises(Refusal) as caught:
-        decode_abi(types, bytes.fromhex("".join(words)))
+        decode_abi(abi_struct(types), "", bytes.fromhex("".join(words)))
     assert caught.value.check == "ENC-CANONICAL", why
 
 
@@ -61,7 +61,7 @@ def test_offsets_that_share_one_tail_do_not_multiply_it() -> None:
     tracemalloc.start()
     try:
         with pytest.raises(Refusal):
-            decode_abi(["string"] * count, data)
+            decode_abi(abi_struct(["string"] * count), "", data)
         assert tracemalloc.get_traced_memory()[1] < 20 * len(data)
     finally:
         tracemalloc.stop()
@@ -70,28 +70,27 @@ def test_offsets_that_share_one_tail_do_not_multiply_it() -> None:
 @pytest.mark.parametrize(
     ("kind", "value"),
     [("uint8", 256), ("uint8", -1), ("int8", 128), ("int8", -129), ("bytes4", b"12345"), ("bytes4", b"123"),
-     ("address", bytes(21)), ("address", bytes(19)), ("(uint8,uint8)", [1]), ("bool", 2)],
+     ("address", bytes(21)), ("address", bytes(19)), ("(uint8,uint8)", [1]), ("bool", 2), ("uint8[]", [])],
 )  # fmt: skip
 def test_a_value_that_the_type_cannot_hold_is_never_encoded(kind: str, value: Any) -> None:
     with pytest.raises((ValueError, OverflowError)):
-        encode_abi([kind], [value])
+        encode_abi(abi_struct([kind]), "", by_place([value]))
 
 
 @pytest.mark.parametrize("kind", ["uint8[]", "(uint8,bool)[]", "((uint8[]),bool)"])
 def test_an_array_is_no_type(kind: str) -> None:
     with pytest.raises(ValueError, match="not an ABI type"):
-        encode_abi([kind], [[]])
-    with pytest.raises(ValueError, match="not an ABI type"):
-        decode_abi([kind], bytes(64))
+        decode_abi(abi_struct([kind]), "", bytes(64))
 
 
 def test_a_canonical_encoding_beyond_the_cap_is_refused() -> None:
     value = bytes(MAX_ENCODED_BYTES - 64)
-    data = encode_abi(["bytes"], [value])
+    structs = abi_struct(["bytes"])
+    data = encode_abi(structs, "", {"0": value})
     assert len(data) == MAX_ENCODED_BYTES
-    assert decode_abi(["bytes"], data) == [value]
+    assert decode_abi(structs, "", data) == {"0": value}
     with pytest.raises(Refusal, match="too long"):
-        decode_abi(["bytes"], encode_abi(["bytes"], [value + b"\0"]))
+        decode_abi(structs, "", encode_abi(structs, "", {"0": value + b"\0"}))
 
 
 @pytest.mark.parametrize("length", [0, 1, 55, 56, 255, 256, 2**16 - 1, 2**16])

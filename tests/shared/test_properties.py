@@ -13,7 +13,7 @@ from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.wire.strict_json import fingerprint, parse_json
 from draws import costly, repeatable
 from shared import make_payloads
-from shared.strategies import abi_types, abi_values, json_values, typed_data
+from shared.strategies import abi_struct, abi_types, abi_values, by_place, json_values, typed_data
 from shared.world import judge, to_bytes, whole
 
 
@@ -41,9 +41,9 @@ def _from_eth_abi(value: Any) -> Any:
 ))  # fmt: skip
 def test_encoding_and_decoding_are_those_of_eth_abi(case: tuple[list[str], tuple[Any, ...]]) -> None:
     types, values = case
-    encoded = encode_abi(types, values)
+    encoded = encode_abi(abi_struct(types), "", by_place(values))
     assert encoded.hex() == eth_encode(types, _for_eth_abi(list(values))).hex()
-    assert decode_abi(types, encoded) == list(values)
+    assert decode_abi(abi_struct(types), "", encoded) == by_place(values)
     assert _from_eth_abi(eth_decode(types, encoded)) == _from_eth_abi(list(values))
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from airlock_shared.checks.transaction import CALL_CHECKS
 from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.eip712 import encode_abi
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.calls import (
     CALLS,
@@ -19,7 +20,7 @@ from airlock_shared.venue.calls import (
     Decoded,
     canonical,
     decode_call,
-    encode_call,
+    selector_of,
 )
 from draws import repeatable
 from shared.make_transactions import NOT_SIGNED, SELECTORS, SIGNATURES, calldata, parts_of
@@ -71,6 +72,10 @@ def _calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     return name, message
 
 
+def _encoded(name: str, message: dict[str, Any]) -> bytes:
+    return selector_of(SIGNED[name]) + encode_abi(CALLS[name].structs, name, message)
+
+
 def _as_eth_abi(message: dict[str, Any]) -> list[Any]:
     return [
         "0x" + value.hex() if isinstance(value, bytes) and len(value) == 20
@@ -88,16 +93,12 @@ def _types(name: str) -> list[str]:
 @given(_calls())
 def test_any_call_is_encoded_as_eth_abi_does_and_read_back(made: tuple[str, dict[str, Any]]) -> None:
     name, message = made
-    data = encode_call(CALLS[name], message)
+    data = _encoded(name, message)
     assert data[:4].hex() == SELECTORS[SIGNATURES[name]]
     assert data[4:] == eth_encode(_types(name), _as_eth_abi(message))
-    assert list(eth_decode(_types(name), data[4:])) == _as_eth_abi_back(message)
+    assert list(eth_decode(_types(name), data[4:])) == _as_eth_abi(message)
     decoded = decode_call(data, CALLS)
     assert (decoded.call.name, decoded.message, decoded.delegated_for) == (name, message, None)
-
-
-def _as_eth_abi_back(message: dict[str, Any]) -> list[Any]:
-    return [value.lower() if isinstance(value, str) else value for value in _as_eth_abi(message)]
 
 
 @repeatable
@@ -106,7 +107,7 @@ def test_any_delegable_call_is_read_from_its_wrapping_and_no_other_is(
     made: tuple[str, dict[str, Any]], trader: bytes
 ) -> None:
     name, message = made
-    inner = "0x" + encode_call(CALLS[name], message).hex()
+    inner = "0x" + _encoded(name, message).hex()
     data = calldata("delegatedAction(address,bytes)", ["0x" + trader.hex(), inner])
     if not CALLS[name].delegable:
         assert _check_of(data) == "TX-DELEGABLE"
@@ -124,7 +125,7 @@ def test_other_bytes_are_another_call_or_a_refusal(
 ) -> None:
     """No two texts of calldata are read as the same call: what is shown is what is signed."""
     name, message = made
-    good = encode_call(CALLS[name], message)
+    good = _encoded(name, message)
     if wrapped and CALLS[name].delegable:
         good = calldata("delegatedAction(address,bytes)", ["0x" + TRADER.hex(), "0x" + good.hex()])
     place = data.draw(st.integers(0, len(good) - 1))

@@ -15,12 +15,13 @@ from airlock_shared.checks.model import Situation
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, DocumentError
+from airlock_shared.ethereum.struct_types import leaves_of
 from airlock_shared.plan.model import Exact
 from airlock_shared.venue import profile as profiles
-from airlock_shared.venue.calls import CALLS, argument_leaves, decode_call, selector_of
+from airlock_shared.venue.calls import CALLS, decode_call, selector_of
 from airlock_shared.venue.profile import NEVER, VENUE_FORMAT, venue_of
 from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
-from airlock_shared.venue.structs import CATALOGUE, LEAF_KINDS, leaves_of, types_of
+from airlock_shared.venue.structs import CATALOGUE, LEAF_KINDS
 from draws import draws
 from second_venue.other_types import PROFILE
 from shared.make_payloads import NOW_MS
@@ -90,11 +91,9 @@ def test_the_call_that_executes_an_intent_is_the_venue_s_and_people_compare_it(t
 @pytest.mark.parametrize("name", [*CATALOGUE, *CALLS])
 def test_every_leaf_that_ships_is_one_of_the_closed_list_and_its_type_can_hold_it(name: str) -> None:
     if name in CATALOGUE:
-        intent = CATALOGUE[name]
-        leaves, fields = dict(leaves_of(types_of(intent), name)), intent.fields
+        leaves, fields = dict(leaves_of(CATALOGUE[name].structs, name)), CATALOGUE[name].fields
     else:
-        leaves = {p: t for each in CALLS[name].arguments for p, t in argument_leaves(each)}
-        fields = CALLS[name].fields
+        leaves, fields = dict(leaves_of(CALLS[name].structs, name)), CALLS[name].fields
     assert [field.path for field in fields] == list(leaves)
     assert all(profiles.holds(field.kind, leaves[field.path]) for field in fields)
     assert all(field.rule == LEAF_KINDS[field.kind].rule for field in fields)

@@ -13,8 +13,9 @@ import pytest
 from airlock_offline.ledger import typed_data as typed_data_module
 from airlock_offline.ledger.transport import LoopbackTransport, Transport
 from airlock_offline.ledger.typed_data import fields_flow
+from airlock_shared.ethereum.struct_types import types_of
 from airlock_shared.ethereum.typed_document import read_typed_data
-from airlock_shared.venue.structs import CATALOGUE, types_of
+from airlock_shared.venue.structs import CATALOGUE
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, recovered
 from shared.make_payloads import DOMAIN_TYPE
@@ -33,7 +34,7 @@ DOMAIN = {"EIP712Domain": DOMAIN_TYPE}
 def intent(name: str) -> dict[str, Any]:
     """Typed data of a struct of the catalogue, with random values that are always the same."""
     draw = random.Random(f"airlock catalogue {name}")
-    types = types_of(CATALOGUE[name])
+    types = types_of(CATALOGUE[name].encode_type)
 
     def message(struct: str) -> dict[str, Any]:
         rows = types[struct]

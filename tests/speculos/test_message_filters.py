@@ -15,7 +15,7 @@ import pytest
 from airlock_offline.ledger.device_errors import FiltersMissing
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.screens import typed_data_pages
-from airlock_offline.ledger.transport import Apdu, DeviceSignature, Ins, LoopbackTransport, Transport, ethereum_apdu
+from airlock_offline.ledger.transport import Apdu, Ins, LoopbackTransport, Transport, ethereum_apdu
 from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_software_ledger.answers import AppSettings
@@ -50,7 +50,7 @@ def require_shown_by_filters(app: RealApp, told: FilteredMessage, document: dict
     """Sign a message with its filters on the real app, and assert that its pages are those of the review."""
     typed_data, hashes = read_typed_data(document)
 
-    def ask(ledger: Transport) -> DeviceSignature:
+    def ask(ledger: Transport) -> bytes:
         return EthereumApp(ledger).sign_typed_data(PATH, typed_data, told)
 
     signature, pages = ask_real_app(app, ask, raw_messages=False, blind_signing=False)

@@ -11,7 +11,7 @@ from rlp import encode
 
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.screens import Page, ShownTransaction, transaction_pages
-from airlock_offline.ledger.transport import DeviceSignature, Transport
+from airlock_offline.ledger.transport import Transport
 from airlock_shared.documents.ledger_metadata import read_token_metadata
 from airlock_shared.ethereum.signatures import keccak256
 from offline.recordings import SIGNER
@@ -47,7 +47,7 @@ class RandomTransaction(NamedTuple):
         """Whether the app shows the hash alone."""
         return bool(self.data) and not self.told
 
-    def ask(self, ledger: Transport) -> DeviceSignature:
+    def ask(self, ledger: Transport) -> bytes:
         """Have it signed, after the token was told of."""
         client = EthereumApp(ledger)
         if self.told:

@@ -63,7 +63,7 @@ _IN_ORDER = {
     },
     "the plan": {"shared.plan": "model values reader decisions delegate_proofs"},
     "what is known to be signable": {"shared": "units", "shared.venue": "structs actions calls profile referral_code"},
-    "what is hashed": {"shared.ethereum": "signatures eip712 library_opinion"},
+    "what is hashed": {"shared.ethereum": "signatures struct_types eip712 library_opinion"},
     "the documents, read strictly": {
         "shared.wire": "strict_json", "shared.documents": "requests deployment ledger_metadata transcript",
     },

@@ -20,7 +20,6 @@ from airlock_offline.ledger.transport import (
     LoopbackTransport,
     Meanwhile,
     Transport,
-    WatchedTransport,
 )
 from airlock_offline.ledger.usb import HidTransport, PluggedLedger, come_back, opens_app
 from airlock_shared.cli.terminal import say
@@ -138,8 +137,7 @@ class Device:
                 self._logged = self._logged or LoggedTransport(self._transport, self._log)
                 self._logged.transport = self._transport
                 self._transport = self._logged
-            watched = WatchedTransport(self._transport, self._meanwhile)
-            app = open_app(watched, any_build=self._emulator_port is not None)
+            app = open_app(self._transport, self._meanwhile, any_build=self._emulator_port is not None)
             if self._emulator_port is not None:
                 self._require_model(model_of_product(app.simulated_product()))
             if self.version not in ("", app.version):

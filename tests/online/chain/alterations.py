@@ -12,10 +12,10 @@ from airlock_rehearsal.chain.deploy import Sender
 from airlock_rehearsal.chain.evm import CHAIN_ID
 from airlock_rehearsal.chain.venue import ChainVenue
 from airlock_shared.documents.requests import Answer
-from airlock_shared.ethereum.eip712 import encode_struct
+from airlock_shared.ethereum.eip712 import as_argument, encode_abi
 from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_shared.plan.model import Bounds
-from airlock_shared.venue.structs import CATALOGUE, types_of
+from airlock_shared.venue.structs import CATALOGUE
 from airlock_software_ledger.keys import sign
 from online.chain.ground import DESK_SENDER, NOW_S, STRANGER, TREASURY_SENDER, Ground, document, signer_of
 from shared.make_payloads import NOW_MS, digest_of, seal
@@ -296,20 +296,17 @@ def _other_encodings(bench: Bench, raw: bytes) -> Iterator[tuple[bytes, str]]:
     for more in (1, 32, 100):
         yield raw + b"\x01" * more, f"{more} bytes after it"
     if bench.struct == "DelegateReq":
-        yield encode_struct(_type_in_hashing_order(), _values_in_hashing_order(bench)), "in the order of its hash"
+        yield _in_hashing_order(bench), "in the order of its hash"
         head, tail = raw[:224], raw[224:]
         moved = head[:128] + (224).to_bytes(32, "big") + head[160:] + b"\x07" * 32 + tail
         yield moved, "the text moved away from its place"
 
 
-def _type_in_hashing_order() -> str:
-    return f"({','.join(member['type'] for member in types_of(CATALOGUE['DelegateReq'])['DelegateReq'])})"
-
-
-def _values_in_hashing_order(bench: Bench) -> list[Any]:
-    message = bench.payload["message"]
+def _in_hashing_order(bench: Bench) -> bytes:
+    structs, message = CATALOGUE[bench.struct].structs, bench.payload["message"]
     kinds: dict[str, Callable[[str], Any]] = {"address": lambda v: bytes.fromhex(v[2:]), "uint256": int, "string": str}
-    return [kinds[m["type"]](message[m["name"]]) for m in types_of(CATALOGUE["DelegateReq"])["DelegateReq"]]
+    values = {"": {name: kinds[kind](message[name]) for name, kind in structs[bench.struct]}}
+    return encode_abi(as_argument(structs, bench.struct), "", values)
 
 
 def _same_values(struct: str, raw: bytes, other: bytes) -> bool:

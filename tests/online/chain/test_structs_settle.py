@@ -34,7 +34,7 @@ def signed_by_ledger(ground: Ground, step: str) -> tuple[str, bytes, bytes]:
     case = found.case
     assert isinstance(case, IntentCase)
     path = PATHS[signer_of(step).address]
-    signature = open_app(SoftwareLedger(seed=SEED)).sign_typed_data(path, typed_data_of(case)).rsv
+    signature = open_app(SoftwareLedger(seed=SEED)).sign_typed_data(path, typed_data_of(case))
     return request.payload["primaryType"], bytes.fromhex(request.payload["encodedIntent"][2:]), signature
 
 

@@ -111,7 +111,7 @@ def prove_command(
         ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=not isolation.is_production())
         state.record_unenforced(now_ms())
         require_ready(app(), need)
-        signature = app().sign_personal_message(path, challenge.text()).rsv
+        signature = app().sign_personal_message(path, challenge.text())
     _require_possession(state, challenge, signature)
     write_new(output, write_proofs([(challenge, "0x" + signature.hex())]))
     if as_json:

@@ -357,7 +357,7 @@ def _how_much(case: Case) -> str:
         return "all that the account holds, and all that it may do"
     amounts = (d for d in case.decisions if d.field.unit in (USDC, COIN, LEVERAGE) or d.field.kind in _PRICES)
     said = "; ".join(_value(amount) for amount in amounts if amount.raw != 0)
-    if is_custom(case.intent) if isinstance(case, IntentCase) else case.call.call.is_own:
+    if is_custom(case.intent) if isinstance(case, IntentCase) else case.call.is_own:
         said = "Airlock does not know the meaning of these values: the review has them all"
     elif not said:
         registers = case.step.action.name in REGISTRATIONS
@@ -383,8 +383,8 @@ def _for_whom(case: Case) -> str:
         for decision in case.decisions:
             if decision.field.kind == kind:
                 return _value(decision)
-    if isinstance(case, CallCase) and case.call.delegated_for is not None:
-        return f"{checksum_address(case.call.delegated_for)} (trader)"
+    if isinstance(case, CallCase) and case.delegated_for is not None:
+        return f"{checksum_address(case.delegated_for)} (trader)"
     return f"{case.step.signer.account} (from)"
 
 

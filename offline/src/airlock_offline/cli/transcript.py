@@ -124,7 +124,7 @@ def _seal_once(
     say_all(screen_lines(pages, device.listed_model, device.version))
     ask_yes("Was the outcome read? Then seal the transcript with this head.", piped=piped)
     address = require_ready(app(), need)
-    rsv = app().sign_personal_message(signer.path, seal.text()).rsv
+    rsv = app().sign_personal_message(signer.path, seal.text())
     recovered = recovered_by(seal.digest(), rsv)
     if recovered != checksum_address(address):
         data = {"digest": "0x" + seal.digest().hex(), "recovered": recovered, "expected": checksum_address(address)}

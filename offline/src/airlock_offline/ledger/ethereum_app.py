@@ -7,6 +7,7 @@ account, is decided by recovering it. Sources: the app's protocol description, t
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_offline.ledger.device_errors import (
@@ -40,8 +41,8 @@ from airlock_offline.ledger.transport import (
     AppAndVersion,
     Configuration,
     DeviceAddress,
-    DeviceSignature,
     Ins,
+    Meanwhile,
     Transport,
     chunks,
     encode_integer,
@@ -69,13 +70,13 @@ _FLAG_BLIND_SIGNING, _FLAG_TRANSACTION_CHECK = 0x01, 0x10
 _VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-[0-9A-Za-z.]{1,32})?", re.ASCII)
 
 
-def open_app(transport: Transport, *, any_build: bool = False) -> EthereumApp:
+def open_app(transport: Transport, meanwhile: Meanwhile = nullcontext, *, any_build: bool = False) -> EthereumApp:
     """Return a client when the Ethereum app is open, 1.22.0 or newer, and a release; with ``any_build`` any.
 
     A version with a suffix, such as ``1.22.0-dev``, is no release: that build was seen to hash arrays of arrays wrongly.
     Raises ``WrongApp``, ``AppClosed``, ``AppTooOld``, ``NotReleased``, ``Locked``, or another ``DeviceError``.
     """
-    app = EthereumApp(transport)
+    app = EthereumApp(transport, meanwhile)
     found = app.app_and_version()
     if found.name.rstrip("\0") in HOME_SCREENS:
         raise AppClosed("the Ledger shows its home screen", do="open the Ethereum app on it and try again")
@@ -97,8 +98,9 @@ def open_app(transport: Transport, *, any_build: bool = False) -> EthereumApp:
 class EthereumApp:
     """Commands to an Ethereum app that ``open_app`` has looked at."""
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
+    def __init__(self, transport: Transport, meanwhile: Meanwhile = nullcontext) -> None:
+        """``meanwhile`` is shown while an answer is waited for."""
+        self._transport, self._meanwhile = transport, meanwhile
         self.may_have_signed = False
         """Whether the last command of a signature was begun, and the device has not said that it did not sign."""
         self.version = ""
@@ -137,9 +139,7 @@ class EthereumApp:
         reply = self.ask(ethereum_apdu(Ins.ADDRESS, p1, 0, encode_path(path)), doing, person=confirm)
         return account_in(reply, doing)
 
-    def sign_typed_data(
-        self, path: str, typed_data: TypedData, filtered: FilteredMessage | None = None
-    ) -> DeviceSignature:
+    def sign_typed_data(self, path: str, typed_data: TypedData, filtered: FilteredMessage | None = None) -> bytes:
         """Sign field by field: the device hashes and shows every value. Needs Raw messages.
 
         With ``filtered`` it shows what that says in the place of the raw values, and needs Raw messages off.
@@ -160,7 +160,7 @@ class EthereumApp:
                 self.require_silence(reply, sw, doing, setting)
         return self.ask_to_sign(flow.sign, doing, setting)
 
-    def sign_hashes(self, path: str, domain_hash: bytes, message_hash: bytes) -> DeviceSignature:
+    def sign_hashes(self, path: str, domain_hash: bytes, message_hash: bytes) -> bytes:
         """Sign typed data of which the device sees and shows the two 32-byte hashes only. Needs Blind signing.
 
         Raises ``ValueError`` when a hash is not 32 bytes long.
@@ -171,7 +171,7 @@ class EthereumApp:
         apdu = ethereum_apdu(Ins.SIGN_EIP712, P1_FIRST, P2_SIGN_HASHES, encode_path(path) + domain_hash + message_hash)
         return self.ask_to_sign(apdu, doing)
 
-    def sign_transaction(self, path: str, unsigned_transaction: bytes) -> DeviceSignature:
+    def sign_transaction(self, path: str, unsigned_transaction: bytes) -> bytes:
         """Sign an unsigned EIP-1559 transaction: the type byte and the RLP of its fields. Raises ``UsageError`` for others.
 
         Of a legacy one the device would answer only the low byte of v.
@@ -181,12 +181,12 @@ class EthereumApp:
         payload = encode_path(path) + unsigned_transaction
         return self.sign_in_pieces(Ins.SIGN_TRANSACTION, payload, 0, "sign the transaction")
 
-    def sign_personal_message(self, path: str, message: bytes) -> DeviceSignature:
+    def sign_personal_message(self, path: str, message: bytes) -> bytes:
         """Sign a personal message (EIP-191, version 0x45)."""
         payload = encode_path(path) + len(message).to_bytes(4, "big") + message
         return self.sign_in_pieces(Ins.SIGN_PERSONAL_MESSAGE, payload, 27, "sign the message")
 
-    def sign_authorization(self, path: str, authorization: JsonObject) -> DeviceSignature:
+    def sign_authorization(self, path: str, authorization: JsonObject) -> bytes:
         """Sign an EIP-7702 authorization, an item's payload: tags 0 to 3 with version, contract, chain and nonce."""
         numbers = (encode_integer(authorization[name]) for name in ("chainId", "nonce"))
         values = b"\x01", parse_address(authorization["address"]), *numbers
@@ -194,9 +194,7 @@ class EthereumApp:
         payload, doing = encode_path(path) + len(listed).to_bytes(2, "big") + listed, "sign the authorization"
         return self.sign_in_pieces(Ins.SIGN_AUTHORIZATION, payload, 0, doing, P1_AUTHORIZATION_FIRST)
 
-    def sign_in_pieces(
-        self, ins: Ins, payload: bytes, first_v: int, doing: str, first: int = P1_FIRST
-    ) -> DeviceSignature:
+    def sign_in_pieces(self, ins: Ins, payload: bytes, first_v: int, doing: str, first: int = P1_FIRST) -> bytes:
         """Send what the app takes in pieces of 255 bytes, and return what was signed of the whole."""
         *pieces, last = chunks(payload)
         for piece in pieces:  # with Debug contracts a person reads and confirms between the pieces
@@ -222,8 +220,11 @@ class EthereumApp:
         if len(reply) != 1:
             raise wrong_answer(doing, f"{len(reply)} bytes instead of 1")
 
-    def ask_to_sign(self, apdu: Apdu, doing: str, setting: str = BLIND_SIGNING, first_v: int = 27) -> DeviceSignature:
-        """Send the last command of a signature and return what was signed. Raises what the status word stands for."""
+    def ask_to_sign(self, apdu: Apdu, doing: str, setting: str = BLIND_SIGNING, first_v: int = 27) -> bytes:
+        """Send the last command of a signature, and return the 65 bytes r, s and v, which is 27 or 28.
+
+        Raises what the status word stands for.
+        """
         self.may_have_signed = True
         reply, sw = self.exchange(apdu, person=True)
         if sw != SW_OK:
@@ -234,7 +235,7 @@ class EthereumApp:
         parity = reply[0] - first_v
         if parity not in (0, 1):
             raise wrong_answer(doing, f"a signature with v = {reply[0]}")
-        return DeviceSignature(reply[1:33], reply[33:], parity)
+        return reply[1:] + bytes((27 + parity,))
 
     def ask(self, apdu: Apdu, doing: str, *, person: bool = False) -> bytes:
         """Send a command that signs nothing and return its answer. Raises what its status word stands for."""
@@ -245,7 +246,8 @@ class EthereumApp:
 
     def exchange(self, apdu: Apdu, *, person: bool = False) -> ApduReply:
         """Send a command and return its answer and status word."""
-        return self._transport.exchange(apdu.encode(), person=person)
+        with self._meanwhile(person):
+            return self._transport.exchange(apdu.encode(), person=person)
 
     @staticmethod
     def require_silence(reply: bytes, sw: int, doing: str, setting: str) -> None:

@@ -11,7 +11,6 @@ length bytes and the APDU, is done here.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -23,6 +22,7 @@ from airlock_offline.airgap import LOOPBACK
 from airlock_offline.ledger.device_errors import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
 from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import append_line, require_new
+from airlock_shared.wire.strict_json import DERIVATION_PATH
 
 if TYPE_CHECKING:
     import socket
@@ -54,10 +54,7 @@ P2_SIGN_HASHES = 0x00
 P2_SIGN_FIELDS = 0x01
 
 MAX_DATA = 255  # the length is one byte
-MAX_PATH_DEPTH = 10  # MAX_BIP32_PATH of the device's SDK
 _HARDENED = 1 << 31  # BIP-32
-
-_PATH = re.compile(r"m(?:/(?:0|[1-9][0-9]{0,9})'?)+", re.ASCII)
 
 
 class Ins(IntEnum):
@@ -97,17 +94,14 @@ def ethereum_apdu(ins: Ins, p1: int, p2: int, data: bytes = b"") -> Apdu:
 def parse_path(text: str) -> tuple[int, ...]:
     """Return the child numbers of a BIP-32 path such as ``m/44'/60'/0'/0/0`` (``'`` adds 2**31).
 
-    Raises ``UsageError`` for any other spelling (``h``, spaces, leading zeros, no ``m``), a child number of 2**31 or
-    more, and more than ten levels.
+    Raises ``UsageError`` for what is not in the one form that plans and requests have too: :data:`DERIVATION_PATH`.
     """
-    levels = text.split("/")[1:]
-    numbers = [int(level.rstrip("'")) for level in levels] if _PATH.fullmatch(text) else []
-    if not 0 < len(numbers) <= MAX_PATH_DEPTH or max(numbers) >= _HARDENED:
+    if not DERIVATION_PATH.fullmatch(text):
         raise UsageError(
             f"{text[:80]!r} is not a derivation path",
-            do=f"write it as m/44'/60'/0'/0/0: at most {MAX_PATH_DEPTH} numbers below 2^31, ' marks a hardened one",
+            do="write it as m/44'/60'/0'/0/0: at most 10 numbers below 2,100,000,000, ' marks a hardened one",
         )
-    return tuple(n + _HARDENED if level.endswith("'") else n for n, level in zip(numbers, levels, strict=True))
+    return tuple(int(level.rstrip("'")) + _HARDENED * level.endswith("'") for level in text.split("/")[1:])
 
 
 def encode_path(text: str) -> bytes:
@@ -156,19 +150,6 @@ class DeviceAddress(NamedTuple):
     address: bytes
 
 
-class DeviceSignature(NamedTuple):
-    """A signature as the device gave it: ``r`` and ``s`` of 32 bytes each, and the parity (0 or 1)."""
-
-    r: bytes
-    s: bytes
-    parity: int
-
-    @property
-    def rsv(self) -> bytes:
-        """The 65 bytes r, s, v, with v = 27 or 28."""
-        return self.r + self.s + bytes((27 + self.parity,))
-
-
 # ---- transport ------------------------------------------------------------------------------------------------------
 
 
@@ -199,22 +180,6 @@ class Transport(Protocol):
 
 Meanwhile = Callable[[bool], AbstractContextManager[object]]
 """What is shown while a Ledger is waited for; it is told whether for a person."""
-
-
-class WatchedTransport:
-    """A ``Transport`` that shows something while it is waited for, and changes nothing else."""
-
-    def __init__(self, transport: Transport, meanwhile: Meanwhile) -> None:
-        self._transport, self._meanwhile = transport, meanwhile
-
-    def exchange(self, apdu: bytes, *, person: bool) -> ApduReply:
-        """Exchange one APDU (see ``Transport``)."""
-        with self._meanwhile(person):
-            return self._transport.exchange(apdu, person=person)
-
-    def close(self) -> None:
-        """Let go of the device."""
-        self._transport.close()
 
 
 def silent(waited_s: int) -> DeviceSilent:

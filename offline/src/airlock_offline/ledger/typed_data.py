@@ -26,15 +26,9 @@ from airlock_offline.ledger.transport import (
     encode_path,
     ethereum_apdu,
 )
-from airlock_shared.ethereum.eip712 import (
-    DOMAIN_TYPE,
-    Member,
-    MessageValue,
-    Structs,
-    TypedData,
-    atomic_kind,
-    reached,
-)
+from airlock_shared.ethereum.eip712 import MessageValue, TypedData, atomic_kind, reached
+from airlock_shared.ethereum.struct_types import DOMAIN_TYPE, Structs, leaves_of
+from airlock_shared.venue.structs import leaf
 
 MAX_VALUE_BYTES = 0xFFFF  # the length before a value has two bytes
 
@@ -68,8 +62,7 @@ def fields_flow(path: str, typed_data: TypedData) -> FieldsFlow:
 
     Raises ``UsageError`` when ``path`` is not a path, ``TooLargeForDevice`` when a limit is passed, ``NoSuchWidth``.
     """
-    structs = streamed_structs(typed_data)
-    definitions = definitions_of(structs)
+    definitions = definitions_of(typed_data.structs)
     values = root_of(DOMAIN_TYPE) + values_of(leaves(typed_data, DOMAIN_TYPE))
     values += root_of(typed_data.primary_type) + values_of(leaves(typed_data, typed_data.primary_type))
     sign = ethereum_apdu(Ins.SIGN_EIP712, P1_FIRST, P2_SIGN_FIELDS, encode_path(path))
@@ -91,25 +84,11 @@ def refused_integers(structs: Structs) -> list[str]:
     return [said for said, kind in every if kind and kind[0] == "int" and kind[1] not in SIGNED_BITS]
 
 
-def streamed_structs(typed_data: TypedData) -> Structs:
-    """Return the structs to define: ``EIP712Domain``, then what the primary type reaches, in the order of ``types``."""
-    streamed = {typed_data.primary_type} | reached(typed_data.structs, typed_data.primary_type)
-    in_order = {name: members for name, members in typed_data.structs.items() if name in streamed}
-    return {DOMAIN_TYPE: typed_data.structs[DOMAIN_TYPE]} | in_order
-
-
 def leaves(typed_data: TypedData, root: str) -> Iterator[Leaf]:
     """Yield the values below ``EIP712Domain`` or below the primary type, in hashing order."""
-    value = typed_data.domain if root == DOMAIN_TYPE else typed_data.message
-    return _leaves(typed_data.structs, Member("", root), value, "")
-
-
-def _leaves(structs: Structs, member: Member, value: MessageValue, path: str) -> Iterator[Leaf]:
-    if member.type not in structs:
-        yield Leaf(*member, value, path)
-        return
-    for inner in structs[member.type]:
-        yield from _leaves(structs, inner, value[inner.name], f"{path}.{inner.name}".lstrip("."))
+    values = typed_data.domain if root == DOMAIN_TYPE else typed_data.message
+    for path, kind in leaves_of(typed_data.structs, root):
+        yield Leaf(path.rpartition(".")[2], kind, leaf(values, path), path)
 
 
 # ---- definitions --------------------------------------------------------------------------------------------------

@@ -33,7 +33,6 @@ from airlock_offline.ledger.typed_data import (
     definitions_of,
     leaves,
     root_of,
-    streamed_structs,
     values_of,
 )
 from airlock_shared.checks.intent import typed_data_of
@@ -49,7 +48,8 @@ from airlock_shared.documents.ledger_metadata import (
     TokenMetadata,
 )
 from airlock_shared.errors import DeviceError
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData, atomic_kind
+from airlock_shared.ethereum.eip712 import TypedData, atomic_kind
+from airlock_shared.ethereum.struct_types import DOMAIN_TYPE
 
 P2_ACTIVATE, P2_MESSAGE = 0x00, 0x0F
 P2_OF = {DATETIME_FORMAT: 0xFC, TOKEN_FORMAT: 0xFD, AMOUNT_FORMAT: 0xFE, RAW_FORMAT: 0xFF}
@@ -83,7 +83,7 @@ class FilteredMessage(NamedTuple):
 
         The structs are defined by name, as in the schema that Ledger has signed. Raises as ``fields_flow``.
         """
-        definitions = definitions_of(dict(sorted(streamed_structs(typed_data).items())))
+        definitions = definitions_of(dict(sorted(typed_data.structs.items())))
         name = self.filters.label.encode()
         message = bytes((len(name),)) + name + bytes((len(self.filters.fields),))
         values = [_filter(P2_ACTIVATE, b""), *root_of(DOMAIN_TYPE), *values_of(leaves(typed_data, DOMAIN_TYPE))]

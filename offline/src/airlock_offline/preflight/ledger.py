@@ -105,7 +105,7 @@ def _prove(app: EthereumApp) -> str:
         signature = app.sign_typed_data(PROOF_PATH, typed_data)
     except SettingOff:
         return "proven off"
-    signer = recover(hashes.digest, signature.rsv)
+    signer = recover(hashes.digest, signature)
     if signer != expected:
         raise WrongAnswer(
             f"the test message was signed by {checksum_address(signer)} and not by {checksum_address(expected)}",

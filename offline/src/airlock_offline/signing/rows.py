@@ -209,13 +209,13 @@ def transaction_rows(case: CallCase, failed: Collection[str]) -> Iterator[str]:
 def _call(case: CallCase, failed: Collection[str]) -> Iterator[tuple[str, str, str, str]]:
     """Yield rows of a transaction: the check that establishes each, its mark then, its label, and its text."""
     payload, filled = case.request.payload, case.request.filled
-    wei, pinned = value_wei(payload), pinned_name(case.call)
+    wei, pinned = value_wei(payload), pinned_name(case)
     chain = "" if "TX-CHAIN" not in failed else ", not the pinned one"
-    yield "TX-CHAIN", KEPT, "calls", f"{case.call.call.function} on chain {payload['chainId']}{chain}"
+    yield "TX-CHAIN", KEPT, "calls", f"{case.call.function} on chain {payload['chainId']}{chain}"
     at = f"pinned as {pinned}" if "TX-TO" not in failed else f"NOT the pinned {pinned}"
     yield "TX-TO", KEPT, "", f"contract {safe(payload['to'], limit=100)}, {at}"
-    if case.call.delegated_for is not None:
-        yield "TX-TO", KEPT, "", f"by delegatedAction, for {checksum_address(case.call.delegated_for)}"
+    if case.delegated_for is not None:
+        yield "TX-TO", KEPT, "", f"by delegatedAction, for {checksum_address(case.delegated_for)}"
     yield "TX-VALUE", CHOSEN if wei else KEPT, "value", _sent(case, wei, failed)
     fee = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
     yield "TX-FEES", CHOSEN, "fee per gas", f"at most {fee}"
@@ -247,19 +247,19 @@ def transaction_warnings(case: CallCase) -> Iterator[str]:
     if case.is_authorization:
         yield from _OF_AN_AUTHORIZATION
         return
-    if case.call.call.is_own:
+    if case.call.is_own:
         yield "A CALL OF THIS VENUE ALONE, pinned with it: what its values mean is the word of its profile."
     token = case.token_for_device
     if not token:
         yield "The Ledger needs Blind signing on for a transaction with calldata: switch it off again afterwards."
-    if case.call.call.name == "approve":
+    if case.call.name == "approve":
         if token:
             yield "The Ledger is told of the token and shows spender and amount: leave Blind signing off."
         else:
             yield "The Ledger shows neither spender nor amount of an approval of an unknown token: read them here."
         if case.step.values["amountUsdc"].text == "unlimited":
             yield "UNLIMITED approval: the spender may take everything, forever. The plan asks for it."
-    if case.call.call.pending:
+    if case.call.pending:
         yield "This stores an order: a confirmed transaction is not a filled trade."
 
 

@@ -20,7 +20,7 @@ from airlock_offline.confinement.command import end_child, start_child
 from airlock_shared.checks.model import Case, IntentCase
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import named_fields
-from airlock_shared.venue.structs import types_of
+from airlock_shared.ethereum.struct_types import types_of
 from airlock_shared.wire.strict_json import JsonObject
 
 OPINION_BYTES = 64
@@ -33,13 +33,12 @@ def opinion_question(case: Case) -> JsonObject:
         if case.request.transaction is None:
             return {"authorization": payload}
         return {"transaction": named_fields(payload, case.request.transaction)}
-    types = types_of(case.intent)
     return {
-        "types": types,
+        "types": types_of(case.intent.encode_type),
         "primaryType": payload["primaryType"],
         "domain": payload["domain"],
         "message": payload["message"],
-        "order": list(case.intent.abi_order) or [member["name"] for member in types[case.intent.name]],
+        "order": [member.name for member in case.intent.abi_structs[case.intent.name]],
     }
 
 

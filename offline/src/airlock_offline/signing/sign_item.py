@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.ethereum_app import EthereumApp, require_ready
-from airlock_offline.ledger.transport import DeviceSignature
 from airlock_offline.ledger.typed_data import require_no_fault
 from airlock_offline.ledger.uploads import filtered_message, need_of
 from airlock_offline.signing.review import verdict_lines
@@ -224,7 +223,7 @@ def _sign_on(app: EthereumApp, case: Case, desk: SigningDesk) -> ItemResult:
             step=case.request.step,
             result="signed",
             digest=_digest(case),
-            signature="0x" + signature.rsv.hex(),
+            signature="0x" + signature.hex(),
             signer=case.step.signer.account,
             shown=shown,
             app=app.version,
@@ -260,7 +259,7 @@ def _require_signature(case: Case, signed: Answer, desk: SigningDesk) -> None:
         raise
 
 
-def _asked_on_record(case: Case, app: EthereumApp, desk: SigningDesk) -> tuple[DeviceSignature, str]:
+def _asked_on_record(case: Case, app: EthereumApp, desk: SigningDesk) -> tuple[bytes, str]:
     """Write down that the device is asked, then ask it; what is surely not signed is written down as that.
 
     Without an end on record, what was begun counts as signed.
@@ -311,7 +310,7 @@ def _situation_by(clock: Clock, situation: Situation) -> Situation:
     return situation._replace(now_ms=clock.now_ms, clock_uncertainty_ms=clock.uncertainty_ms or 0)
 
 
-def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
+def _ask_device(case: Case, app: EthereumApp) -> tuple[bytes, str]:
     """Return the device's signature and how the device showed what it signed."""
     signer, filled = case.step.signer, case.request.transaction
     if not isinstance(case, IntentCase):

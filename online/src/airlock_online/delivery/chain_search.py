@@ -20,8 +20,8 @@ from airlock_online.delivery.routes.context import DeliveryContext, SubmissionPr
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record
 from airlock_shared.errors import Refusal, ServiceError
-from airlock_shared.ethereum.eip712 import decode_abi
 from airlock_shared.ethereum.signatures import keccak256
+from airlock_shared.venue.calls import arguments_in
 from airlock_shared.venue.structs import BATCHED_MARKET
 from airlock_shared.wire.strict_json import JsonObject
 
@@ -126,7 +126,7 @@ def _carriers(block: ChainBlock | None, encoded: str) -> dict[str, ChainTransact
 def _is_executing(found: ChainTransaction, contract: str, encoded: str) -> bool:
     """Tell whether a transaction calls the contract with a signature and the encoding, in either order, and nothing else."""
     try:
-        given = decode_abi(("bytes", "bytes"), bytes.fromhex(found.data)[4:])
+        given = arguments_in(bytes.fromhex(found.data), "(bytes signature,bytes intent)").values()
     except Refusal:
         return False
     return found.to == contract.lower() and bytes.fromhex(encoded) in given

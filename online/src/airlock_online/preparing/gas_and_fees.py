@@ -15,9 +15,9 @@ from airlock_online.clients.rpc import RpcCall, RpcClient, RpcError
 from airlock_online.error_codes import ERROR_CODES
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError, UsageError
-from airlock_shared.ethereum.eip712 import decode_abi
 from airlock_shared.ethereum.signatures import Transaction, keccak256, value_wei
 from airlock_shared.text.safe import safe
+from airlock_shared.venue.calls import arguments_in
 from airlock_shared.wire.strict_json import JsonObject
 
 # ---- revert reasons -------------------------------------------------------------------------------------------------
@@ -74,12 +74,12 @@ def reason(data: str) -> str:
     raw = _bytes(data)
     if not raw:
         return "it gave no reason"
-    selector, told = raw[:4], raw[4:]
+    selector = raw[:4]
     try:
         if selector == _ERROR:
-            return f"it says: {safe(str(decode_abi(['string'], told)[0]), limit=300)}"
+            return f"it says: {safe(str(arguments_in(raw, 'Error(string reason)')['reason']), limit=300)}"
         if selector == _PANIC:
-            (code,) = decode_abi(["uint256"], told)
+            code = arguments_in(raw, "Panic(uint256 code)")["code"]
             return f"panic {code:#x}: {_PANICS.get(code, 'a code that Solidity does not list')}"
     except Refusal:
         return f"a reason that cannot be read: {data[:202]}"

@@ -9,10 +9,10 @@ from airlock_online.speech.sections import Speech
 from airlock_shared.checks.model import STOP, Verdict
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE
+from airlock_shared.ethereum.struct_types import DOMAIN_TYPE, types_of
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.profile_words import resolve_profile
-from airlock_shared.venue.structs import CATALOGUE, CORE_API, TWAP, types_of_text
+from airlock_shared.venue.structs import CATALOGUE, CORE_API, TWAP
 from airlock_shared.wire.strict_json import JsonObject, parse_json, refuse_floats
 
 MAX_PROFILE_BYTES = 1 << 20
@@ -61,7 +61,7 @@ def by_the_profile(verdict: Verdict) -> Verdict:
 def _differences(verdict: Verdict) -> str:
     """Return which members the builder and the pinned profile have otherwise; empty for what is no type definition."""
     try:
-        sent, pinned = (_members(types) for types in (verdict.got, types_of_text(str(verdict.expected))))
+        sent, pinned = (_members(types) for types in (verdict.got, types_of(str(verdict.expected))))
     except (AttributeError, KeyError, TypeError):
         return ""
     told = [

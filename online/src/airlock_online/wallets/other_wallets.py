@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from airlock_online.delivery.deliveries import delivery_of, read_struct, require_sendable
-from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions
+from airlock_shared.checks.intent import definitions
 from airlock_shared.cli.kept_signatures import KeptCopy
 from airlock_shared.documents.deployment import Deployment, Domain
 from airlock_shared.documents.requests import (
@@ -27,11 +27,12 @@ from airlock_shared.documents.requests import (
 )
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import AirlockError, Refusal, UsageError
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Member, StructValues
+from airlock_shared.ethereum.eip712 import StructValues
 from airlock_shared.ethereum.signatures import checksum_address, parse_address, signing_hash, unsigned_bytes
+from airlock_shared.ethereum.struct_types import DOMAIN_DEFINITION, DOMAIN_TYPE, Member, types_of
 from airlock_shared.host.files import make_folder, read_input, write_new
 from airlock_shared.ur.eth import DataType, Keypath, Signature, SignRequest
-from airlock_shared.venue.structs import AUTHORIZATION, Intent, types_of
+from airlock_shared.venue.structs import AUTHORIZATION, Intent
 from airlock_shared.wire.strict_json import parse_json
 
 # ---- eip712 json ----------------------------------------------------------------------------------------------------
@@ -43,7 +44,7 @@ from airlock_shared.wire.strict_json import parse_json
 def typed_json(intent: Intent, domain: Domain, message: StructValues) -> bytes:
     """Return the typed-data document of a canonical message under a pinned domain, in UTF-8 without blanks."""
     document = {
-        "types": {DOMAIN_TYPE: DOMAIN_DEFINITION, **types_of(intent)},
+        "types": {DOMAIN_TYPE: DOMAIN_DEFINITION, **types_of(intent.encode_type)},
         "primaryType": intent.name,
         "domain": {
             "name": domain.name,

@@ -93,19 +93,13 @@ def request_is_planned(case: Planned) -> Finding:
     return Finding(ok, {"endpoint": endpoint, "fields": got}, {"endpoint": step.action.path, "fields": expected})
 
 
-def plan_item(item: Received, came: str) -> Planned | None:
-    """Return the item with its step; None when the plan has no such step."""
-    step = item.situation.plan.steps.get(item.request.step)
-    return Planned(item.request, item.situation, step, came) if step is not None else None
-
-
 def case_of(planned: Planned, read: ReadPayload) -> Case:
     """Return a step's payload beside what the plan, the pinned deployment or a limit decides of each leaf."""
     request, situation, step, _ = planned
     decisions = decide(read.fields, read.message, step, situation.plan, situation.deployment)
     if isinstance(read, ReadIntent):
         return IntentCase(request, situation, step, read.intent, read.message, read.hashes, decisions)
-    return CallCase(request, situation, step, read.call, decisions)
+    return CallCase(request, situation, step, read.call, read.message, read.delegated_for, decisions)
 
 
 def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Finding:

@@ -14,25 +14,16 @@ from airlock_shared.checks import agreement, times, transaction
 from airlock_shared.checks.model import CallCase, Case, Check, IntentCase, Situation
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import PlanError, Refusal
-from airlock_shared.ethereum.eip712 import StructValues, read_types
+from airlock_shared.ethereum.eip712 import Definitions, StructValues
 from airlock_shared.ethereum.signatures import NONCE_BELOW, checksum_address
+from airlock_shared.ethereum.struct_types import Member, leaves_of
 from airlock_shared.plan.decisions import Decision, decide, market_orders, request_fields, wanted_value
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Plan, Step
 from airlock_shared.plan.values import plan_error
 from airlock_shared.units import utc_text
 from airlock_shared.venue.actions import REGISTRATIONS
-from airlock_shared.venue.calls import CALLS, LEDGER_CONTRACTS, Call, Decoded
-from airlock_shared.venue.structs import (
-    AUTHORIZATION,
-    CATALOGUE,
-    OPENED_MS,
-    PAIR,
-    Field,
-    Intent,
-    leaves_of,
-    types_of,
-    value_of,
-)
+from airlock_shared.venue.calls import CALLS, LEDGER_CONTRACTS, Call
+from airlock_shared.venue.structs import AUTHORIZATION, CATALOGUE, OPENED_MS, PAIR, Field, Intent, value_of
 
 _DO = "correct the plan, and agree on it again: no payload could keep it"
 _LEDGER_PATH = re.compile(r"m/(?:44'/60'|45')(?:/.*)?")
@@ -132,11 +123,7 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
 
 
 def _types(found: Intent | Call) -> Iterator[str]:
-    if isinstance(found, Intent):
-        yield from (type_name for _, type_name in leaves_of(types_of(found), found.name))
-        return
-    for _, type_name, members in found.arguments:
-        yield from (each for _, each in members) if members else (type_name,)
+    yield from (kind for _, kind in leaves_of(found.structs, next(iter(found.structs))))
 
 
 def _value(leaf: Field, type_name: str, step: Step, situation: Situation) -> object:
@@ -147,7 +134,7 @@ def _value(leaf: Field, type_name: str, step: Step, situation: Situation) -> obj
         text: object = wanted.text if isinstance(wanted, AsSigned) else f"{wanted.raw}{to_ms}"
         if type_name == "bool":
             text = {"true": True, "false": False}.get(str(text).lower(), text)
-        return read_types({"Leaf": [{"name": "value", "type": type_name}]}).read("Leaf", {"value": text})["value"]
+        return Definitions({"Leaf": (Member("value", type_name),)}).read("Leaf", {"value": text})["value"]
     if isinstance(wanted, Exact):
         return wanted.raw
     return {"slippage": 0, "terms": ""}.get(leaf.rule.limit) if wanted is None else None
@@ -165,7 +152,7 @@ def _case(
         return IntentCase(request, situation, step, found, message, hashes, decisions)
     delegate_of = step.signer.delegate_of
     delegated = delegate_of if found.delegable and step.raw("trader", "caller") == delegate_of else None
-    return CallCase(request, situation, step, Decoded(found, message, delegated), decisions)
+    return CallCase(request, situation, step, found, message, delegated, decisions)
 
 
 def _refused(case: Case, fields: str, checks: tuple[Check, ...]) -> Iterator[PlanError]:

@@ -24,29 +24,28 @@ from airlock_shared.checks.model import (
 from airlock_shared.documents.deployment import Domain
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.eip712 import (
-    DOMAIN_TYPE,
     Definitions,
     Hashes,
     StructValues,
     TypedData,
-    encode_struct,
+    as_argument,
+    encode_abi,
     read_integer,
-    read_types,
 )
 from airlock_shared.ethereum.signatures import checksum_address, is_address, keccak256
+from airlock_shared.ethereum.struct_types import DOMAIN_DEFINITION, DOMAIN_MEMBERS, DOMAIN_TYPE, types_of
 from airlock_shared.plan.model import Step
-from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent, abi_type_of, abi_values_of, types_of_text
+from airlock_shared.venue.structs import Intent
 from airlock_shared.wire.strict_json import JsonObject
 
-DOMAIN_DEFINITION = [{"name": name, "type": type_name} for name, type_name in DOMAIN_MEMBERS]
-DOMAIN_TYPES = read_types({DOMAIN_TYPE: DOMAIN_DEFINITION})
-_DOMAIN_NAMES = [name for name, _ in DOMAIN_MEMBERS]
+DOMAIN_TYPES = Definitions({DOMAIN_TYPE: DOMAIN_MEMBERS})
+_DOMAIN_NAMES = [member.name for member in DOMAIN_MEMBERS]
 
 
 @cache  # each item asks: without it, `verify` of 500 intents takes a fifth more
 def definitions(intent: Intent) -> Definitions:
     """Return the compiled, pinned definitions of a struct."""
-    return read_types(types_of_text(intent.encode_type))
+    return Definitions(intent.structs)
 
 
 def domain_separator(domain: Domain) -> bytes:
@@ -96,14 +95,14 @@ def types_are_pinned(case: Named) -> Finding:
     types: JsonObject = case.request.payload["types"]
     text = case.intent.encode_type
     listed = {DOMAIN_TYPE: DOMAIN_DEFINITION} if DOMAIN_TYPE in types else {}
-    pinned = types == listed | types_of_text(text)
+    pinned = types == listed | types_of(text)
     return Finding(pinned, "as pinned" if pinned else types, text, spelling=_differs_in_spelling(types, text))
 
 
 def _differs_in_spelling(types: JsonObject, encode_type: str) -> bool:
     """Tell whether it is the pinned definition, with the domain's own fields listed in another order."""
     listed, in_order = types.get(DOMAIN_TYPE), {DOMAIN_TYPE: DOMAIN_DEFINITION}
-    if type(listed) is not list or types | in_order != in_order | types_of_text(encode_type):
+    if type(listed) is not list or types | in_order != in_order | types_of(encode_type):
         return False
     return len(listed) == len(DOMAIN_DEFINITION) and all(member in listed for member in DOMAIN_DEFINITION)
 
@@ -201,7 +200,7 @@ def hashes_of(intent: Intent, message: StructValues, domain: Domain) -> Hashes:
 
 def encoding_of(intent: Intent, message: StructValues) -> bytes:
     """Return ``abi.encode(struct)`` of a canonical message, in the contract's order."""
-    return encode_struct(abi_type_of(intent), abi_values_of(intent, message))
+    return encode_abi(as_argument(intent.abi_structs, intent.name), "", {"": message})
 
 
 def typed_data_of(case: IntentCase) -> TypedData:

@@ -188,66 +188,51 @@ def check_signature(case: Case, signed: Answer) -> None:
 # ---- an item --------------------------------------------------------------------------------------------------------
 
 
-def judge_item(request: Request, situation: Situation, known: Known, signed: Answer | None = None) -> Examined:
-    """Return an item with the verdict of every check; ``signed`` is its signature, where there is one."""
-    received = Received(request, situation)
-    is_intent = request.transaction is None and request.action != AUTHORIZATION
-    found = _intent(received) if is_intent else _transaction(received)
-    ready = found.case if found.case is not None and found.case.digest else None
-    evidence = KeyEvidence(found.planned.step, situation, known.proofs) if found.planned is not None else None
-    verdicts = found.verdicts.also(
-        *(() if signed is None else _signature(ready, signed)), *_nonces(ready, known.used), key_is_proved.run(evidence)
-    )
-    return found._replace(verdicts=verdicts)
-
-
-CHECKS_BEFORE_MESSAGE = intent.BEFORE_MESSAGE
-CHECKS_AFTER_MESSAGE = (
+OF_INTENTS = (
     *intent.AFTER_MESSAGE, *agreement.STEP_CHECKS, *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS,
     *agreement.TEXT_CHECKS,
 )  # fmt: skip
+OF_CALLS = (*agreement.PLAN_CHECKS, *times.EXPIRY_CHECKS, *agreement.TEXT_CHECKS)
+"""The checks once the payload was read: of an intent, and of a transaction or an authorization behind its own."""
 
 
-def _intent(received: Received) -> Examined:
-    named = intent.name_struct(received)
-    planned = agreement.plan_item(received, received.request.payload["primaryType"])
-    found = _run(CHECKS_BEFORE_MESSAGE, (received, planned, named, None, None))
-    read, refusal = None, None
-    if named is not None and all(verdict.result == "pass" for verdict in found):
-        try:
-            read = intent.read_intent(named, planned.step if planned is not None else None)
-        except Refusal as wrong:
-            refusal = wrong
-    case = agreement.case_of(planned, read) if planned is not None and read is not None else None
-    found += _verdicts_of_reading(intent.MSG_CHECKS, read, refusal)
-    found += _run(CHECKS_AFTER_MESSAGE, (received, planned, named, read, case))
-    return Examined(received, planned, named, read, case, Verdicts(found))
+def judge_item(request: Request, situation: Situation, known: Known, signed: Answer | None = None) -> Examined:
+    """Return an item with the verdict of every check; ``signed`` is its signature, where there is one.
 
-
-def _transaction(received: Received) -> Examined:
-    request, situation = received
-    # Both have read_call, CALL_CHECKS, CHECKS and complete.
-    of_kind = authorization if request.action == AUTHORIZATION else transaction
-    read, refusal = None, None
+    An intent's message is read when its types and its domain are the pinned ones, calldata whatever else is found.
+    """
+    received, step = Received(request, situation), situation.plan.steps.get(request.step)
+    named, of_call = None, None
+    before: Sequence[Check]
+    if request.transaction is None and request.action != AUTHORIZATION:
+        named, came = intent.name_struct(received), request.payload["primaryType"]
+        before, reading, after = intent.BEFORE_MESSAGE, intent.MSG_CHECKS, OF_INTENTS
+    else:  # both have read_call, CALL_CHECKS, CHECKS and complete
+        of_call, came = authorization if request.action == AUTHORIZATION else transaction, "an unknown function"
+        before, reading, after = agreement.STEP_CHECKS, of_call.CALL_CHECKS, of_call.CHECKS + OF_CALLS
+    found = _run(before, (received, None, named, None, None))
+    read: ReadPayload | None = None
+    refusal = None
     try:
-        call = of_kind.read_call(received)
-        read = ReadCall(request, situation, situation.plan.steps.get(request.step), call)
+        if of_call is not None:
+            read = ReadCall(request, situation, step, *of_call.read_call(received))
+            came = read.call.name
+        elif named is not None and all(verdict.result == "pass" for verdict in found):
+            read = intent.read_intent(named, step)
     except Refusal as wrong:
         refusal = wrong
-    planned = agreement.plan_item(received, read.call.call.name if read is not None else "an unknown function")
+    planned = Planned(request, situation, step, came) if step is not None else None
     case = agreement.case_of(planned, read) if planned is not None and read is not None else None
-    stages = (received, planned, None, read, case)
-    after = of_kind.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
-    verdicts = Verdicts(
-        [
-            *_run(agreement.STEP_CHECKS, stages),
-            *_verdicts_of_reading(of_kind.CALL_CHECKS, read, refusal),
-            *_run(after, stages),
-        ]
+    found += [*_verdicts_of_reading(reading, read, refusal), *_run(after, (received, planned, named, read, case))]
+    verdicts = Verdicts(found)
+    if of_call is not None and isinstance(case, CallCase) and not verdicts.blocking():
+        case = of_call.complete(case)
+    ready = case if case is not None and case.digest else None
+    evidence = KeyEvidence(step, situation, known.proofs) if step is not None else None
+    verdicts = verdicts.also(
+        *(() if signed is None else _signature(ready, signed)), *_nonces(ready, known.used), key_is_proved.run(evidence)
     )
-    if isinstance(case, CallCase) and not verdicts.blocking():
-        case = of_kind.complete(case)
-    return Examined(received, planned, None, read, case, verdicts)
+    return Examined(received, planned, named, read, case, verdicts)
 
 
 _Stages = tuple[Received, Planned | None, Named | None, ReadPayload | None, Case | None]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from airlock_shared.ethereum.eip712 import Hashes
     from airlock_shared.plan.decisions import Decision
     from airlock_shared.plan.model import Plan, Step
-    from airlock_shared.venue.calls import Decoded
+    from airlock_shared.venue.calls import Call
     from airlock_shared.venue.structs import Field, Intent
 
 
@@ -80,22 +80,22 @@ class ReadIntent(NamedTuple):
 
 
 class ReadCall(NamedTuple):
-    """A transaction whose calldata was read strictly, or an authorization; ``step`` is None for no step of the plan."""
+    """A transaction whose calldata was read strictly, or an authorization; ``step`` is None for no step of the plan.
+
+    ``delegated_for`` is the account (20 bytes) for which a delegate makes the call; None for a call of the sender itself.
+    """
 
     request: Request
     situation: Situation
     step: Step | None
-    call: Decoded
+    call: Call
+    message: StructValues
+    delegated_for: bytes | None
 
     @property
     def fields(self) -> tuple[Field, ...]:
         """The function's arguments."""
-        return self.call.call.fields
-
-    @property
-    def message(self) -> StructValues:
-        """The arguments' values."""
-        return self.call.message
+        return self.call.fields
 
 
 class IntentCase(NamedTuple):
@@ -128,13 +128,16 @@ class IntentCase(NamedTuple):
 class CallCase(NamedTuple):
     """A transaction, or an authorization, that can be shown beside its step of the plan.
 
-    ``digest`` is what is signed, 32 bytes; it is empty until no check refuses it.
+    ``digest`` is what is signed, 32 bytes; it is empty until no check refuses it. ``delegated_for`` is as in
+    :class:`ReadCall`.
     """
 
     request: Request
     situation: Situation
     step: Step
-    call: Decoded
+    call: Call
+    message: StructValues
+    delegated_for: bytes | None
     decisions: list[Decision]
     digest: bytes = b""
 
@@ -146,23 +149,18 @@ class CallCase(NamedTuple):
     @property
     def token_for_device(self) -> TokenMetadata | None:
         """The token that is named to a Ledger before it shows this call: of an approval the pinned one, else None."""
-        direct = self.call.call.name == "approve" and self.call.delegated_for is None
+        direct = self.call.name == "approve" and self.delegated_for is None
         return self.situation.deployment.token if direct else None
 
     @property
     def fields(self) -> tuple[Field, ...]:
         """The function's arguments."""
-        return self.call.call.fields
-
-    @property
-    def message(self) -> StructValues:
-        """The arguments' values."""
-        return self.call.message
+        return self.call.fields
 
     @property
     def title(self) -> str:
         """What the call does, for a person."""
-        return self.call.call.title
+        return self.call.title
 
 
 ReadPayload = ReadIntent | ReadCall

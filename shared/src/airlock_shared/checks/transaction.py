@@ -89,15 +89,15 @@ def transaction_chain_is_pinned(case: Received) -> Finding:
     return same(case.request.payload["chainId"], case.situation.deployment.chain_id)
 
 
-def pinned_name(call: Decoded) -> str:
+def pinned_name(case: ReadCall | CallCase) -> str:
     """Return the name under which the contract is pinned that a call goes to: a delegated one to the trading router."""
-    return "tradingRouter" if call.delegated_for is not None else call.call.contract
+    return "tradingRouter" if case.delegated_for is not None else case.call.contract
 
 
 @check("TX-TO", READ, "not the pinned contract of this function", "A call to somebody else's contract.", STOP)
 def contract_is_pinned(case: ReadCall) -> Finding:
     """``to`` is the pinned contract of this function; a delegated call goes to the trading router."""
-    name = pinned_name(case.call)
+    name = pinned_name(case)
     expected = case.situation.deployment.contracts.get(name)
     return _address(case.request.payload["to"], expected, f"the pinned {name}")
 
@@ -129,7 +129,7 @@ def _address(got: str, expected: bytes | None, what: str) -> Finding:
 def no_more_than_the_fee_is_sent(case: ReadCall) -> Finding:
     """``value`` is zero, but for a call whose pinned profile has a fee: there it keeps the plan's limit."""
     got, wei = case.request.payload["value"], value_wei(case.request.payload)
-    most = case.situation.plan.limits.native_fee_at_most_wei or 0 if case.call.call.fee else 0
+    most = case.situation.plan.limits.native_fee_at_most_wei or 0 if case.call.fee else 0
     expected = f"at most {to_human(most, NATIVE)} {NATIVE.name} in wei" if most else "0x0"
     return Finding(wei is not None and wei <= most, got, expected)
 
@@ -144,9 +144,9 @@ def no_more_than_the_fee_is_sent(case: ReadCall) -> Finding:
 def account_is_planned(case: CallCase) -> Finding:
     """The call is made for the plan's account: by itself, or by the delegate that the plan names for it."""
     signer = case.step.signer
-    account = signer.address if case.call.call.is_own else case.step.raw("trader", "caller")
-    got = case.call.delegated_for or signer.address
-    ok = got == account and (case.call.delegated_for is None or signer.delegate_of == account)
+    account = signer.address if case.call.is_own else case.step.raw("trader", "caller")
+    got = case.delegated_for or signer.address
+    ok = got == account and (case.delegated_for is None or signer.delegate_of == account)
     expected = checksum_address(account) if isinstance(account, bytes) else "an account in the plan"
     return Finding(ok, checksum_address(got), expected)
 
@@ -160,7 +160,7 @@ def account_is_planned(case: CallCase) -> Finding:
 )
 def call_delegation_is_live(case: ReadCall) -> Finding | None:
     """A delegate's registration was read, is enabled, and has not run out."""
-    return None if case.call.delegated_for is None else registration_is_live(case, "canDelegatedAction")
+    return None if case.delegated_for is None else registration_is_live(case, "canDelegatedAction")
 
 
 @check(
@@ -182,7 +182,7 @@ def pair_is_pinned(case: ReadCall) -> Finding | None:
     pair = case.situation.deployment.pair_at(number)
     if pair is None:
         return Finding(False, f"pair {number}", "a pair of the pinned deployment")
-    name = case.call.call.name
+    name = case.call.name
     if name.startswith("increasePosition"):
         return Finding(not pair.pnl, pair.name, "an ordinary pair: a PnL pair has no increase")
     if name != "openTrade":
@@ -204,7 +204,7 @@ def pair_is_pinned(case: ReadCall) -> Finding | None:
 )
 def spender_is_pinned(case: ReadCall) -> Finding | None:
     """An approval is for the pinned trading storage and nobody else."""
-    if case.call.call.name != "approve":
+    if case.call.name != "approve":
         return None
     expected = case.situation.deployment.contracts.get("tradingStorage")
     got = leaf_of(case, SPENDER)
@@ -221,7 +221,7 @@ def spender_is_pinned(case: ReadCall) -> Finding | None:
 )
 def approval_is_bounded(case: CallCase) -> Finding | None:
     """An approval of more than there can ever be is unlimited, and only the word ``unlimited`` in the plan asks for it."""
-    if case.call.call.name != "approve":
+    if case.call.name != "approve":
         return None
     amount, wanted = leaf_of(case, ALLOWANCE), case.step.values.get("amountUsdc")
     ok = (type(amount) is int and amount < UNLIMITED_FROM_RAW) or (wanted is not None and wanted.text == "unlimited")

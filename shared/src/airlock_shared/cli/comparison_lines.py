@@ -15,12 +15,12 @@ from airlock_shared.documents.ledger_metadata import (
     MessageFilters,
 )
 from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.ethereum.struct_types import leaves_of
 from airlock_shared.plan.decisions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Plan, Step
 from airlock_shared.report.rows import code_notes, limit_rows, value_notes
 from airlock_shared.text.safe import WIDTH, columns, fingerprint_lines, grouped, hanging, labelled_rows, safe, wrapped
 from airlock_shared.venue.profile_words import profile_words
-from airlock_shared.venue.structs import leaves_of, types_of
 
 _ALIKE_AT_LEAST = 5
 _KINDS = {True: " (PnL pair)", False: "", None: " (the venue does not tell whether its orders are PnL orders)"}
@@ -152,7 +152,7 @@ def _filter_words(deployment: Deployment) -> Iterator[str]:
         yield f"{name}: shown by message filters that Ledger has signed; the device judges the signatures"
         yield f'{name}: the contract {checksum_address(filters.contract)} is called "{filters.label}"'
         shown = {each.path: each for each in filters.fields}
-        for path, _ in leaves_of(types_of(structs[name]), name):
+        for path, _ in leaves_of(structs[name].structs, name):
             yield f"{name}: member {path} is {_shown_as(shown[path], filters) if path in shown else _NOT_SHOWN}"
         yield f"{name}: the domain is {_NOT_SHOWN}, but for the network's name; {_MUST_BE_OFF}"
 

@@ -23,10 +23,11 @@ from airlock_shared.documents.ledger_metadata import (
 from airlock_shared.errors import DocumentError, Refusal, quoted
 from airlock_shared.ethereum.eip712 import StructValues
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
+from airlock_shared.ethereum.struct_types import DOMAIN_MEMBERS
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
 from airlock_shared.venue.calls import Calls
 from airlock_shared.venue.profile import venue_at
-from airlock_shared.venue.structs import DOMAIN_MEMBERS, SERVICES, Intent
+from airlock_shared.venue.structs import SERVICES, Intent
 from airlock_shared.wire.strict_json import (
     A_NAME,
     HEX_32,

@@ -9,10 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, atomic_kind
+from airlock_shared.ethereum.eip712 import atomic_kind
 from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.ethereum.struct_types import DOMAIN_DEFINITION, DOMAIN_TYPE, leaves_of, types_of
 from airlock_shared.units import USDC
-from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent, leaves_of, types_of
+from airlock_shared.venue.structs import Intent
 from airlock_shared.wire.strict_json import LABEL, Form, Kinds, error_at, read_list, read_members
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def read_pinned_token(value: Any, chain_id: int, contract: bytes | None) -> Toke
 
 def schema_hash(intent: Intent) -> str:
     """Return the hash by which Ledger names a struct's types: SHA-224 of ``types`` as JSON, the structs by name."""
-    types = {DOMAIN_TYPE: [{"name": name, "type": kind} for name, kind in DOMAIN_MEMBERS]} | types_of(intent)
+    types = {DOMAIN_TYPE: DOMAIN_DEFINITION} | types_of(intent.encode_type)
     return hashlib.sha224(json.dumps(dict(sorted(types.items())), separators=(",", ":")).encode()).hexdigest()
 
 
@@ -232,7 +233,7 @@ def require_filters(deployment: Deployment) -> None:
             raise _other(f"{where}.contract", "filters for another contract", got, expected)
         if filters.schema_hash != (schema := schema_hash(intent)):
             raise _other(f"{where}.schema_hash", "filters for other types", filters.schema_hash, schema)
-        leaves = dict(leaves_of(types_of(intent), name))
+        leaves = dict(leaves_of(intent.structs, name))
         for each in filters.fields:
             if each.path not in leaves:
                 what = "a filter for a member that is not there"

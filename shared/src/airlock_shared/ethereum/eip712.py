@@ -7,11 +7,11 @@ checksums, ``"5_000"``); here the document, its types and its domain have one fo
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import keccak256, parse_address
+from airlock_shared.ethereum.struct_types import Member, Structs
 
 # ---- eip712 types ---------------------------------------------------------------------------------------------------
 # The struct types of EIP-712 typed data, and their values: read strictly from JSON, hashed as 32-byte words.
@@ -33,18 +33,11 @@ MAX_JSON_INTEGER = 2**53 - 1  # above it, a JSON number has passed through a dou
 _DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,77}", re.ASCII)
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 _ARRAY = re.compile(r"(.+)\[(|[1-9][0-9]{0,3})\]", re.ASCII | re.DOTALL)
+IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,127}", re.ASCII)
+NO_IDENTIFIER = "a member's name or type is not an identifier"
+_LIKE_A_TYPE = re.compile(r"(?:u?int|bytes?|u?fixed)[0-9]*(?:x[0-9]+)?", re.ASCII)
+_TYPE_WORDS = frozenset("address bool string function mapping tuple array struct enum contract payable".split())
 _ATOMIC = re.compile(r"(?:(u?int)([1-9][0-9]{0,2})|bytes([1-9][0-9]?)|(bytes|string|bool|address))", re.ASCII)
-
-
-class Member(NamedTuple):
-    """One member of a struct type."""
-
-    name: str
-    type: str
-
-
-Structs = Mapping[str, tuple[Member, ...]]
-"""Struct types by their names."""
 
 
 def atomic_kind(type_name: str) -> tuple[str, int] | None:
@@ -86,10 +79,24 @@ def reached(structs: Structs, name: str, seen: frozenset[str] = frozenset()) -> 
 
 
 class Definitions:
-    """The struct types of one typed-data document, read strictly: they read a message's values, and hash them."""
+    """Struct types that every reader reads the same: they read a message's values, and hash them."""
 
     def __init__(self, structs: Structs) -> None:
+        """Look at every name. Raises ``Refusal``: ``TYPES-FORM`` for one that is none or misleads, ``TYPES-UNDEFINED``."""
         self.structs = structs
+        for name, members in structs.items():
+            if name in _TYPE_WORDS or _LIKE_A_TYPE.fullmatch(name):
+                raise Refusal(
+                    "TYPES-FORM",
+                    "a struct has the name of a type of Solidity, or one like it",
+                    got=repr(name[:80]),
+                    expected="a name that no reader takes for a type",
+                )
+            names = [member.name for member in members]
+            if wrong := [member._asdict() for member in members if not IDENTIFIER.fullmatch(member.name)]:
+                raise Refusal("TYPES-FORM", NO_IDENTIFIER, got=brief(wrong[0])).at(name)
+            if len(set(names)) != len(names):
+                raise Refusal("TYPES-FORM", "two members have the same name", got=brief(names)).at(name)
         for name, members in structs.items():
             for member in members:
                 type_name = member.type
@@ -116,13 +123,13 @@ class Definitions:
     def read(self, struct: str, value: MessageValue) -> StructValues:
         """Read a struct's JSON value into canonical values.
 
-        Raises ``Refusal`` with an id of the ``MSG`` family and the place in the message.
+        Raises ``Refusal`` with an id of the ``MSG`` family and the place in the message. How deep a value is nested, its
+        document's reader has bounded.
         """
-        result: StructValues = self._read(struct, value, ())
+        result: StructValues = self._read(struct, value)
         return result
 
-    def _read(self, type_name: str, value: MessageValue, within: tuple[str, ...]) -> MessageValue:
-        """Return the canonical value of a member; ``within`` are the structs around it, the outermost first."""
+    def _read(self, type_name: str, value: MessageValue) -> MessageValue:
         if type_name in self.structs:
             types = dict(self.structs[type_name])
             if type(value) is not dict:
@@ -138,10 +145,7 @@ class Definitions:
                     expected=brief(sorted(types)),
                     do="a field outside the type is not covered by the signature; ask who built this payload",
                 )
-            if within.count(type_name) >= _MAX_DEPTH:
-                raise Refusal("MSG-STRUCT", f"structs nested more than {_MAX_DEPTH} deep")
-            inner = (*within, type_name)
-            return {name: self._read_at(name, kind, value[name], inner) for name, kind in types.items()}
+            return {name: self._read_at(name, kind, value[name]) for name, kind in types.items()}
         if array := split_array(type_name):
             length = array[1]
             if type(value) is not list:
@@ -150,12 +154,12 @@ class Definitions:
                 raise Refusal("MSG-ARRAY", "wrong number of elements", got=len(value), expected=length)
             if len(value) > MAX_ARRAY_LENGTH:
                 raise Refusal("MSG-ARRAY", "too many elements", got=len(value), expected=f"<= {MAX_ARRAY_LENGTH}")
-            return [self._read_at(f"[{place}]", array[0], item, within) for place, item in enumerate(value)]
+            return [self._read_at(f"[{place}]", array[0], item) for place, item in enumerate(value)]
         return _read_atomic(type_name, value)
 
-    def _read_at(self, place: str, type_name: str, value: MessageValue, within: tuple[str, ...]) -> MessageValue:
+    def _read_at(self, place: str, type_name: str, value: MessageValue) -> MessageValue:
         try:
-            return self._read(type_name, value, within)
+            return self._read(type_name, value)
         except Refusal as refusal:
             raise refusal.at(place) from None
 
@@ -242,19 +246,10 @@ def read_integer(value: MessageValue) -> int:
 # ---- eip712 ---------------------------------------------------------------------------------------------------------
 
 
-DOMAIN_TYPE = "EIP712Domain"
-MAX_STRUCTS = 64
-MAX_MEMBERS = 128
-
-_LIKE_A_TYPE = re.compile(r"(?:u?int|bytes?|u?fixed)[0-9]*(?:x[0-9]+)?", re.ASCII)
-_TYPE_WORDS = frozenset("address bool string function mapping tuple array struct enum contract payable".split())
-_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,127}", re.ASCII)
-
-
 class TypedData(NamedTuple):
     """Typed data whose every value has been read strictly: canonical values of the domain and of the message.
 
-    ``structs`` holds ``EIP712Domain`` too, with the members that the domain has.
+    ``structs`` are ``EIP712Domain``, with the members that the domain has, then what the primary type is and holds.
     """
 
     structs: Structs
@@ -271,95 +266,45 @@ class Hashes(NamedTuple):
     digest: bytes
 
 
-def read_types(types: MessageValue) -> Definitions:
-    """Read the ``types`` object of a typed-data document.
-
-    Raises ``Refusal`` with an id of the ``TYPES`` family.
-    """
-    if type(types) is not dict or not 0 < len(types) <= MAX_STRUCTS:
-        raise Refusal("TYPES-FORM", "types is not an object of struct definitions", got=brief(types))
-    structs = {}
-    for name, members in types.items():
-        if not _IDENTIFIER.fullmatch(name.replace(":", "_")):
-            raise Refusal("TYPES-FORM", "not a name for a struct", got=repr(name[:80]), expected="an identifier")
-        if name in _TYPE_WORDS or _LIKE_A_TYPE.fullmatch(name):
-            raise Refusal(
-                "TYPES-FORM",
-                "a struct has the name of a type of Solidity, or one like it",
-                got=repr(name[:80]),
-                expected="a name that no reader takes for a type",
-            )
-        if type(members) is not list or len(members) > MAX_MEMBERS:
-            raise Refusal("TYPES-FORM", f"not a list of at most {MAX_MEMBERS} members", got=brief(members)).at(name)
-        result = []
-        for member in members:
-            if type(member) is not dict or set(member) != {"name", "type"}:
-                raise Refusal("TYPES-FORM", "a member is not {name, type}", got=brief(member)).at(name)
-            own, type_name = member["name"], member["type"]
-            if type(own) is not str or not _IDENTIFIER.fullmatch(own) or type(type_name) is not str:
-                raise Refusal("TYPES-FORM", "a member's name or type is not an identifier", got=brief(member)).at(name)
-            result.append(Member(own, type_name))
-        if len({m.name for m in result}) != len(result):
-            raise Refusal("TYPES-FORM", "two members have the same name", got=brief([m.name for m in result])).at(name)
-        structs[name] = tuple(result)
-    return Definitions(structs)
-
-
 # ---- ABI ------------------------------------------------------------------------------------------------------------
 # Solidity's ABI encoding, strict and in its canonical form only.
 #
-# A type is its canonical text, with tuples in parentheses: ``(address,uint256)``; nothing that is signed or sent has an
-# array, and an array is no type here. Values are those of :mod:`airlock_shared.ethereum.eip712`: int, bool, bytes (20 for
-# an address), str, and sequences for tuples.
+# Types are structs, as above, and values are canonical: those of a struct by its members' names. A function's arguments are
+# the members of a struct. Nothing that is signed or sent has an array, and an array is no type here; nor is an empty struct
+# within another.
 # Source of the rules: the Solidity contract ABI specification, "Formal Specification of the Encoding".
 
 
 MAX_ENCODED_BYTES = 1 << 20
 
 
-class AbiType(NamedTuple):
-    """A type, read from its text. ``size`` is that of :func:`atomic_kind`, ``parts`` are a tuple's components.
-
-    ``head_size`` is its size in the head of a tuple: 32 for every dynamic type.
-    """
-
-    name: str
-    kind: str
-    size: int
-    parts: tuple[AbiType, ...]
-    dynamic: bool
-    head_size: int
-
-
-def encode_abi(types: Sequence[str], values: Sequence[Any]) -> bytes:
-    """Return ``abi.encode`` of the values, one per type. Source: the Solidity documentation, "Contract ABI Specification".
+def encode_abi(structs: Structs, struct: str, values: StructValues) -> bytes:
+    """Return ``abi.encode`` of a struct's members, one after the other, as a function's arguments are encoded.
 
     A value that the type cannot hold is a programming error and raises ``ValueError``: values come from
-    :mod:`airlock_shared.ethereum.eip712` or from :func:`decode_abi`, which have read them strictly.
+    :class:`Definitions` or from :func:`decode_abi`, which have read them strictly.
     """
-    return _encode(type_of(f"({','.join(types)})"), values)
+    return _encode(structs, struct, values)
 
 
-def encode_struct(struct: str, values: Sequence[Any]) -> bytes:
-    """Return ``abi.encode(struct)``: a dynamic struct begins with the offset word 0x20, a static one does not.
+def as_argument(structs: Structs, struct: str) -> Structs:
+    """Return the structs with one more, ``""``, of which a struct is the only member, ``""``.
 
-    Raises as :func:`encode_abi`.
+    So it is in ``abi.encode(struct)``: a dynamic struct begins with the offset word 0x20, a static one does not.
     """
-    read = type_of(struct)
-    return (_number(32) if read.dynamic else b"") + _encode(read, values)
+    return {**structs, "": (Member("", struct),)}
 
 
-def decode_abi(types: Sequence[str], data: bytes) -> list[Any]:
-    """Return the values that ``data`` encodes, accepting the canonical encoding only.
+def decode_abi(structs: Structs, struct: str, data: bytes) -> StructValues:
+    """Return the values of a struct's members that ``data`` encodes one after the other, the canonical encoding only.
 
-    Raises ``Refusal("ENC-CANONICAL")`` when data is short, has offsets, padding or bytes to spare, or a value out of
-    its type's range.
+    Raises ``Refusal("ENC-CANONICAL")`` when data is short, has offsets, padding or bytes to spare, a value out of its
+    type's range, or values that are not returned, because two members have one name.
     """
     if len(data) > MAX_ENCODED_BYTES:
         raise _not_canonical("too long", f"{len(data)} bytes", f"<= {MAX_ENCODED_BYTES} bytes")
-    read = type_of(f"({','.join(types)})")
-    values: list[Any] = _decode(read, data, 0)[0]
-    again = _encode(read, values)
+    values: StructValues = _decode(structs, struct, data, 0)[0]
+    again = _encode(structs, struct, values)
     if again != data:
         first = next(
             (i for i, (a, b) in enumerate(zip(again, data, strict=False)) if a != b), min(len(again), len(data))
@@ -372,26 +317,24 @@ def _not_canonical(what: str, got: str, expected: str) -> Refusal:
     return Refusal("ENC-CANONICAL", f"the encoding is not canonical: {what}", got=got, expected=expected)
 
 
-def type_of(name: str) -> AbiType:
-    """Return the type of a type text. Raises ``ValueError`` for a text that is not a type."""
-    if name.startswith("(") and name.endswith(")"):
-        parts = tuple(map(type_of, split_tuple(name)))
-        dynamic = any(part.dynamic for part in parts)
-        return AbiType(name, "tuple", 0, parts, dynamic, 32 if dynamic else sum(part.head_size for part in parts))
-    if (found := atomic_kind(name)) is None:
-        raise ValueError(f"not an ABI type: {name!r}")
-    return AbiType(name, *found, (), found[0] in ("bytes", "string"), 32)
+def _atomic(type_name: str) -> tuple[str, int]:
+    """Return an atomic type as :func:`atomic_kind` does. Raises ``ValueError`` for what is no type here."""
+    if (found := atomic_kind(type_name)) is None:
+        raise ValueError(f"not an ABI type: {type_name!r}")
+    return found
 
 
-def split_tuple(type_name: str) -> list[str]:
-    """Return the component types of a tuple type: of ``(address,(uint256,bool))`` ``address`` and ``(uint256,bool)``."""
-    parts, depth, start = [], 0, 1
-    for position, character in enumerate(type_name[1:-1], start=1):
-        depth += (character == "(") - (character == ")")
-        if character == "," and depth == 0:
-            parts.append(type_name[start:position])
-            start = position + 1
-    return [*parts, type_name[start:-1]] if len(type_name) > 2 else []
+def _static_size(structs: Structs, type_name: str) -> int:
+    """Return the bytes of every value of a static type; 0 for a dynamic one, whose values are not all of one size."""
+    if type_name in structs:
+        sizes = [_static_size(structs, member.type) for member in structs[type_name]]
+        return sum(sizes) if all(sizes) else 0
+    return 0 if type_name in ("bytes", "string") else 32
+
+
+def _head_size(structs: Structs, struct: str) -> int:
+    """Return the bytes before a struct's tails: a static member stands there itself, of a dynamic one its offset."""
+    return sum(_static_size(structs, member.type) or 32 for member in structs[struct])
 
 
 def _word(data: bytes, at: int) -> int:
@@ -404,26 +347,27 @@ def _number(value: int) -> bytes:
     return (value % (1 << 256)).to_bytes(32, "big")  # two's complement
 
 
-def _encode(of: AbiType, value: Any) -> bytes:
-    name, kind, size, parts, dynamic, _ = of
-    if kind == "tuple":
-        head, tail, head_size = b"", b"", sum(part.head_size for part in parts)
-        for part, each in zip(parts, value, strict=True):
-            encoded = _encode(part, each)
-            if part.dynamic:
-                head, tail = head + _number(head_size + len(tail)), tail + encoded
-            else:
+def _encode(structs: Structs, type_name: str, value: Any) -> bytes:
+    if type_name in structs:
+        head, tail, head_size = b"", b"", _head_size(structs, type_name)
+        _require(value.keys() == dict(structs[type_name]).keys(), type_name, value)
+        for name, kind in structs[type_name]:
+            encoded = _encode(structs, kind, value[name])
+            if _static_size(structs, kind):
                 head += encoded
+            else:
+                head, tail = head + _number(head_size + len(tail)), tail + encoded
         return head + tail
-    if dynamic:
-        _require(type(value) is (str if kind == "string" else bytes), name, value)
+    kind, size = _atomic(type_name)
+    if kind in ("bytes", "string"):
+        _require(type(value) is (str if kind == "string" else bytes), type_name, value)
         raw: bytes = value.encode() if kind == "string" else value
         return _number(len(raw)) + raw + bytes(-len(raw) % 32)
     if kind in ("address", "bytesN"):
-        _require(type(value) is bytes and len(value) == (size or 20), name, value)
+        _require(type(value) is bytes and len(value) == (size or 20), type_name, value)
         return padded(kind, value)
     low, high = integer_range(kind, size)
-    _require(type(value) is (bool if kind == "bool" else int) and low <= value <= high, name, value)
+    _require(type(value) is (bool if kind == "bool" else int) and low <= value <= high, type_name, value)
     return _number(value)
 
 
@@ -433,24 +377,24 @@ def _require(fits: bool, name: str, value: Any) -> None:
         raise ValueError(f"{name} cannot hold {value!r:.80}")
 
 
-def _decode(of: AbiType, data: bytes, at: int) -> tuple[Any, int]:
+def _decode(structs: Structs, type_name: str, data: bytes, at: int) -> tuple[Any, int]:
     """Return the value whose encoding begins at a place, and where the encoding ends."""
-    name, kind, size, parts, dynamic, _ = of
-    if kind == "tuple":
-        values, position, end = [], at, at + sum(part.head_size for part in parts)
-        for part in parts:
-            if part.dynamic:  # each tail begins where the one before it ends, so that no byte is decoded twice
+    if type_name in structs:
+        values, position, end = {}, at, at + _head_size(structs, type_name)
+        for name, kind in structs[type_name]:
+            size = _static_size(structs, kind)
+            if size:
+                values[name], _ = _decode(structs, kind, data, position)
+            else:  # each tail begins where the one before it ends, so that no byte is decoded twice
                 if (offset := _word(data, position)) != end - at:
                     what = f"the offset at byte {position} is not where the next part begins"
                     raise _not_canonical(what, str(offset), str(end - at))
-                value, end = _decode(part, data, end)
-            else:
-                value, _ = _decode(part, data, position)
-            values.append(value)
-            position += part.head_size
+                values[name], end = _decode(structs, kind, data, end)
+            position += size or 32
         return values, end
+    kind, size = _atomic(type_name)
     number = _word(data, at)
-    if dynamic:
+    if kind in ("bytes", "string"):
         raw = data[at + 32 : at + 32 + number] if number <= len(data) else b""
         if len(raw) != number:
             raise _not_canonical("a length points past the end", str(number), f"<= {len(data)}")
@@ -465,5 +409,5 @@ def _decode(of: AbiType, data: bytes, at: int) -> tuple[Any, int]:
     number -= number >> 255 << 256 if kind == "int" else 0
     low, high = integer_range(kind, size)
     if not low <= number <= high:
-        raise _not_canonical(f"{number} is outside {name}", str(number), f"{low} to {high}")
+        raise _not_canonical(f"{number} is outside {type_name}", str(number), f"{low} to {high}")
     return number, at + 32

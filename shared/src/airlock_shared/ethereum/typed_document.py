@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.eip712 import (
-    DOMAIN_TYPE,
+    IDENTIFIER,
+    NO_IDENTIFIER,
     Definitions,
     Hashes,
-    Member,
     MessageValue,
-    Structs,
     TypedData,
     brief,
-    read_types,
+    reached,
 )
 from airlock_shared.ethereum.signatures import keccak256
+from airlock_shared.ethereum.struct_types import DOMAIN_TYPE, Member, Structs
 
 DOMAIN_FIELDS = {  # EIP-712, "Definition of domainSeparator": these fields, in this order
     "name": "string",
@@ -27,6 +27,8 @@ DOMAIN_FIELDS = {  # EIP-712, "Definition of domainSeparator": these fields, in 
     "salt": "bytes32",
 }
 DOCUMENT_MEMBERS = ("types", "primaryType", "domain", "message")
+MAX_STRUCTS = 64
+MAX_MEMBERS = 128
 
 
 def read_typed_data(document: MessageValue) -> tuple[TypedData, Hashes]:
@@ -72,8 +74,32 @@ def read_typed_data(document: MessageValue) -> tuple[TypedData, Hashes]:
         raise refusal.at("message") from None
     struct_hash = definitions.hash_struct(primary_type, message)
     digest = keccak256(b"\x19\x01" + domain_separator + struct_hash)
-    typed_data = TypedData({**definitions.structs, DOMAIN_TYPE: members}, primary_type, domain, message)
+    held = {primary_type} | reached(definitions.structs, primary_type)
+    structs = {name: each for name, each in definitions.structs.items() if name in held}
+    typed_data = TypedData({DOMAIN_TYPE: members} | structs, primary_type, domain, message)
     return typed_data, Hashes(domain_separator, struct_hash, digest)
+
+
+def read_types(types: MessageValue) -> Definitions:
+    """Read the ``types`` object of a typed-data document.
+
+    Raises ``Refusal`` with an id of the ``TYPES`` family.
+    """
+    if type(types) is not dict or not 0 < len(types) <= MAX_STRUCTS:
+        raise Refusal("TYPES-FORM", "types is not an object of struct definitions", got=brief(types))
+    structs = {}
+    for name, members in types.items():
+        if not IDENTIFIER.fullmatch(name.replace(":", "_")):
+            raise Refusal("TYPES-FORM", "not a name for a struct", got=repr(name[:80]), expected="an identifier")
+        if type(members) is not list or len(members) > MAX_MEMBERS:
+            raise Refusal("TYPES-FORM", f"not a list of at most {MAX_MEMBERS} members", got=brief(members)).at(name)
+        for member in members:
+            if type(member) is not dict or set(member) != {"name", "type"}:
+                raise Refusal("TYPES-FORM", "a member is not {name, type}", got=brief(member)).at(name)
+            if not all(type(text) is str for text in member.values()):
+                raise Refusal("TYPES-FORM", NO_IDENTIFIER, got=brief(member)).at(name)
+        structs[name] = tuple(Member(**member) for member in members)
+    return Definitions(structs)
 
 
 def _is_alone(name: str, structs: Structs) -> bool:
@@ -100,7 +126,7 @@ def _read_domain(
     if members is None:
         members = tuple(Member(n, t) for n, t in DOMAIN_FIELDS.items() if n in domain)
     _check_domain_members(members, domain)
-    domain_definitions = read_types({DOMAIN_TYPE: [m._asdict() for m in members]})
+    domain_definitions = Definitions({DOMAIN_TYPE: members})
     try:
         values = domain_definitions.read(DOMAIN_TYPE, domain)
     except Refusal as refusal:

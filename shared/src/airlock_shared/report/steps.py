@@ -278,15 +278,15 @@ def _account(case: Case | None) -> str:
     """Return the account for which it is signed, read off what is signed; empty for what cannot be read."""
     if case is None:
         return ""
-    if isinstance(case, CallCase) and case.call.delegated_for is not None:
-        return checksum_address(case.call.delegated_for)
+    if isinstance(case, CallCase) and case.delegated_for is not None:
+        return checksum_address(case.delegated_for)
     return checksum_address(use_of(case).trader)
 
 
 def _title(examined: Examined) -> str:
     if examined.named is not None:
         return examined.named.intent.title
-    return examined.read.call.call.title if isinstance(examined.read, ReadCall) else ""
+    return examined.read.call.title if isinstance(examined.read, ReadCall) else ""
 
 
 def _under(examined: Examined) -> dict[str, str]:
@@ -302,7 +302,7 @@ def _under(examined: Examined) -> dict[str, str]:
         domain = situation.deployment.domains[examined.named.intent.domain]
         about = f"{domain.name}, version {domain.version}, chain {domain.chain_id}"
         return {"domain": about, "contract": checksum_address(domain.contract)}
-    calls = examined.read.call.call.function if isinstance(examined.read, ReadCall) else "unknown"
+    calls = examined.read.call.function if isinstance(examined.read, ReadCall) else "unknown"
     fees = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
     most = f"{to_human(filled.gas * filled.maxFeePerGas, NATIVE)} {NATIVE.name}"
     return {

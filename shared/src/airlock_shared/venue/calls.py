@@ -13,10 +13,11 @@ from functools import partial
 from typing import NamedTuple
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.eip712 import StructValues, decode_abi, encode_abi
+from airlock_shared.ethereum.eip712 import StructValues, decode_abi
 from airlock_shared.ethereum.signatures import authorization_hash, keccak256, parse_address
+from airlock_shared.ethereum.struct_types import Structs, members_of
 from airlock_shared.units import ADDRESS, COUNT
-from airlock_shared.venue.structs import Field, Rule, field
+from airlock_shared.venue.structs import Field, Rule, shipped_fields
 from airlock_shared.wire.strict_json import JsonObject
 
 DELEGATED_ACTION = "delegatedAction"
@@ -53,20 +54,12 @@ class Call(NamedTuple):
     @property
     def function(self) -> str:
         """The function's name."""
-        return self.signature.partition("(")[0]
+        return function_of(self.signature)
 
     @property
-    def arguments(self) -> tuple[Argument, ...]:
-        """The function's arguments."""
-        return arguments_of(self.signature)
-
-
-class Argument(NamedTuple):
-    """An argument: its name, its canonical type, and of a tuple its members as ``(name, type)``."""
-
-    name: str
-    type: str
-    members: tuple[tuple[str, str], ...]
+    def structs(self) -> Structs:
+        """Its arguments, as :func:`structs_of_call` has them."""
+        return structs_of_call(self.signature)
 
 
 _UPDATE = "(address trader,uint256 pairIndex,uint256 index,uint256 openPrice,uint256 initialPosToken,uint256 leverage)"
@@ -76,25 +69,19 @@ _TRADE = (
 )
 
 
-def arguments_of(signature: str) -> tuple[Argument, ...]:
-    """Return the arguments of a signature with names, such as ``approve(address spender,uint256 value)``."""
-    arguments = signature.partition("(")[2].removesuffix(")")
-    result = []
-    for part in re.findall(r"\([^)]*\) \w+|[^,()]+", arguments):
-        kind, name = part.rsplit(" ", 1)
-        inner: tuple[tuple[str, str], ...] = ()
-        if kind.startswith("("):
-            pairs = [member.split(" ") for member in kind[1:-1].split(",")]
-            inner = tuple((member, member_type) for member_type, member in pairs)
-            kind = f"({','.join(member_type for _, member_type in inner)})"
-        result.append(Argument(name, kind, inner))
-    return tuple(result)
+def function_of(signature: str) -> str:
+    """Return the function's name."""
+    return signature.partition("(")[0]
 
 
-def argument_leaves(argument: Argument) -> list[tuple[str, str]]:
-    """Return the path (``_t.trader``) and the Solidity type of each leaf of an argument."""
-    members = [(f"{argument.name}.{member}", solidity) for member, solidity in argument.members]
-    return members or [(argument.name, argument.type)]
+def structs_of_call(signature: str) -> Structs:
+    """Return the arguments of a signature with names, such as ``approve(address spender,uint256 value)``, as a struct.
+
+    It has the function's name; a tuple among the arguments is another struct, whose name is its text.
+    """
+    function, _, arguments = signature.partition("(")
+    members = members_of(arguments)
+    return {function: members} | {each.type: members_of(each.type) for each in members if each.type.startswith("(")}
 
 
 def _call(
@@ -107,13 +94,9 @@ def _call(
     pending: bool = True,
     **meanings: str,
 ) -> Call:
-    """Return a call of the table; ``kinds`` are its leaves', in order, ``meanings`` stand in for a kind's own, by name."""
-    paths = [path for argument in arguments_of(signature) for path, _ in argument_leaves(argument)]
+    """Return a call of the table; ``kinds`` are its leaves', in order, ``meanings`` stand in for a kind's own."""
     told = {"trader": "the account that owns the position", **meanings}
-    fields = tuple(
-        field(path, kind, told.get(path.rpartition(".")[2], ""))
-        for path, kind in zip(paths, kinds.split(), strict=True)
-    )
+    fields = shipped_fields(structs_of_call(signature), function_of(signature), kinds, told)
     return Call(signature, title, contract, fields, delegable, pending)
 
 
@@ -136,7 +119,8 @@ _ALL = (
     _itself("claimTokens()", "Pay out keeper rewards"),
     _call("updateOpenLimitOrder(uint256 pairIndex,uint256 index,uint256 price,uint256 slippage,uint256 tp,uint256 sl)",
           "Change a limit order that waits", kinds="pairIndex orderIndex price slippagePercent takeProfit stopLoss",
-          pending=False, price="the new trigger price", tp="take profit; 0 removes it", sl="stop loss; 0 removes it"),
+          pending=False, price="the new trigger price", takeProfit="take profit; 0 removes it",
+          stopLoss="stop loss; 0 removes it"),
     _call(f"increasePositionSize({_UPDATE} info,uint256 slippage)", "Increase a position, sized in USDC",
           kinds=f"{_UPDATED} slippagePercent", leverage=_ADDED),
     _call(f"increasePositionSizeWithCoinExposure({_UPDATE} info,uint256 coinExposure,uint256 minLeverage,"
@@ -157,7 +141,7 @@ CALLS: dict[str, Call] = {call.name: call for call in _ALL}
 
 def canonical(signature: str) -> str:
     """Return the signature that the selector is made of: types alone, ``approve(address,uint256)``."""
-    return f"{signature.partition('(')[0]}({','.join(argument.type for argument in arguments_of(signature))})"
+    return re.sub(r" \w+", "", signature)
 
 
 def selector_of(signature: str) -> bytes:
@@ -170,10 +154,7 @@ Calls = Mapping[str, Call]
 
 
 # ---- calldata -------------------------------------------------------------------------------------------------------
-# Calldata read strictly, canonical encoding only, and written: the bytes of a known call. And EIP-7702 authorizations.
-
-
-_DELEGATED_TYPES = ("address", "bytes")
+# Calldata read strictly, canonical encoding only. And EIP-7702 authorizations.
 
 
 class Decoded(NamedTuple):
@@ -193,14 +174,14 @@ def decode_call(data: bytes, calls: Calls) -> Decoded:
     """
     if not _is_delegated(data):
         call = _call_of(data, calls)
-        return Decoded(call, _arguments(call, data), None)
-    trader, inner = decode_abi(_DELEGATED_TYPES, data[4:])
+        return Decoded(call, arguments_in(data, call.signature), None)
+    trader, inner = arguments_in(data, DELEGATED_SIGNATURE).values()
     if _is_delegated(inner):
         raise Refusal("TX-NESTED", "a delegated call within a delegated call", expected="one delegation")
     call = _call_of(inner, calls)
     if not call.delegable:
         raise Refusal("TX-DELEGABLE", "a call that a delegate may not make for a trader", got=call.name)
-    return Decoded(call, _arguments(call, inner), trader)
+    return Decoded(call, arguments_in(inner, call.signature), trader)
 
 
 def _is_delegated(data: bytes) -> bool:
@@ -219,28 +200,9 @@ def _call_of(data: bytes, calls: Calls) -> Call:
     return call
 
 
-def _arguments(call: Call, data: bytes) -> StructValues:
-    arguments = call.arguments
-    values = decode_abi([argument.type for argument in arguments], data[4:])
-    message = {
-        name: dict(zip([member for member, _ in inner], value, strict=True)) if inner else value
-        for (name, _, inner), value in zip(arguments, values, strict=True)
-    }
-    if encode_call(call, message) != data:
-        raise Refusal(
-            "ENC-CANONICAL",
-            "what is shown does not make these bytes",
-            got="0x" + data.hex()[:80],
-            expected="an argument for each of its bytes",
-        )
-    return message
-
-
-def encode_call(call: Call, message: StructValues) -> bytes:
-    """Return the calldata of a call: its 4-byte selector, then ``abi.encode`` of the arguments in ``message``, by name."""
-    arguments = call.arguments
-    values = [list(message[name].values()) if inner else message[name] for name, _, inner in arguments]
-    return selector_of(call.signature) + encode_abi([argument.type for argument in arguments], values)
+def arguments_in(data: bytes, signature: str) -> StructValues:
+    """Return the arguments by name with which calldata call a function. Raises ``Refusal("ENC-CANONICAL")``."""
+    return decode_abi(structs_of_call(signature), function_of(signature), data[4:])
 
 
 # ---- authorizations -------------------------------------------------------------------------------------------------

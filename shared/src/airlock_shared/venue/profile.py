@@ -16,16 +16,17 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_shared.errors import DocumentError, Refusal, quoted
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, atomic_kind, read_types
+from airlock_shared.ethereum.eip712 import Definitions, atomic_kind
+from airlock_shared.ethereum.struct_types import DOMAIN_TYPE, Structs, leaves_of, structs_of
 from airlock_shared.venue.calls import (
     CALLS,
     DELEGATED_SIGNATURE,
     Call,
     Calls,
-    argument_leaves,
-    arguments_of,
     canonical,
+    function_of,
     selector_of,
+    structs_of_call,
 )
 from airlock_shared.venue.structs import (
     ACCOUNT_KINDS,
@@ -42,12 +43,9 @@ from airlock_shared.venue.structs import (
     Field,
     Intent,
     Rule,
-    TypesObject,
     checked_kind,
     field,
-    leaves_of,
     path_of,
-    types_of_text,
 )
 from airlock_shared.wire.strict_json import LABEL, error_at, format_of, raise_first, read_members
 
@@ -169,8 +167,8 @@ def _intent(name: str, entry: Any) -> Intent:
     where, shipped = f"structs.{name}", CATALOGUE.get(name)
     texts = dict.fromkeys(("encode_type", "executing", *FIXED), str)
     read_members(entry, where, {**texts, "leaves": dict, "abi_order": list})
-    types = struct_types(where, name, entry["encode_type"])
-    leaves, members = dict(leaves_of(types, name)), [member["name"] for member in types[name]]
+    structs = struct_types(where, name, entry["encode_type"])
+    leaves, members = dict(leaves_of(structs, name)), list(dict(structs[name]))
     order = () if entry["abi_order"] == members else tuple(entry["abi_order"])
     wrong = [*_in_struct(where, entry, members, shipped)]
     fields = _fields(f"{where}.leaves", entry["leaves"], leaves, wrong)
@@ -224,8 +222,8 @@ def _in_struct(
             )
 
 
-def struct_types(where: str, name: str, text: str) -> TypesObject:
-    """Return the types of an ``encodeType`` text that is one, letter by letter, and whose names mean nothing else.
+def struct_types(where: str, name: str, text: str) -> Structs:
+    """Return the struct types of an ``encodeType`` text that is one, letter by letter, and whose names mean nothing else.
 
     Raises ``DocumentError("DOC-VENUE")``.
     """
@@ -233,9 +231,9 @@ def struct_types(where: str, name: str, text: str) -> TypesObject:
         raise wrong_profile(
             where, "not an encodeType without arrays", text, "such as CancelReq(address trader,uint256 nonce)"
         )
-    types = types_of_text(text)
+    structs = structs_of(text)
     try:
-        same = next(iter(types)) == name and read_types(types).encode_type(name) == text
+        same = next(iter(structs)) == name and Definitions(structs).encode_type(name) == text
     except Refusal as refusal:
         raise wrong_profile(where, refusal.what, text, refusal.expected) from refusal
     if not same:
@@ -243,21 +241,21 @@ def struct_types(where: str, name: str, text: str) -> TypesObject:
             where, "not an encodeType", text, f"{name} first, then what it refers to, by name, each once"
         )
     own = {name} & CATALOGUE.keys()
-    if taken := [other for other in types if other not in own and other.lower() in _MEANT]:
+    if taken := [other for other in structs if other not in own and other.lower() in _MEANT]:
         raise wrong_profile(where, "the name of another struct, or nearly that", taken[0], "another name")
     # a text of 3,000 characters can have more leaves than any machine has memory for: each struct several times in the next
     leaves: dict[str, int] = {}
-    for _ in types:  # each time round, what refers to nothing that is not counted yet
+    for _ in structs:  # each time round, what refers to nothing that is not counted yet
         leaves |= {
-            name: sum(leaves.get(member["type"], 1) for member in members)
-            for name, members in types.items()
-            if all(member["type"] in leaves or member["type"] not in types for member in members)
+            name: sum(leaves.get(member.type, 1) for member in members)
+            for name, members in structs.items()
+            if all(member.type in leaves or member.type not in structs for member in members)
         }
-    if endless := sorted(types.keys() - leaves.keys()):
+    if endless := sorted(structs.keys() - leaves.keys()):
         raise wrong_profile(where, "a struct within itself", ", ".join(endless), "structs that end")
     if max(leaves.values()) > _MAX_LEAVES:
         raise wrong_profile(where, "too many leaves", str(max(leaves.values()))[:80], f"at most {_MAX_LEAVES}")
-    return types
+    return structs
 
 
 def _fields(
@@ -362,7 +360,7 @@ def _call(name: str, entry: Any) -> Call:
     signature, fee = entry["signature"], "value" in entry
     if shipped is None or fee or signature != shipped.signature:
         require_harmless(where, signature, shipped)
-    leaves = dict(leaf for argument in arguments_of(signature) for leaf in argument_leaves(argument))
+    leaves = dict(leaves_of(structs_of_call(signature), function_of(signature)))
     wrong = [*_in_call(where, name, entry, leaves)]
     fields = _fields(f"{where}.leaves", entry["leaves"], leaves, wrong)
     raise_first(wrong)
@@ -380,9 +378,7 @@ def _in_call(where: str, name: str, entry: Mapping[str, Any], leaves: Mapping[st
     contract = entry.get("contract", shipped.contract if shipped else "")
     if entry.get("value", FEE) != FEE:
         yield wrong_profile(f"{where}.value", "what is sent with a call is a fee, or nothing", entry["value"][:80], FEE)
-    arguments = arguments_of(signature)
-    names = [each.name for each in arguments] + [f"{a.name}.{name}" for a in arguments for name, _ in a.members]
-    if len(set(names)) < len(names):
+    if any(len(dict(members)) < len(members) for members in structs_of_call(signature).values()):
         yield wrong_profile(
             where, "two arguments of one name, of which one would be shown", signature, "a name for each"
         )
@@ -394,7 +390,7 @@ def _in_call(where: str, name: str, entry: Mapping[str, Any], leaves: Mapping[st
         )
     if shipped is not None:
         return
-    function = signature.partition("(")[0]
+    function = function_of(signature)
     if name != function:
         yield wrong_profile(where, "a call that does not ship has its function's name", name[:80], function)
     if taken := sorted({path.partition(".")[0] for path in leaves} & {"call", "struct"}):
@@ -421,8 +417,8 @@ def require_harmless(where: str, signature: str, shipped: Call | None) -> None:
         raise wrong_profile(where, "approve is the token's, and not the venue's", signature, shipped.signature)
     own = (shipped.signature, canonical(signature)) if shipped is not None else ("", "")
     others = [each.signature for each in CALLS.values() if (each.signature, canonical(each.signature)) != own]
-    names = {other.partition("(")[0].lower() for other in (*NEVER, *others) if other != own[0]}
-    if signature.partition("(")[0].lower() in names:
+    names = {function_of(other).lower() for other in (*NEVER, *others) if other != own[0]}
+    if function_of(signature).lower() in names:
         raise wrong_profile(where, "the name of another function", signature, "the venue's own function")
     for other in (*NEVER, *others):
         if selector_of(other) == selector_of(signature):

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ethereum.eip712 import read_types
-from airlock_shared.venue.calls import CALLS, Call, argument_leaves, arguments_of, canonical, selector_of
+from airlock_shared.ethereum.eip712 import Definitions
+from airlock_shared.ethereum.struct_types import leaves_of
+from airlock_shared.venue.calls import CALLS, Call, canonical, function_of, selector_of, structs_of_call
 from airlock_shared.venue.profile import (
     FIXED,
     VENUE_FORMAT,
@@ -20,7 +21,7 @@ from airlock_shared.venue.profile import (
     venue_of,
     wrong_profile,
 )
-from airlock_shared.venue.structs import CATALOGUE, Field, Intent, leaves_of, types_of_text
+from airlock_shared.venue.structs import CATALOGUE, Field, Intent
 from airlock_shared.wire.strict_json import JsonObject, raise_first, read_members
 
 
@@ -42,13 +43,14 @@ def profile_words(signed: str) -> Iterator[str]:
 
 def _struct_words(intent: Intent, shipped: Intent | None) -> Iterator[str]:
     """Yield a line for each difference of a struct from the one that ships, or all of one that does not ship."""
-    name, types = intent.name, types_of_text(intent.encode_type)
+    name = intent.name
     if shipped is None:
         yield f"{name}: a struct that does not ship; Airlock does not know its meaning"
         yield f"{name}: signed under the {intent.domain} domain, {intent.signer_rule}, sent to {intent.route}"
-    before = types_of_text(shipped.encode_type) if shipped is not None else {}
-    old = dict(leaves_of(before, name)) if shipped is not None else {}
-    yield from _leaf_words(name, dict(leaves_of(types, name)), intent.fields, old, shipped.fields if shipped else ())
+    old = dict(leaves_of(shipped.structs, name)) if shipped is not None else {}
+    yield from _leaf_words(
+        name, dict(leaves_of(intent.structs, name)), intent.fields, old, shipped.fields if shipped else ()
+    )
     if shipped is None or intent.encode_type != shipped.encode_type:
         yield f"{name}: the signed type is now {intent.encode_type}"
         was = f" (ships: 0x{_type_hash(shipped)})" if shipped is not None else ""
@@ -67,9 +69,8 @@ def _call_words(call: Call, shipped: Call | None) -> Iterator[str]:
     if shipped is None or call.contract != shipped.contract:
         was = f" (ships: {shipped.contract})" if shipped is not None else ""
         yield f"call {call.name}: made to the pinned {call.contract}, by the signer for itself{was}"
-    new = {path: kind for each in call.arguments for path, kind in argument_leaves(each)}
-    arguments = shipped.arguments if shipped is not None else ()
-    old = {path: kind for each in arguments for path, kind in argument_leaves(each)}
+    new = dict(leaves_of(call.structs, call.function))
+    old = dict(leaves_of(shipped.structs, shipped.function)) if shipped is not None else {}
     yield from _leaf_words(f"call {call.name}", new, call.fields, old, shipped.fields if shipped is not None else ())
     if call.fee:
         yield f"call {call.name}: native currency may be sent with it as a fee, within the plan's native_fee_at_most"
@@ -103,12 +104,11 @@ def _leaf_words(
 
 
 def _type_hash(intent: Intent) -> str:
-    return read_types(types_of_text(intent.encode_type)).type_hashes[intent.name].hex()
+    return Definitions(intent.structs).type_hashes[intent.name].hex()
 
 
 def _order(intent: Intent) -> tuple[str, ...]:
-    members = types_of_text(intent.encode_type)[intent.name]
-    return intent.abi_order or tuple(member["name"] for member in members)
+    return tuple(member.name for member in intent.abi_structs[intent.name])
 
 
 # ---- profile differences --------------------------------------------------------------------------------------------
@@ -180,10 +180,10 @@ def _struct(name: str, entry: Any) -> JsonObject:
     read_members(entry, where, needed, {"encode_type": str, "abi_order": list, "leaves": dict, "executing": str})
     known: JsonObject = ships or {"leaves": {}, "executing": "", "abi_order": []}
     whole: JsonObject = {**known, **entry}
-    types = struct_types(where, name, whole["encode_type"])
-    if "abi_order" not in entry and sorted(known["abi_order"]) != sorted(member["name"] for member in types[name]):
+    structs = struct_types(where, name, whole["encode_type"])
+    if "abi_order" not in entry and sorted(known["abi_order"]) != sorted(dict(structs[name])):
         whole["abi_order"] = []
-    return {**whole, "leaves": _inherited((path for path, _ in leaves_of(types, name)), entry, known)}
+    return {**whole, "leaves": _inherited(dict(leaves_of(structs, name)), entry, known)}
 
 
 def _call(name: str, entry: Any) -> JsonObject:
@@ -195,8 +195,9 @@ def _call(name: str, entry: Any) -> JsonObject:
     read_members(entry, where, needed, {"signature": str, "leaves": dict, "value": str, "contract": str})
     known: JsonObject = ships or {"leaves": {}}
     whole: JsonObject = {**known, **entry}
-    require_harmless(where, whole["signature"], CALLS.get(name))
-    paths = (path for each in arguments_of(whole["signature"]) for path, _ in argument_leaves(each))
+    signature = whole["signature"]
+    require_harmless(where, signature, CALLS.get(name))
+    paths = dict(leaves_of(structs_of_call(signature), function_of(signature)))
     return {**whole, "leaves": _inherited(paths, entry, known)}
 
 

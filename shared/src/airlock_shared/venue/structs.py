@@ -8,10 +8,10 @@ observed at comparable venues.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from airlock_shared.ethereum.struct_types import Member, Structs, leaves_of, structs_of
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,
@@ -250,13 +250,8 @@ def value_of(fields: tuple[Field, ...], message: StructValues, kind: str) -> obj
 
 
 # ---- encode types ---------------------------------------------------------------------------------------------------
-# A struct's ``encodeType`` text as ``types``, and the tuple that the contract takes. Source: EIP-712, "encodeType".
+# The ``encodeType`` text of each struct that ships. Source: EIP-712, "encodeType".
 
-
-TypesObject = dict[str, list[dict[str, str]]]
-"""The ``types`` object of EIP-712, as JSON has it."""
-
-_STRUCT_TEXT = re.compile(r"(\w+)\(([^)]*)\)")
 
 _TRADE = (
     "Trade(address trader,uint256 pairIndex,uint256 index,uint256 initialPosToken,uint256 positionSizeUSDC,"
@@ -287,49 +282,15 @@ SHIPPED_TYPES = {text.partition("(")[0]: text for text in _ALL}
 """The ``encodeType`` text of every struct that ships, by primary type: defaults observed at comparable venues."""
 
 
-def types_of(intent: Intent) -> TypesObject:
-    """Return the ``types`` object of a struct, as JSON has it, without ``EIP712Domain``."""
-    return types_of_text(intent.encode_type)
+def shipped_fields(structs: Structs, struct: str, kinds: str, meanings: Mapping[str, str]) -> tuple[Field, ...]:
+    """Return the leaves of a struct that ships: their ``kinds``, in order, and ``meanings`` in place of a kind's own.
 
-
-def types_of_text(encode_type: str) -> TypesObject:
-    """Return the ``types`` object that an ``encodeType`` text defines, its primary struct first."""
-    return {
-        name: [{"name": m.split(" ")[1], "type": m.split(" ")[0]} for m in members.split(",") if m]
-        for name, members in _STRUCT_TEXT.findall(encode_type)
-    }
-
-
-def abi_type_of(intent: Intent) -> str:
-    """Return the tuple type of ``encodedIntent``, such as ``(address,uint256)``, its members in the order of the ABI."""
-    types = types_of(intent)
-
-    def tuple_text(struct: str, order: tuple[str, ...]) -> str:
-        by_name = {m["name"]: m["type"] for m in types[struct]}
-        parts = [by_name[name] for name in order or by_name]
-        return f"({','.join(tuple_text(p, ()) if p in types else p for p in parts)})"
-
-    return tuple_text(next(iter(types)), intent.abi_order)
-
-
-def abi_values_of(intent: Intent, message: StructValues) -> list[object]:
-    """Return a canonical message's values in ABI order, nested structs as lists."""
-    order = intent.abi_order or message
-    return [_values(message[name]) for name in order]
-
-
-def _values(value: object) -> object:
-    return [_values(member) for member in value.values()] if isinstance(value, dict) else value
-
-
-def leaves_of(types: TypesObject, struct: str, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path (``_t.trader``) and the Solidity type of each leaf of a struct, in the order of its members."""
-    for member in types[struct]:
-        path = prefix + member["name"]
-        if member["type"] in types:
-            yield from leaves_of(types, member["type"], f"{path}.")
-        else:
-            yield path, member["type"]
+    A meaning is named by the kind that it is for, of what is always zero by the member.
+    """
+    return tuple(
+        field(path, kind, meanings.get(path.rpartition(".")[2].strip("_") if kind == ZERO else kind, ""))
+        for (path, _), kind in zip(leaves_of(structs, struct), kinds.split(), strict=True)
+    )
 
 
 # ---- intents --------------------------------------------------------------------------------------------------------
@@ -352,6 +313,18 @@ class Intent(NamedTuple):
     order_types: tuple[int, int] | None = None  # batched orderType on an ordinary pair, and on a PnL pair (-1: none)
     executing: str = ""  # the contract's call that executes it for whoever sends it; empty when none is known
 
+    @property
+    def structs(self) -> Structs:
+        """Its struct types, itself first."""
+        return structs_of(self.encode_type)
+
+    @property
+    def abi_structs(self) -> Structs:
+        """The same, with its own members in the order in which the contract takes them."""
+        structs = self.structs
+        kinds = dict(structs[self.name])
+        return {**structs, self.name: tuple(Member(name, kinds[name]) for name in self.abi_order or kinds)}
+
 
 _OWNER = "the account that owns the position; collateral is pulled from it and paid out to it"
 _CLOSED = "the exposure to close"
@@ -367,12 +340,7 @@ def _intent(
     **meanings: str,
 ) -> Intent:
     """Return a struct of the catalogue; ``kinds`` are its leaves', in order, ``meanings`` stand in for a kind's own."""
-    paths, words = [path for path, _ in leaves_of(types_of_text(SHIPPED_TYPES[name]), name)], kinds.split()
-    told = {"trader": _OWNER, **meanings}
-    fields = tuple(
-        field(path, kind, told.get(path.rpartition(".")[2].strip("_") if kind == "zero" else kind, ""))
-        for path, kind in zip(paths, words, strict=True)
-    )
+    fields = shipped_fields(structs_of(SHIPPED_TYPES[name]), name, kinds, {"trader": _OWNER, **meanings})
     account = next(each.path for each in fields if each.kind in ACCOUNT_KINDS)
     nonce, deadline = path_of(fields, NONCE_KIND), path_of(fields, DEADLINE)
     return Intent(name, SHIPPED_TYPES[name], title, domain, signer_rule, route, account, nonce, deadline, fields)
@@ -442,8 +410,6 @@ _INTENTS = (
 
 CATALOGUE: dict[str, Intent] = {intent.name: intent for intent in _INTENTS}
 """Every struct that Airlock signs, by primary type."""
-
-DOMAIN_MEMBERS = (("name", "string"), ("version", "string"), ("chainId", "uint256"), ("verifyingContract", "address"))
 
 
 def is_custom(intent: Intent) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from airlock_online.addresses import join_address, segment
@@ -25,11 +25,11 @@ from airlock_online.speech.sections import (
     part_name,
 )
 from airlock_shared.errors import UsageError
-from airlock_shared.ethereum.eip712 import decode_abi, encode_abi
+from airlock_shared.ethereum.eip712 import StructValues, as_argument, decode_abi, encode_abi
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.text.safe import safe
-from airlock_shared.venue.calls import arguments_of, canonical, selector_of
-from airlock_shared.venue.structs import CATALOGUE, CORE_API, TWAP, Intent, abi_type_of, types_of, value_of
+from airlock_shared.venue.calls import canonical, function_of, selector_of, structs_of_call
+from airlock_shared.venue.structs import CATALOGUE, CORE_API, TWAP, Intent, value_of
 from airlock_shared.wire.strict_json import JsonObject
 
 _Member = Any
@@ -46,22 +46,14 @@ def _members_of(delivery: Delivery) -> dict[str, _Member]:
     Raises ``Refusal("ENC-CANONICAL")`` when the encoding is not one of the struct.
     """
     intent = struct_of(delivery)
-    (values,) = decode_abi([abi_type_of(intent)], bytes.fromhex(delivery.encoded_intent[2:]))
-    types = types_of(intent)
-    return _named(types, intent.name, values, intent.abi_order)
+    encoded = bytes.fromhex(delivery.encoded_intent[2:])
+    return _spoken(decode_abi(as_argument(intent.abi_structs, intent.name), "", encoded)[""])
 
 
-def _named(
-    types: Mapping[str, list[dict[str, str]]], struct: str, values: Sequence[Any], order: Sequence[str] = ()
-) -> dict[str, _Member]:
-    kinds = {member["name"]: member["type"] for member in types[struct]}
+def _spoken(values: StructValues) -> dict[str, _Member]:
     return {
-        name: _named(types, kinds[name], value)
-        if kinds[name] in types
-        else checksum_address(value)
-        if type(value) is bytes
-        else value
-        for name, value in zip(order or kinds, values, strict=True)
+        name: _spoken(value) if type(value) is dict else checksum_address(value) if type(value) is bytes else value
+        for name, value in values.items()
     }
 
 
@@ -90,9 +82,12 @@ def executing_call(delivery: Delivery) -> dict[str, str]:
             f"no contract call is known that executes a {delivery.primary_type}",
             do="nothing was sent; correct its body in the services file",
         )
-    signed = {"intent": delivery.encoded_intent, "signature": delivery.signature}
-    values = [bytes.fromhex(signed[argument.name][2:]) for argument in arguments_of(signature)]
-    data = "0x" + (selector_of(signature) + encode_abi(["bytes", "bytes"], values)).hex()
+    signed = {
+        "intent": bytes.fromhex(delivery.encoded_intent[2:]),
+        "signature": bytes.fromhex(delivery.signature[2:]),
+    }
+    arguments = encode_abi(structs_of_call(signature), function_of(signature), signed)
+    data = "0x" + (selector_of(signature) + arguments).hex()
     return {"function": canonical(signature), "to": delivery.contract, "data": data, "value": "0"}
 
 
