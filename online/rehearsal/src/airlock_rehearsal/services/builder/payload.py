@@ -7,18 +7,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from airlock_rehearsal.chain.evm import CONTRACTS, REFERRAL, ROUTER, USDC
 from airlock_rehearsal.services.builder.message_drafts import Draft
 from airlock_rehearsal.services.builder.unsigned import CALLS, TransactionDraft, encode_call
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.runtime import (
-    CHAIN_ID,
-    OTHER_CHAIN,
-    REFERRAL,
-    STRANGER,
-    TRADING_ROUTER,
-    USDC,
-    RehearsalSettings,
-)
+from airlock_rehearsal.services.runtime import CHAIN_ID, OTHER_CHAIN, STRANGER, RehearsalSettings
 from airlock_rehearsal.services.venue.eip712_peer import Message, digest_of, encode, types_of
 from airlock_rehearsal.services.venue.positions import in_texts
 from airlock_rehearsal.services.venue.structs import STRUCTS, leaf, replaced
@@ -88,14 +81,14 @@ def transaction_of(draft: TransactionDraft, faults: Faults) -> dict[str, object]
         arguments = _altered_arguments(arguments)
     if told("call-swapped"):
         call, arguments = "setDelegate", {"delegate": STRANGER, "expiry": NEVER_S}
-    to, data = CALLS[call].address, encode_call(call, arguments)
+    contract, data = CALLS[call], encode_call(call, arguments)
     if draft.delegate is not None:
-        to = TRADING_ROUTER
+        contract = ROUTER
         data = encode_call("delegatedAction", {"trader": draft.account, "call": data})
     if told("to-crossed"):
-        to = {TRADING_ROUTER: REFERRAL, REFERRAL: USDC, USDC: TRADING_ROUTER}[to]
+        contract = {ROUTER: REFERRAL, REFERRAL: USDC, USDC: ROUTER}[contract]
     return {
-        "to": to,
+        "to": CONTRACTS[contract],
         "from": draft.delegate or draft.account,
         "data": "0x" + data.hex(),
         "value": hex(ONE_ETHER if told("value-added") else 0),

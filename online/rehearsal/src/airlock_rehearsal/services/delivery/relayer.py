@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_rehearsal.chain.evm import EvmTransaction, NotTaken, Reverted
+from airlock_rehearsal.chain.evm import CONTRACTS, EvmTransaction, NotTaken, Reverted
 from airlock_rehearsal.chain.interface import revert_name
 from airlock_rehearsal.chain.mempool import hash_of
 from airlock_rehearsal.services.builder.fields import SECONDS_AT_MOST, bad
@@ -121,7 +121,7 @@ def relay_routes(runtime: Runtime) -> list[Route]:
         if not isinstance(skip, bool):
             raise bad("skipSimulation", "not a boolean")
         target = {"target": transaction.to}
-        if transaction.to not in runtime.state.venue.contracts:
+        if transaction.to not in CONTRACTS.values():
             raise Refused(f"the contract {transaction.to} is not whitelisted", "TX_REJECTED", details=target)
         if not skip:
             _simulate(runtime, transaction)
