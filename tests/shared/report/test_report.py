@@ -210,6 +210,17 @@ def test_documents_that_were_not_given_are_named_and_not_hidden() -> None:
     assert verify_report(report.json, report.html, some, judge).value["complete"] is False
 
 
+@pytest.mark.parametrize("given", [(), ("requests.json",)])
+def test_without_signatures_a_step_is_told_as_the_last_signing_of_these_requests_left_it(given: tuple[str]) -> None:
+    ours = {"requests": day.requests_fingerprint(), "plan": plan().fingerprint}
+    events = [*day.offline_events()[:1], ("sign-begun", ours), ("declined", {"step": "close"})]
+    events += [("sign-begun", dict.fromkeys(ours, "0" * 64)), ("declined", {"step": "open-pnl"})]
+    events += [("signed", {"step": "close", "digest": "0x"})]
+    files = {n: d for n, d in day.offline_files().items() if n in ("plan.toml", "deployment.json", *given)}
+    told = report_of_artefacts(files | {OFFLINE: day.chain(events)}, judge).value["missing"]
+    assert [line for line in told if "declined" in line] == ["step close: declined"]
+
+
 # ---- the people of both machines -------------------------------------------------------------------------------------
 
 ADA, MARY = "Ada Lovelace", "Mary Somerville"
