@@ -422,6 +422,15 @@ def test_a_deadline_is_past_when_it_surely_is(past_ms: int, unsure_ms: int, over
     assert alive(use._replace(deadline_ms=None)) == {"0x01"}
 
 
+@pytest.mark.parametrize("said", ["clock-stated", "clock-contradicted"])
+def test_no_deadline_is_past_by_a_clock_that_a_watch_has_contradicted(said: str) -> None:
+    files, facts = day.offline_files(), {"stated_ms": NOW_MS, "uncertainty_s": 60}
+    last = next_entry(read_entries(files[OFFLINE].splitlines())[-1], NOW_MS + 10**9, said, facts)
+    alive = report_of_artefacts(files | {OFFLINE: files[OFFLINE] + last.line() + b"\n"}, judge).value["alive"]
+    known = said == "clock-stated"  # a trigger and a transaction have no deadline
+    assert (len(alive["signatures"]) < len(day.digests()), alive["as_of"] is not None) == (known, known)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_replaced_it_ends_it_once_that_has_spent_the_nonce(kind: str) -> None:
     old = KINDS[kind]

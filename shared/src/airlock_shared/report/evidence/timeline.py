@@ -123,6 +123,12 @@ def stated_uncertainty_ms(entries: Sequence[Entry]) -> int:
     return 1000 * stated[-1] if stated else 0
 
 
+def is_contradicted(entries: Iterable[Entry]) -> bool:
+    """Tell whether a watch has contradicted a clock since a person stated it last."""
+    said = [entry.event for entry in entries if entry.event in ("clock-stated", "clock-contradicted")]
+    return said[-1:] == ["clock-contradicted"]
+
+
 _UNSENT = ("PREPARED", "REJECTED")
 _BEYOND = 1 << 63  # every number of a claim
 
