@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from eth_utils.crypto import keccak
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -98,8 +97,6 @@ def _hash_in(fields: Read) -> str:
 def _simulate(runtime: Runtime, transaction: EvmTransaction) -> None:
     """Raise ``SIMULATION_FAILED`` when the transaction would revert now."""
     try:
-        if runtime.faults.has("simulation-fails", "relay"):
-            raise Reverted("ToldToFail", bytes(keccak(b"ToldToFail()")[:4]))
         runtime.state.venue.evm.call(transaction.sender, transaction.to, transaction.data, transaction.value)
     except Reverted as error:
         revert = {"revertData": "0x" + error.data.hex(), "decodedError": error.name}

@@ -73,8 +73,6 @@ def code_of(error: Reverted) -> str:
 async def settle(runtime: Runtime, transaction_hash: str, service: str, faults: Faults) -> None:
     """Mine a transaction that ``service`` took under these faults, then execute the orders that it stored."""
     await runtime.pace()
-    if faults.has("tx-stuck", service):
-        return
     state = runtime.state
     receipt = runtime.mempool.mine(transaction_hash, failing=faults.has("fail-terminal", service))
     if receipt is None:
