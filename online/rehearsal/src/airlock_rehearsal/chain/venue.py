@@ -50,10 +50,6 @@ class CallOutcome(NamedTuple):
     receipt: EvmReceipt
     events: list[EmittedEvent]
 
-    def event(self, name: str) -> EmittedEvent | None:
-        """Return the first event of a name."""
-        return next((event for event in self.events if event.name == name), None)
-
 
 class ChainVenue:
     """The venue's contracts on a chain, and the operator who runs it."""
