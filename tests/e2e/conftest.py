@@ -20,8 +20,8 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 
+from airlock_rehearsal.chain.evm import CONTRACTS, STORAGE
 from airlock_rehearsal.scenarios import DELEGATE_PATH, TRADER, ceremonies
-from airlock_rehearsal.services.runtime import TRADING_STORAGE as STORAGE
 from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.errors import ServiceError
@@ -91,9 +91,8 @@ class BothMachines:
         What is required then is tested in ``test_roles.py``, and played by the rehearsal.
         """
         path = self.path(f"{ceremony}.plan.toml")
-        text = next(
-            c.plan for c in ceremonies("rehearsal", datetime.now(UTC), trading_storage=STORAGE) if c.id == ceremony
-        )
+        known = ceremonies("rehearsal", datetime.now(UTC), trading_storage=CONTRACTS[STORAGE])
+        text = next(c.plan for c in known if c.id == ceremony)
         path.write_text(text.replace('\nwitness = "required"', ""))
         return path
 

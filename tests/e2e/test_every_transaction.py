@@ -1,7 +1,7 @@
 """Transactions of every kind through both halves: built, completed by the node, reviewed, signed, relayed, read back."""
 
+from airlock_rehearsal.chain.evm import CONTRACTS, STORAGE
 from airlock_rehearsal.scenarios import DELEGATE, DELEGATE_PATH, TRADER
-from airlock_rehearsal.services.runtime import TRADING_STORAGE
 from airlock_shared.venue.actions import ACTIONS
 from e2e.conftest import BothMachines, Ledger, refused
 from plans import plan_head
@@ -24,7 +24,7 @@ KINDS = {
     "referral-cancel-request": f'caller = "{TRADER}"',
     "claim-keeper-rewards": f'caller = "{TRADER}"',
     "delegate-set": f'trader = "{TRADER}", delegate = "{DELEGATE}", expiry = 2027-03-31T00:00:00Z',
-    "token-approve": f'trader = "{TRADER}", spender = "{TRADING_STORAGE}", amountUsdc = "2500"',
+    "token-approve": f'trader = "{TRADER}", spender = "{CONTRACTS[STORAGE]}", amountUsdc = "2500"',
 }
 LATER = {"delegate-remove": f'trader = "{TRADER}", delegate = "{DELEGATE}"'}
 BY_CALL = {"trade-open", "trade-close"}  # without a documented shape: tests/online/test_call.py builds them

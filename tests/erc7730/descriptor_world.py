@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from airlock_online.wallets.erc7730 import make_descriptors
+from airlock_rehearsal.chain.evm import REFERRAL, ROUTER, USDC
 from airlock_rehearsal.chain.interface import artifacts
 from airlock_rehearsal.services.builder.unsigned import CALLS
-from airlock_rehearsal.services.runtime import REFERRAL, TRADING_ROUTER, USDC
 from shared.world import deployment
 
 ROOT = Path(__file__).parents[2]
 LINTER = ROOT / ".venvs/erc7730/bin/python"
-NAMES = {TRADING_ROUTER: "tradingRouter", REFERRAL: "referral", USDC: "usdc"}
+NAMES = {ROUTER: "tradingRouter", REFERRAL: "referral", USDC: "usdc"}
 
 Files = dict[str, dict[str, Any]]
 
@@ -41,9 +41,9 @@ def made() -> Files:
 def abis() -> dict[str, list[dict[str, Any]]]:
     """Return the ABI of each contract by its address, as the rehearsal's are compiled, not from the gate's table."""
     result: dict[str, list[dict[str, Any]]] = {}
-    for name, call in CALLS.items():
-        address = "0x" + deployment().contracts[NAMES[call.address]].hex()
-        (compiled,) = (entry for entry in artifacts()[call.contract]["abi"] if entry.get("name") == name)
+    for name, contract in CALLS.items():
+        address = "0x" + deployment().contracts[NAMES[contract]].hex()
+        (compiled,) = (entry for entry in artifacts()[contract]["abi"] if entry.get("name") == name)
         function = {"type": "function", "name": name, "inputs": [_input(part) for part in compiled["inputs"]]}
         result.setdefault(address, []).append(function | {"outputs": [], "stateMutability": "nonpayable"})
     return result

@@ -28,7 +28,7 @@ from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.signatures import recover, unsigned_bytes
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.ur.eth import DataType, Keypath, PathStep, Signature, SignRequest
+from airlock_shared.ur.eth import DataType, Keypath, Signature, SignRequest
 from offline.signing_room import plan_of
 from shared.make_payloads import DOMAIN_TYPE, NOW_MS, TREASURY
 from shared.world import PLAN_TEXTS, VECTORS, deployment, examined, good, refusals
@@ -119,8 +119,6 @@ BAD: dict[str, tuple[SignRequest, str]] = {
     "a personal message": (asks(b"Sign in to example.org", data_type=DataType.PERSONAL_MESSAGE), "PLAN-ACTION"),
     "another account": (asks(typed("desk-key"), address=bytes(20)), "SIGNER-PLANNED"),
     "another path": (asks(typed("desk-key"), path=Keypath.of("m/44'/60'/0'/0/1")), "SIGNER-PLANNED"),
-    "a path of many": (asks(typed("desk-key"), path=Keypath((*Keypath.of(PATH).steps[:4], PathStep(None, False)))),
-                       "SIGNER-PLANNED"),
     "another chain said": (asks(typed("desk-key"), chain_id=1), "DOMAIN-CHAIN"),
     "another contract": (asks(typed("desk-key", domain=DOMAIN | {"verifyingContract": TREASURY})), "DOMAIN-CONTRACT"),
     "another delegate": (asks(typed("desk-key", message=DESK_KEY["message"] | {"delegate": TREASURY})), "PLAN-FIELD"),

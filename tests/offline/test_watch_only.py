@@ -10,10 +10,11 @@ from airlock_offline.cli.accounts import account_of, extended_key
 from airlock_offline.ledger.device_errors import WrongAnswer
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_shared.errors import DeviceError
+from airlock_shared.ur.eth import Keypath
+from airlock_shared.wire import cbor
 from airlock_software_ledger.app import SoftwareLedger
 from airlock_software_ledger.keys import HARDENED
 from offline.recordings import SIGNER, Exchange, Played, answering
-from shared.ur.accounts import read_account
 from shared.ur.test_peers import peers
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors" / "extended-keys"
@@ -75,13 +76,12 @@ def test_a_node_that_does_not_lead_to_the_devices_own_address_is_not_shown() -> 
 @pytest.mark.parametrize("fingerprint", [None, 0x73C5DA0A])
 def test_the_code_holds_the_node_where_it_comes_from_and_what_is_below(fingerprint: int | None) -> None:
     account = account_of(EthereumApp(SoftwareLedger()), ACCOUNT, fingerprint)
-    key = read_account(account.key.to_cbor())
+    members = cbor.read(account.payload, max_items=64)
     assert account.first_address == SIGNER
-    assert key == account.key
-    assert key.origin is not None
-    assert (str(key.origin), key.origin.source_fingerprint, key.origin.depth) == (ACCOUNT, fingerprint, 3)
-    assert (str(key.children), key.use and key.use.coin) == ("m/0/*", 60)
-    (read,) = peers(("read_key", {"cbor": key.to_cbor().hex()}))  # by another implementation
-    assert (read["key"], read["chain_code"]) == (key.key.hex(), (key.chain_code or b"").hex())
+    assert members[5] == cbor.Tagged(305, {1: 60})
+    assert members[6] == cbor.Tagged(304, Keypath.of(ACCOUNT, fingerprint).to_map() | {3: 3})
+    assert members[7] == cbor.Tagged(304, {1: [0, False, [], False]})
+    (read,) = peers(("read_key", {"cbor": account.payload.hex()}))  # by another implementation
+    assert (read["key"], read["chain_code"]) == (members[3].hex(), members[4].hex())
     assert (read["origin"], read["children"]) == (ACCOUNT, "m/0/*")
     assert fingerprint is None or read["source_fingerprint"] == "73c5da0a"

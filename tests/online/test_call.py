@@ -21,7 +21,8 @@ from airlock_online.delivery.deliveries import raw_transaction
 from airlock_online.delivery.routes.rpc import transaction_hash
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees
 from airlock_online.preparing.prepare import Sources, prepare_step
-from airlock_rehearsal.services.runtime import DEFAULT_TRADER, TRADING_STORAGE, RehearsalSettings
+from airlock_rehearsal.chain.evm import CONTRACTS, STORAGE
+from airlock_rehearsal.services.runtime import DEFAULT_TRADER, RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.checks.model import CallCase, Situation
 from airlock_shared.checks.nonces import UsedNonces
@@ -398,7 +399,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "claim-keeper-rewards": (CALLER,),
     "delegate-set": (*DELEGATE, f"expiry={EXPIRY_S}"),
     "delegate-remove": DELEGATE,
-    "token-approve": (TRADER, f"spender={TRADING_STORAGE}", "amountUsdc=250"),
+    "token-approve": (TRADER, f"spender={CONTRACTS[STORAGE]}", "amountUsdc=250"),
 }
 
 

@@ -25,7 +25,7 @@ from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.readback.expectations import Expectation
 from airlock_online.wallets.other_wallets import WalletAnswers
-from airlock_rehearsal.chain.interface import STORAGE
+from airlock_rehearsal.chain.evm import STORAGE
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.runtime import DEFAULT_TRADER
 from airlock_shared.cli import kept_signatures

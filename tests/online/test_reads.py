@@ -33,7 +33,7 @@ from airlock_online.readback.referral_codes import (
     settled_facts,
 )
 from airlock_online.speech.sections import REPLIES
-from airlock_rehearsal.services.venue.positions import PAIRS, order_json, seeded, seeded_limit
+from airlock_rehearsal.services.venue.positions import PAIRS, order_json, seeded, seeded_limit, trade_json
 from airlock_shared.cli.program import run
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.plan.reader import parse_plan
@@ -110,7 +110,7 @@ def test_a_changed_meta_is_reported_and_never_adopted(
 
 def positions() -> dict[str, Any]:
     now_s = 1_790_000_000
-    trades = [position.as_json(position.pair_index == 3) for position in seeded(TREASURY, now_s)]
+    trades = [trade_json(held, held["pairIndex"] == 3) for held in seeded(TREASURY, now_s)]
     return {"trades": trades, "orders": [order_json(seeded_limit(TREASURY))]}
 
 

@@ -45,7 +45,7 @@ def main(elf: Path, folder: Path) -> int:
 
         with Person(app), RehearsalServices(trader=TRADER) as services:
             on_chain = ChainRecord(services.state, (DELEGATE,)).since
-            stage = Play(folder, ONLINE, OFFLINE, services.urls, port, app.file.model, print, "file", on_chain)
+            stage = Play(folder, ONLINE, OFFLINE, services.urls, port, app.file.model, "file", on_chain)
             rows = rehearse(stage)
         app.configure(raw_messages=True, blind_signing=True)
         signer = _transaction(app, folder)
@@ -53,7 +53,7 @@ def main(elf: Path, folder: Path) -> int:
         print(line)
     print(f"transaction with calldata, Blind signing on: recovered {signer}")
     print(f"{len(rows)} ceremonies and a transaction on the real app in {time.monotonic() - began:.0f} s")
-    return 0 if signer == TRADER and all(row.same_fingerprint for row in rows) else 1
+    return 0 if signer == TRADER else 1
 
 
 def _transaction(app: RealApp, folder: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +28,7 @@ from airlock_shared.host.files import (
     read_input,
     write_new,
 )
+from airlock_shared.report.evidence.timeline import begun_recorded
 
 if TYPE_CHECKING:
     from airlock_online.journal.schema import Record
@@ -37,11 +37,6 @@ HOME_VARIABLE = "AIRLOCK_ONLINE_HOME"
 JOURNAL_VARIABLE = "AIRLOCK_JOURNAL"
 RPC_VARIABLE = "AIRLOCK_RPC"
 API_KEY_VARIABLE = "AIRLOCK_API_KEY"
-OUTCOME = "outcome"
-"""The event of the transcript."""
-_UNSENT = frozenset({"PREPARED", "REJECTED"})
-_EXPORTED = "exported"
-_BEYOND = 1 << 63  # every number of a claim
 
 HEAD_SEEN = "signing-head-seen"
 """The transcript's event: ``machine``, ``head`` and ``signatures_ms``, from the header of signatures that came."""
@@ -63,27 +58,9 @@ class TranscriptMarks:
         self._services = {"services": services} if services else {}
 
     def begun(self) -> dict[str, int]:
-        """Return the number of the last sending of each digest that was begun, leaving out what was surely unsent since.
-
-        That is at least its claim's number, and higher than each before. What was exported is beyond every claim.
-        """
-        number, perhaps = Counter[str](), dict[str, int]()
-        for entry in self._transcript.entries():
-            data = entry.data
-            if entry.event == SENDING:
-                digest, claim = data["digest"], data["claim"]
-                number[digest] = max(number[digest] + 1, claim)
-                perhaps[digest] = max(perhaps.get(digest, 0), claim)
-            elif entry.event == _EXPORTED:
-                number.update(dict.fromkeys(data["digests"], _BEYOND))
-                perhaps.update(dict.fromkeys(data["digests"], _BEYOND))
-            elif entry.event == OUTCOME and (state := data.get("state")) is not None:
-                digest, ended = data["digest"], data.get("claim", 0)
-                if state not in _UNSENT:
-                    perhaps.setdefault(digest, 1)
-                elif perhaps.get(digest, 0) <= ended:  # one terminal may tell it late, when another one's has begun
-                    perhaps.pop(digest, None)
-        return {digest: max(number[digest], 1) for digest in perhaps}
+        """Return the number of the last sending of each digest, as ``begun_recorded`` has it."""
+        found = begun_recorded(self._transcript.entries())
+        return {digest: begun.number for digest, begun in found.items()}
 
     def begin(self, record: Record, claims: int) -> None:
         """Write down, durably, that the sending with this number begins. Raises ``UsageError``, ``DocumentError``."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from airlock_rehearsal.chain.deploy import Sender
-from airlock_rehearsal.chain.evm import CHAIN_ID
+from airlock_rehearsal.chain.evm import CHAIN_ID, CONTRACTS, REFERRAL, ROUTER, USDC
 from airlock_rehearsal.chain.venue import ChainVenue
 from airlock_shared.documents.requests import Answer
 from airlock_shared.ethereum.eip712 import as_argument, encode_abi
@@ -51,7 +51,7 @@ class Bench:
     def __init__(self, venue: ChainVenue, step: str) -> None:
         self.step = step
         self.venue = venue
-        self.good = document(venue, step)
+        self.good = document(step)
         self.payload: Payload = self.good["requests"][0]["payload"]
         self.struct: str = self.payload["primaryType"]
         self.signer = signer_of(step)
@@ -91,7 +91,7 @@ def signature_by(signer: Sender, payload: Payload, *, high_s: bool = False) -> b
 
 def intent_of(ground: Ground, step: str, **message: object) -> tuple[str, bytes, bytes]:
     """Return a step's struct, its encoding and signature, with other members of its message."""
-    made = document(ground.venue, step)
+    made = document(step)
     payload = made["requests"][0]["payload"]
     payload["message"] |= {name: str(value) for name, value in message.items()}
     seal(payload)
@@ -224,9 +224,8 @@ def _numbers(types: Payload, struct: str, message: Payload) -> Payload:
 
 
 def _domains(bench: Bench) -> Iterator[Altered]:
-    contracts = bench.venue.contracts
     own = bench.payload["domain"]["verifyingContract"]
-    places = {contracts.trading_router, contracts.referral, contracts.usdc, STRANGER.address} - {own}
+    places = {CONTRACTS[ROUTER], CONTRACTS[REFERRAL], CONTRACTS[USDC], STRANGER.address} - {own}
     changes: list[tuple[str, str, Any]] = [
         *(("domain", "name", name) for name in ("Exchange", "exchangetrading", bench.payload["domain"]["name"] + " ")),
         *(("domain", "version", version) for version in ("2", "1.0", "")),

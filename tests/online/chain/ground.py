@@ -13,9 +13,8 @@ from eth_account import Account
 
 from airlock_rehearsal.chain import embedded
 from airlock_rehearsal.chain.deploy import Sender, signed, transact
-from airlock_rehearsal.chain.evm import CHAIN_ID, EvmCall, EvmReceipt
-from airlock_rehearsal.chain.interface import ROUTER, STORAGE, USDC, encode_call
-from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
+from airlock_rehearsal.chain.evm import CHAIN_ID, CONTRACTS, REFERRAL, ROUTER, STORAGE, USDC, EvmCall, EvmReceipt
+from airlock_rehearsal.chain.venue import ChainVenue, call_to
 from airlock_shared.checks.model import Situation
 from airlock_shared.documents.deployment import parse_deployment
 from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY, seal
@@ -70,10 +69,10 @@ class Ground(NamedTuple):
 
     def send(self, sender: Sender, contract: str, function: str, *arguments: Any) -> EvmReceipt:
         """Send a transaction of a person's, once its simulation has gone through."""
-        return transact(self.evm, sender, self.venue.address(contract), encode_call(contract, function, *arguments))
+        return transact(self.evm, sender, call_to(contract, function, *arguments))
 
     def raw(self, sender: Sender, contract: str, data: bytes, gas: int = 1_500_000) -> bytes:
-        return signed(self.evm, sender, EvmCall(self.venue.address(contract), data, gas))
+        return signed(self.evm, sender, EvmCall(CONTRACTS[contract], data, gas))
 
 
 def set_up(evm: EmbeddedEvm, clock: Clock) -> Ground:
@@ -82,15 +81,15 @@ def set_up(evm: EmbeddedEvm, clock: Clock) -> Ground:
     ground = Ground(venue, clock)
     for account in (TREASURY, DESK, OTHER, STRANGER.address):
         evm.fund(account, 10**18)
-    venue.act_together([OperatorCall(*row) for row in _start(venue)])
-    ground.send(TREASURY_SENDER, USDC, "approve", venue.contracts.trading_storage, 50_000 * USDC_ONE)
+    venue.act_together([call_to(contract, function, *arguments) for contract, function, arguments in _start()])
+    ground.send(TREASURY_SENDER, USDC, "approve", CONTRACTS[STORAGE], 50_000 * USDC_ONE)
     ground.send(TREASURY_SENDER, ROUTER, "setDelegate", DESK, EXPIRY_S)
     clock.now_s = NOW_S
     return ground
 
 
-def _start(venue: ChainVenue) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
-    yield USDC, "mint", (venue.contracts.trading_storage, 10**6 * USDC_ONE)
+def _start() -> Iterator[tuple[str, str, tuple[Any, ...]]]:
+    yield USDC, "mint", (CONTRACTS[STORAGE], 10**6 * USDC_ONE)
     yield USDC, "mint", (TREASURY, 10**5 * USDC_ONE)
     for number, low, high, pnl in ((0, 1, 100, False), (1, 1, 100, False), (7, 75, 500, True)):
         pair = {"listed": True, "pnl": pnl, "closeOnly": False, "minLeverage": low * ONE, "maxLeverage": high * ONE}
@@ -133,29 +132,28 @@ def code(text: str) -> bytes:
     return text.encode().ljust(32, b"\0")
 
 
-def pinned(venue: ChainVenue) -> dict[str, Any]:
+def pinned() -> dict[str, Any]:
     """Return the good deployment with this chain's id and contracts, as JSON."""
     document: dict[str, Any] = json.loads(DEPLOYMENT_TEXT)
-    contracts = venue.contracts
     document["chain_id"] = CHAIN_ID
     document["contracts"] = {
-        "tradingRouter": contracts.trading_router, "tradingStorage": contracts.trading_storage,
-        "usdc": contracts.usdc, "referral": contracts.referral,
+        "tradingRouter": CONTRACTS[ROUTER], "tradingStorage": CONTRACTS[STORAGE],
+        "usdc": CONTRACTS[USDC], "referral": CONTRACTS[REFERRAL],
     }  # fmt: skip
-    for name, contract in (("trading", contracts.trading_router), ("referral", contracts.referral)):
-        document["domains"][name] |= {"chainId": CHAIN_ID, "verifyingContract": contract}
+    for name, contract in (("trading", ROUTER), ("referral", REFERRAL)):
+        document["domains"][name] |= {"chainId": CHAIN_ID, "verifyingContract": CONTRACTS[contract]}
     return document
 
 
-def situation(venue: ChainVenue) -> Situation:
-    return Situation(plan(), parse_deployment(to_bytes(pinned(venue))), NOW_MS)
+def situation() -> Situation:
+    return Situation(plan(), parse_deployment(to_bytes(pinned())), NOW_MS)
 
 
-def document(venue: ChainVenue, step: str) -> dict[str, Any]:
+def document(step: str) -> dict[str, Any]:
     """Return the good requests document of a step, its domain and its seal this chain's."""
     made = good(step)
     payload = made["requests"][0]["payload"]
-    domains = pinned(venue)["domains"]
+    domains = pinned()["domains"]
     names = {domain["name"]: domain for domain in domains.values()}
     payload["domain"] = dict(names[payload["domain"]["name"]])
     seal(payload)

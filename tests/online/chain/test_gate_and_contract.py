@@ -51,7 +51,7 @@ def contract_rejects(ground: Ground, struct: str, altered: Altered) -> str:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_the_contract_rejects_where_the_gate_refuses(ground: Ground, step: str) -> None:
-    where, bench = situation(ground.venue), Bench(ground.venue, step)
+    where, bench = situation(), Bench(ground.venue, step)
     untouched = bench.altered("none", "nothing")
     assert not gate_refuses(untouched, where)
     assert not contract_rejects(ground, bench.struct, untouched)

@@ -9,8 +9,8 @@ from hashlib import sha256
 
 import pytest
 
-from airlock_rehearsal.chain.evm import Reverted
-from airlock_rehearsal.chain.interface import ARTIFACTS, REFERRAL, ROUTER, USDC, artifacts, encode_call, selector
+from airlock_rehearsal.chain.evm import REFERRAL, ROUTER, USDC, Reverted
+from airlock_rehearsal.chain.interface import ARTIFACTS, artifacts, encode_call, selector
 from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION
 from airlock_shared.venue.structs import CATALOGUE
 from draws import ALL

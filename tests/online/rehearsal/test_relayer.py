@@ -7,7 +7,7 @@ import pytest
 from eth_account import Account
 from eth_utils.crypto import keccak
 
-from airlock_rehearsal.services import runtime as settings
+from airlock_rehearsal.chain.evm import CONTRACTS, REFERRAL, ROUTER
 from online.rehearsal.conftest import OpenClient
 from online.rehearsal.services_client import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Json, ServicesClient
 
@@ -73,9 +73,9 @@ TAKEN = {"caller": T, "code": "TAKEN", "newOwner": S}
 @pytest.mark.parametrize(
     ("path", "key", "fields", "target", "decoded"),
     [
-        ("/v2/trade/close", DELEGATE, SLOT, settings.TRADING_ROUTER, "NotDelegate"),
-        ("/v2/limit/update", TRADER, STOP, settings.TRADING_ROUTER, "WrongSl"),
-        ("/v2/referral/transfer-ownership", TRADER, TAKEN, settings.REFERRAL, "NotCodeOwner"),
+        ("/v2/trade/close", DELEGATE, SLOT, CONTRACTS[ROUTER], "NotDelegate"),
+        ("/v2/limit/update", TRADER, STOP, CONTRACTS[ROUTER], "WrongSl"),
+        ("/v2/referral/transfer-ownership", TRADER, TAKEN, CONTRACTS[REFERRAL], "NotCodeOwner"),
     ],
 )
 def test_a_failed_simulation_is_told(

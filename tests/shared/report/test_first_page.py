@@ -209,16 +209,13 @@ def test_the_time_line_has_each_time_by_its_record_in_their_order() -> None:
 
 @pytest.mark.parametrize(
     ("told", "sent"),
-    [(["PREPARED", "FILLED"], 1), (["REJECTED", "FILLED"], 1), (["PREPARED", "PREPARED", ""], 2),
-     (["FILLED", "PREPARED"], 0), (["", "PREPARED", "PREPARED"], 0), (["PREPARED"], None), (["PREPARED", "PREPARED"], None)],
+    [(["1 PREPARED", "2 FILLED"], 1), (["1 REJECTED", "2 FILLED"], 1), (["1 PREPARED", "2 PREPARED", "3 "], 2),
+     (["1 PREPARED"], None), (["1 PREPARED", "2 PREPARED"], None), (["1 FILLED"], 0)],
 )  # fmt: skip
 def test_the_time_of_sending_is_that_of_the_last_that_sent_something(told: list[str], sent: int | None) -> None:
     digest, events = day.digests()[0], day.online_events(day.timeline_bytes())
-    turns = [
-        each
-        for state in told
-        for each in (("sending", {"digest": digest}), ("outcome", {"digest": digest, "state": state}))
-    ]
+    facts = [({"digest": digest, "claim": int(turn[0])}, {"state": turn[2:]}) for turn in told]
+    turns = [each for mark, end in facts for each in (("sending", mark), ("outcome", mark | end))]
     online = [*events[:3], *turns, *events[3:]]
     found = day.reported(online=online).value["steps"][0]["outcome"]["sent_at"]
     entries = read_entries(day.chain(online).splitlines())
@@ -228,7 +225,7 @@ def test_the_time_of_sending_is_that_of_the_last_that_sent_something(told: list[
 
 def test_of_several_steps_their_number_is_told_and_what_was_perhaps_not_sent_does_not_count() -> None:
     events = day.online_events(day.timeline_bytes())
-    sending = [("sending", {"digest": each}) for each in day.digests()[:3]]
+    sending = [("sending", {"digest": each, "claim": 1}) for each in day.digests()[:3]]
     value = day.reported(online=[*events[:3], *sending, *events[3:]]).value
     assert [step["outcome"]["state"] for step in value["steps"][:3]] == ["FILLED", "UNKNOWN", "FAILED"]
     assert [bool(step["outcome"]["sent_at"]) for step in value["steps"][:3]] == [True, False, True]

@@ -71,16 +71,19 @@ def test_each_thing_that_is_missing_has_its_sentence() -> None:
         assert sentence in day.reported([(name, data) for name, data in events if name != event]).value["missing"]
 
 
-@pytest.mark.parametrize("mark", ["sending", "exported"])
-def test_what_only_the_transcript_knows_as_sent_is_not_called_unsent(mark: str) -> None:
+SENT = ("sending 1", "exported 0", "FILLED 0", "sending 1, PREPARED 1, sending 2", "sending 1, sending 2, PREPARED 1")
+
+
+@pytest.mark.parametrize("turns", [*SENT, "sending 1, REJECTED 1", "sending 1, PREPARED 1"])
+def test_what_only_the_transcript_knows_as_sent_is_not_called_unsent(turns: str) -> None:
     [close] = [item for item in day.signed() if item.step == "close"]
-    facts = {"digests": [close.digest]} if mark == "exported" else {"digest": close.digest}
-    events = [*day.online_events(day.timeline_bytes()), (mark, facts)]
+    events, facts = day.online_events(day.timeline_bytes()), {"digest": close.digest, "digests": [close.digest]}
+    for name, claim in map(str.split, turns.split(", ")):
+        event = "outcome" if name.isupper() else name
+        events.append((event, {**facts, "claim": int(claim)} | ({"state": name} if name.isupper() else {})))
     told = day.reported(online=events).value["missing"]
-    assert "step close: its outcome is not known yet (UNKNOWN)" in told
-    refused: day.Event = ("outcome", {"digest": close.digest, "state": "REJECTED"})
-    told = day.reported(online=[*events, refused]).value["missing"]
-    assert "step close: signed, and not submitted from this machine" in told
+    assert ("step close: its outcome is not known yet (UNKNOWN)" in told) is (turns in SENT)
+    assert ("step close: signed, and not submitted from this machine" in told) is (turns not in SENT)
 
 
 def test_a_report_is_made_and_verified_however_much_the_services_told() -> None:
@@ -205,6 +208,17 @@ def test_documents_that_were_not_given_are_named_and_not_hidden() -> None:
     assert report.value["missing"] == ["the requests were not given", "the signatures were not given"]
     assert report.html.count(b"not given") > 5
     assert verify_report(report.json, report.html, some, judge).value["complete"] is False
+
+
+@pytest.mark.parametrize("given", [(), ("requests.json",)])
+def test_without_signatures_a_step_is_told_as_the_last_signing_of_these_requests_left_it(given: tuple[str]) -> None:
+    ours = {"requests": day.requests_fingerprint(), "plan": plan().fingerprint}
+    events = [*day.offline_events()[:1], ("sign-begun", ours), ("declined", {"step": "close"})]
+    events += [("sign-begun", dict.fromkeys(ours, "0" * 64)), ("declined", {"step": "open-pnl"})]
+    events += [("signed", {"step": "close", "digest": "0x"})]
+    files = {n: d for n, d in day.offline_files().items() if n in ("plan.toml", "deployment.json", *given)}
+    told = report_of_artefacts(files | {OFFLINE: day.chain(events)}, judge).value["missing"]
+    assert [line for line in told if "declined" in line] == ["step close: declined"]
 
 
 # ---- the people of both machines -------------------------------------------------------------------------------------
@@ -406,6 +420,15 @@ def test_a_deadline_is_past_when_it_surely_is(past_ms: int, unsure_ms: int, over
     assert alive(use, unsure_ms=unsure_ms) == (set() if over else {"0x01"})
     assert alive(use, now_ms=None) == {"0x01"}
     assert alive(use._replace(deadline_ms=None)) == {"0x01"}
+
+
+@pytest.mark.parametrize("said", ["clock-stated", "clock-contradicted"])
+def test_no_deadline_is_past_by_a_clock_that_a_watch_has_contradicted(said: str) -> None:
+    files, facts = day.offline_files(), {"stated_ms": NOW_MS, "uncertainty_s": 60}
+    last = next_entry(read_entries(files[OFFLINE].splitlines())[-1], NOW_MS + 10**9, said, facts)
+    alive = report_of_artefacts(files | {OFFLINE: files[OFFLINE] + last.line() + b"\n"}, judge).value["alive"]
+    known = said == "clock-stated"  # a trigger and a transaction have no deadline
+    assert (len(alive["signatures"]) < len(day.digests()), alive["as_of"] is not None) == (known, known)
 
 
 @pytest.mark.parametrize("kind", KINDS)

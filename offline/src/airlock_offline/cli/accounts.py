@@ -25,7 +25,7 @@ from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import Plan, Signer
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.documents import Transfer
-from airlock_shared.ur.eth import HDKEY_TYPE, CoinInfo, HDKey, Keypath, PathStep
+from airlock_shared.ur.eth import HDKEY_TYPE, write_account
 
 # ---- watch only -----------------------------------------------------------------------------------------------------
 # An account of the Ledger as a watch-only wallet takes it: its public node, from which all its addresses follow.
@@ -33,10 +33,6 @@ from airlock_shared.ur.eth import HDKEY_TYPE, CoinInfo, HDKey, Keypath, PathStep
 # there. Sources: BIP-32, "Public parent key to public child key"; BCR-2020-007 and EIP-4527 for ``crypto-hdkey``.
 
 
-ETHEREUM = 60  # SLIP-44
-_NAME = "Airlock"
-_NOTE = "account.standard"  # what Keystone's wallets write of keys whose children are 0/*
-CHILDREN = (PathStep(0, False), PathStep(None, False))
 FIRST = (0, 0)
 CHAIN_CODE_BYTES = 32
 
@@ -58,9 +54,9 @@ class ExtendedKey(NamedTuple):
 
 
 class WatchOnlyAccount(NamedTuple):
-    """A node as it is shown, and its first address in EIP-55."""
+    """A node as it is shown, the payload of ``ur:crypto-hdkey``, and its first address in EIP-55."""
 
-    key: HDKey
+    payload: bytes
     first_address: str
 
 
@@ -83,17 +79,8 @@ def account_of(app: EthereumApp, path: str, master_fingerprint: int | None) -> W
     first = app.address(path + "".join(f"/{number}" for number in FIRST)).address
     if address_below(node, FIRST) != first:
         raise wrong_answer(f"read the extended key of {path}", "a key that does not lead to its own accounts")
-    origin = Keypath.of(path, master_fingerprint)
-    key = HDKey(
-        key=node.compressed,
-        chain_code=node.chain_code,
-        use=CoinInfo(ETHEREUM),
-        origin=origin._replace(depth=len(origin.steps)),
-        children=Keypath(CHILDREN),
-        name=_NAME,
-        note=_NOTE,
-    )
-    return WatchOnlyAccount(key, checksum_address(first))
+    payload = write_account(node.compressed, node.chain_code, path, master_fingerprint)
+    return WatchOnlyAccount(payload, checksum_address(first))
 
 
 def address_below(node: ExtendedKey, numbers: tuple[int, ...]) -> bytes | None:
@@ -156,7 +143,7 @@ def show_account(
     with opened(emulator_port, ledger_path, wait_notice) as device:
         account = account_of(device.app(), path, fingerprint)
     say(f"{path}, first address {account.first_address}: the watch-only wallet must show the same")
-    transfer = Transfer(HDKEY_TYPE, account.key.to_cbor(), HDKEY_TYPE, "", "")
+    transfer = Transfer(HDKEY_TYPE, account.payload, HDKEY_TYPE, "", "")
     shown = show_transfer(transfer, state.home, showing)
     facts = {"path": path, "first_address": account.first_address}
     state.transcript.record("account-shown", facts, now_ms())

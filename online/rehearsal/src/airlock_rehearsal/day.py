@@ -16,7 +16,7 @@ from threading import Thread
 from time import sleep
 from typing import NamedTuple
 
-from airlock_rehearsal.machines import ANSWERS, MACHINES, RehearsalFailed, ceremonies_at, fetching
+from airlock_rehearsal.machines import ANSWERS, MACHINES, RehearsalFailed, ceremonies_now, fetching
 from airlock_rehearsal.processes import software_ledger
 from airlock_rehearsal.scenarios import DELEGATE_PATH
 from airlock_shared.cli.ceremony.status import word_lines
@@ -92,9 +92,9 @@ def begin(day: Day, urls: dict[str, str]) -> None:
         (day.folder / place).mkdir(parents=True)
     if code := day.machine("online", *fetching(urls, "deployment.json")):
         raise RehearsalFailed("the deployment was not fetched", code)
-    known = ceremonies_at(day.folder / "online" / "deployment.json", led=True)
+    plans = {each.id: each.plan for each in ceremonies_now(led=True)}
     for half in MACHINES:
-        write_new(day.folder / half / day.plan, next(each.plan for each in known if each.id == day.ceremony).encode())
+        write_new(day.folder / half / day.plan, plans[day.ceremony].encode())
     words = [
         Path(sys.argv[0]).absolute(),
         "rehearse",

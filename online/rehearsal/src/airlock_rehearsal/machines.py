@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from PIL import Image
 
+from airlock_rehearsal.chain.evm import CONTRACTS, STORAGE
 from airlock_rehearsal.processes import run_command
 from airlock_rehearsal.scenarios import Ceremony, ceremonies, service_words
-from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.cli.terminal import show
 from airlock_shared.errors import AirlockError, ExitCode
-from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.host.files import make_folder, read_input
+from airlock_shared.host.files import make_folder
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.text.safe import WIDTH
 from airlock_shared.ur.decode import Decoder
@@ -42,7 +42,6 @@ class Play(NamedTuple):
     urls: dict[str, str]
     ledger_port: Callable[[bool], int]
     model: str
-    say: Callable[[str], None]
     channel: str
     on_chain: Callable[[], tuple[tuple[str, str], ...]]
 
@@ -61,7 +60,7 @@ class Play(NamedTuple):
         """
         program = self.online if half == "online" else self.offline
         shown = [program.name, *(Path(word).name if word.startswith(str(self.folder)) else word for word in words)]
-        self.say(
+        show(
             "\n"
             + textwrap.fill(
                 f"--- {MACHINES[half]} $ {' '.join(shown)}",
@@ -84,22 +83,19 @@ class Play(NamedTuple):
             codes, pictures = self.path(source, f"{name}.codes"), self.path(target, f"{name}.pictures")
             shown = self.run(source, "show", self.path(source, name), "--as", "png", "-o", codes)
             played, seen = photograph(Path(codes), Path(pictures), seed=name)
-            self.say(
-                f"\n=== {name} crosses the gap by QR codes: {source} -> {target}, {played} frames played, {seen} seen"
-            )
+            show(f"\n=== {name} crosses the gap by QR codes: {source} -> {target}, {played} frames played, {seen} seen")
             read = self.run(target, "scan", pictures, "-o", self.path(target, name))
-            if not self.compare("document's", "document", shown, read):
-                raise RehearsalFailed(f"{name} is a different document on the other machine", ExitCode.REFUSED)
+            self.compare("document's", "document", shown, read)
         else:
             shutil.copyfile(self.path(source, name), destination)
-            self.say(f"\n=== {name} crosses the gap: {source} -> {target}")
+            show(f"\n=== {name} crosses the gap: {source} -> {target}")
         return destination
 
-    def compare(self, what: str, label: str, first: str, second: str) -> bool:
-        """Say and return whether two screens show the same fingerprint."""
-        same = fingerprint(first, label) == fingerprint(second, label) != ""
-        self.say(f"\n=== the {what} fingerprint is {'EQUAL' if same else 'NOT EQUAL'} on both screens")
-        return same
+    def compare(self, what: str, label: str, first: str, second: str) -> None:
+        """Say that two screens show the same fingerprint. Raises ``RehearsalFailed`` where they do not."""
+        if not fingerprint(first, label) == fingerprint(second, label) != "":
+            raise RehearsalFailed(f"the {what} fingerprint is NOT EQUAL on both screens: report it", ExitCode.REFUSED)
+        show(f"\n=== the {what} fingerprint is EQUAL on both screens")
 
 
 ROUNDS = 2  # how often the camera sees the whole cycle, at least
@@ -141,10 +137,9 @@ def fetching(urls: dict[str, str], document: str) -> tuple[str, ...]:
     return ("deployment", "fetch", "--name", _DEPLOYMENT, *service_words(urls), "-o", document)
 
 
-def ceremonies_at(document: Path, *, led: bool = False) -> list[Ceremony]:
-    """Return the ceremonies for the deployment that was fetched."""
-    storage = checksum_address(parse_deployment(read_input(document)).contracts["tradingStorage"])
-    return ceremonies(_DEPLOYMENT, datetime.now(UTC), trading_storage=storage, led=led)
+def ceremonies_now(*, led: bool = False) -> list[Ceremony]:
+    """Return the ceremonies for the rehearsal's deployment, with times from now on."""
+    return ceremonies(_DEPLOYMENT, datetime.now(UTC), trading_storage=CONTRACTS[STORAGE], led=led)
 
 
 class RehearsalFailed(AirlockError):

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_rehearsal.machines import MACHINES, Play, ceremonies_at, fetching, fingerprint
+from airlock_rehearsal.machines import MACHINES, Play, ceremonies_now, fetching, fingerprint
 from airlock_rehearsal.scenarios import Ceremony
+from airlock_shared.cli.terminal import show
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.text.safe import WIDTH
 from airlock_shared.wire.strict_json import parse_json
@@ -74,7 +75,7 @@ class Participants(NamedTuple):
             for option, file in (("--transcript", "offline-transcript.jsonl"), ("--screens", "screens.json")):
                 brought += [option, play.path("online", file)]
                 shutil.copyfile(Path(folders["offline"]) / "artefacts" / file, brought[-1])
-                play.say(f"\n=== {file} crosses the gap: offline -> online")
+                show(f"\n=== {file} crosses the gap: offline -> online")
         self.run("online", "report", "make", more=(*brought, "-o", folders["online"]))
         for half in MACHINES:
             play.run(half, "report", "verify", folders[half])
@@ -97,7 +98,6 @@ class _Row(NamedTuple):
     """A ceremony's line in the summary."""
 
     ceremony: str
-    same_fingerprint: bool
     signer: str
     digest: str
     signature: str
@@ -109,16 +109,16 @@ def rehearse(play: Play) -> list[_Row]:
     """Play every ceremony and return the summary. Raises ``RehearsalFailed``."""
     for half in MACHINES:
         (play.folder / half).mkdir(parents=True)
-    play.say(f"{_RULE}\n# Before the ceremonies: pin the deployment, look at the machine and the Ledger\n{_RULE}")
+    show(f"{_RULE}\n# Before the ceremonies: pin the deployment, look at the machine and the Ledger\n{_RULE}")
     document = play.path("online", "deployment.json")
     play.run("online", *fetching(play.urls, document))
     play.run("offline", "trust", play.carry("deployment.json", "online", "offline"))
     look_at_the_machine(play)
-    return [_play(play, ceremony) for ceremony in ceremonies_at(Path(document))]
+    return [_play(play, ceremony) for ceremony in ceremonies_now()]
 
 
 def _play(play: Play, ceremony: Ceremony) -> _Row:
-    play.say(f"\n{_RULE}\n# {ceremony.title}\n{_RULE}")
+    show(f"\n{_RULE}\n# {ceremony.title}\n{_RULE}")
     plan, requests, signatures = (f"{ceremony.id}.{end}" for end in ("plan.toml", "requests.json", "signatures.json"))
     plan_online = play.path("online", plan)
     write_new(Path(plan_online), ceremony.plan.encode())
@@ -139,11 +139,11 @@ def _play(play: Play, ceremony: Ceremony) -> _Row:
     play.run("offline", "verify", carried, "--plan", plan_offline)
     output = play.path("offline", signatures)
     if ceremony.transaction:
-        play.say("\n=== on the Ledger: Settings, Blind signing, on (off again after this ceremony)")
+        show("\n=== on the Ledger: Settings, Blind signing, on (off again after this ceremony)")
     words = ("--plan", plan_offline, "-o", output, "--model", play.model, *play.ledger(blind=ceremony.transaction))
     signed = play.run("offline", "sign", carried, *words)
     participants.confirm("offline", "requests", "review", "signatures")
-    same = play.compare("requests", "requests", prepared, signed)
+    play.compare("requests", "requests", prepared, signed)
     carried_back = play.carry(signatures, "offline", "online")
     submitted = play.run("online", "submit", carried_back, reading=fingerprint(signed, "signatures"))
     participants.confirm("online", "signatures", "outcome")
@@ -151,7 +151,7 @@ def _play(play: Play, ceremony: Ceremony) -> _Row:
     participants.report(requests, signatures)
     item = parse_json(read_input(Path(output)))["signatures"][0]
     outcome = ["none", *re.findall(r"outcome: (\w+)", submitted)][-1]
-    return _Row(ceremony.id, same, item["signer"], item["digest"], item["signature"], outcome, play.on_chain())
+    return _Row(ceremony.id, item["signer"], item["digest"], item["signature"], outcome, play.on_chain())
 
 
 def summary_lines(rows: list[_Row], folder: Path) -> list[str]:
@@ -160,7 +160,7 @@ def summary_lines(rows: list[_Row], folder: Path) -> list[str]:
     for row in rows:
         lines += [
             row.ceremony,
-            f"  fingerprint   {'equal on both machines' if row.same_fingerprint else 'NOT EQUAL'}",
+            "  fingerprint   equal on both machines",
             *_hex_rows("digest", row.digest),
             *_hex_rows("signature", row.signature),
             f"  recovered     {row.signer}, as the plan expects",

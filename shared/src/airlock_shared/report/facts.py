@@ -12,7 +12,7 @@ from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.report.evidence.artefacts import TIMELINE, Evidence
-from airlock_shared.report.evidence.timeline import EXPORTED, stated_uncertainty_ms
+from airlock_shared.report.evidence.timeline import EXPORTED, is_contradicted, stated_uncertainty_ms
 from airlock_shared.report.rows import SIGN_BEGUN, Judged, Row, moment
 from airlock_shared.units import utc_text
 
@@ -243,7 +243,8 @@ def proved_recorded(entries: Iterable[Entry]) -> set[str]:
 def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     """Return the signatures that could still execute, of every ceremony that the air-gapped machine's transcript knows.
 
-    Without it they are those of this ceremony. Raises ``DocumentError`` or ``Refusal`` for an entry of another form.
+    Without it they are those of this ceremony. By a clock that a watch has contradicted no deadline is past. Raises
+    ``DocumentError`` or ``Refusal`` for an entry of another form.
     """
     offline = evidence.transcripts.get("offline", [])
     online = evidence.transcripts.get("online", [])
@@ -256,7 +257,7 @@ def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         states[digest] = str(row["state"])
         if any(event["kind"] == "event" and proves(event["type"], event["payload"]) for event in events):
             proved.add(digest)
-    now_ms = own[-1].at_ms if own else None
+    now_ms = own[-1].at_ms if own and not is_contradicted(own) else None
     found = standings([*known.values()], states, proved, now_ms, stated_uncertainty_ms(offline))
     return {
         "as_of": moment(now_ms),

@@ -260,12 +260,19 @@ def _missing(evidence: Evidence, report: Row) -> Iterator[str]:
 
 
 def _not_signed(evidence: Evidence) -> Iterator[str]:
-    """Yield which steps the offline transcript says were not signed, and why: where none was signed there is no file."""
+    """Yield which steps the last signing of these requests did not sign, and why: where none was signed there is no file.
+
+    Where the requests were not given either, each signing under this plan counts.
+    """
+    requests = evidence.requests
+    these = {"requests": requests.fingerprint} if requests else {"plan": evidence.plan.fingerprint}
     whys: dict[str, str] = {}
+    current = False
     for entry in evidence.transcripts.get("offline", ()):
-        if evidence.requests is not None and entry.event == "sign-begun":
-            whys = {} if entry.data.get("requests") == evidence.requests.fingerprint else whys
-        elif entry.event in ("declined", "refused", "signed"):
+        if entry.event == SIGN_BEGUN:
+            current = these.items() <= entry.data.items()
+            whys = {} if current and requests else whys
+        elif current and entry.event in ("declined", "refused", "signed"):
             checks = entry.data.get("checks")
             named = f" ({plain_text(checks[:1])})" if type(checks) is list and checks else ""
             whys[str(entry.data.get("step"))] = f"{entry.event}{named}"

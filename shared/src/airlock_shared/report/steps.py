@@ -16,7 +16,7 @@ from airlock_shared.plan.decisions import Decision
 from airlock_shared.plan.delegate_proofs import is_waived
 from airlock_shared.plan.model import Signer, Step
 from airlock_shared.report.evidence.artefacts import Evidence
-from airlock_shared.report.evidence.timeline import REFERRAL_READ, Screens
+from airlock_shared.report.evidence.timeline import REFERRAL_READ, Screens, begun_recorded
 from airlock_shared.report.rows import Judged, Row, moment, named_rows, plain_text
 from airlock_shared.units import GWEI, NATIVE, raw_text, to_human, utc_text
 from airlock_shared.venue.actions import Action
@@ -134,14 +134,14 @@ def outcome_of(digest: str, evidence: Evidence) -> Row | None:
     told = evidence.events("online", "outcome", digest=digest)
     sent = (evidence.timeline or {}).get(digest)
     row, events = sent or (_FORGOTTEN, [])
-    if not sent and not _is_begun(digest, evidence, told):
+    begun = begun_recorded(evidence.transcripts.get("online", ())).get(digest)
+    if not sent and begun is None:
         return None
     last = next((entry for entry in reversed(told) if entry.data.get("read_back")), None)
     state = row["state"]
-    sending = None if state in _PERHAPS_NOT_SENT else _sending(digest, evidence)
     return {
         **{name: row[name] for name in _OUTCOME_FACTS},
-        "sent_at": moment(sending.at_ms) if sending else None,
+        "sent_at": moment(begun.at_ms) if begun and state not in _PERHAPS_NOT_SENT else None,
         "known_at": next((moment(entry.at_ms) for entry in told if entry.data.get("state") == state), None),
         "events": [_event(event) for event in events],
         "told": [_outcome_row(entry) for entry in told],
@@ -150,24 +150,6 @@ def outcome_of(digest: str, evidence: Evidence) -> Row | None:
         else [],
         "read_back_at": moment(last.at_ms) if last else None,
     }
-
-
-def _sending(digest: str, evidence: Evidence) -> Entry | None:
-    """Return the last sending of it, but for those of which the transcript says that not a byte was sent."""
-    last = before = None
-    for entry in evidence.transcripts.get("online", ()):
-        if entry.data.get("digest") == digest and entry.event == "sending":
-            before, last = last, entry
-        elif entry.data.get("digest") == digest and entry.event == "outcome" and entry.data.get("state") == "PREPARED":
-            last = before
-    return last
-
-
-def _is_begun(digest: str, evidence: Evidence, told: Sequence[Entry]) -> bool:
-    """Tell whether the transcript has a sending or an export of it, and no refusal before it was taken after that."""
-    begun = evidence.events("online", "sending", digest=digest)
-    begun = begun or [entry for entry in evidence.events("online", "exported") if digest in entry.data["digests"]]
-    return bool(begun) and not (told and told[-1].data.get("state") in ("PREPARED", "REJECTED"))
 
 
 _TOLD_AT = {"at_ms": "", "received_ms": ", received"}

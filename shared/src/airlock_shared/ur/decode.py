@@ -12,7 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.fountain import FountainPart, choose_fragments, is_ur, parse_part
+from airlock_shared.ur.fountain import choose_fragments, is_ur, parse_frame
 from airlock_shared.wire.strict_json import damaged
 
 
@@ -105,33 +105,22 @@ class Decoder:
         if not is_ur(text):
             self.reason = "a QR code that is not of a transfer (no ur:… text)"
             return Taken.FOREIGN
-        part = parse_part(text)
-        if part.seq_num is None:  # a whole message is its own only fragment
-            inner = FountainPart(1, 1, len(part.payload), zlib.crc32(part.payload), part.payload)
-        else:
-            self._bound(part.seq_len or 0, 0)  # before anything of the part is looked at
-            inner = FountainPart.from_cbor(part.payload)
-            if (part.seq_num, part.seq_len) != (inner.seq_num, inner.seq_len):
-                got = f"{part.seq_num}-{part.seq_len} and {inner.seq_num}-{inner.seq_len}"
-                raise damaged("QR-PART", "a frame has two different numbers", got=got)
-        self._bound(inner.seq_len, inner.message_len)
-        message = (part.type, inner.message)
+        ur_type, part = parse_frame(text)
+        if part.seq_len > self._limits.seq_len or part.message_len > self._limits.message_bytes:
+            got = f"{part.seq_len} frames, {part.message_len} bytes"
+            expected = f"<= {self._limits.seq_len} frames, {self._limits.message_bytes} bytes"
+            raise damaged("QR-LIMIT", "too long for codes", got=got, expected=expected, do="take it by file")
+        message = (ur_type, part.message)
         if self._message is not None and message != self._message:
             do = "if the other screen shows something else now, start again"
             raise damaged("QR-MIXED", "a frame of another message", do=do)
         if self._message is None:
             self._begin(message)
-        mask = sum(1 << index for index in choose_fragments(inner.seq_num, inner.seq_len, inner.checksum))
-        if not self._solver.add(mask, int.from_bytes(inner.data, "big")):
+        mask = sum(1 << index for index in choose_fragments(part.seq_num, part.seq_len, part.checksum))
+        if not self._solver.add(mask, int.from_bytes(part.data, "big")):
             return Taken.REPEATED
         self._finish(message)
         return Taken.USEFUL
-
-    def _bound(self, seq_len: int, message_bytes: int) -> None:
-        if seq_len > self._limits.seq_len or message_bytes > self._limits.message_bytes:
-            got = f"{seq_len} frames, {message_bytes} bytes"
-            expected = f"<= {self._limits.seq_len} frames, {self._limits.message_bytes} bytes"
-            raise damaged("QR-LIMIT", "too long for codes", got=got, expected=expected, do="take it by file")
 
     def _finish(self, message: _Identity) -> None:
         if self._solver.rank < self._solver.count:

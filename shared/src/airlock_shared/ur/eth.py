@@ -113,7 +113,8 @@ class Signature(NamedTuple):
 
 
 HDKEY_TYPE = "crypto-hdkey"
-KEYPATH_TAG, COIN_INFO_TAG = 304, 305
+KEYPATH_TAG, _COIN_INFO_TAG = 304, 305
+_ETHEREUM = 60  # SLIP-44
 
 _MAX_STEPS = 10
 _MAX_CHILD = 1 << 31
@@ -121,18 +122,17 @@ _MAX_UINT32 = (1 << 32) - 1
 
 
 class PathStep(NamedTuple):
-    """One step of a path; ``child`` is a number below 2**31, or ``None`` for all of them, written ``*``."""
+    """One step of a path; ``child`` is a number below 2**31."""
 
-    child: int | None
+    child: int
     hardened: bool
 
 
 class Keypath(NamedTuple):
-    """A derivation path, the fingerprint of the key that it starts from, and its depth, where they are known."""
+    """A derivation path, and the fingerprint of the key that it starts from, where it is known."""
 
     steps: tuple[PathStep, ...]
     source_fingerprint: int | None = None
-    depth: int | None = None
 
     @classmethod
     def of(cls, path: str, source_fingerprint: int | None = None) -> Keypath:
@@ -143,15 +143,11 @@ class Keypath(NamedTuple):
         return cls(steps, source_fingerprint)
 
     def __str__(self) -> str:
-        names = [("*" if step.child is None else str(step.child)) + "'" * step.hardened for step in self.steps]
-        return "/".join(["m", *names])
+        return "/".join(["m", *(str(step.child) + "'" * step.hardened for step in self.steps)])
 
     def to_map(self) -> dict[int, Any]:
         """Return the path's CBOR map."""
-        flat: list[Any] = []
-        for step in self.steps:
-            flat += [[] if step.child is None else step.child, step.hardened]
-        return _present({1: flat, 2: self.source_fingerprint, 3: self.depth})
+        return _present({1: [member for step in self.steps for member in step], 2: self.source_fingerprint})
 
     @classmethod
     def from_map(cls, value: Any) -> Keypath:
@@ -164,7 +160,7 @@ class Keypath(NamedTuple):
             raise field_error("a fingerprint or depth out of range", got=f"{fingerprint}, {depth}")
         if not flat and fingerprint is None:
             raise field_error("a path with neither steps nor a fingerprint")
-        return cls(tuple(map(_step, flat[::2], flat[1::2])), fingerprint, depth)
+        return cls(tuple(map(_step, flat[::2], flat[1::2])), fingerprint)
 
 
 def _step(child: Any, hardened: Any) -> PathStep:
@@ -175,33 +171,22 @@ def _step(child: Any, hardened: Any) -> PathStep:
     return PathStep(child, hardened)
 
 
-class CoinInfo(NamedTuple):
-    """What a key is for: a coin of SLIP-44 (0 when not said), and its network (0 is the main one)."""
+def write_account(key: bytes, chain_code: bytes, path: str, master_fingerprint: int | None) -> bytes:
+    """Return an Ethereum account's node as the payload of ``ur:crypto-hdkey``: its addresses are ``0/*`` below it.
 
-    coin: int = 0
-    network: int = 0
-
-
-class HDKey(NamedTuple):
-    """A public key with what is needed to derive its children: compressed key (33 bytes), chain code (32 bytes)."""
-
-    key: bytes
-    chain_code: bytes | None = None
-    use: CoinInfo | None = None
-    origin: Keypath | None = None
-    children: Keypath | None = None
-    parent_fingerprint: int | None = None
-    name: str | None = None
-    note: str | None = None
-
-    def to_cbor(self) -> bytes:
-        """Return the key as the payload of ``ur:crypto-hdkey``."""
-        use = None
-        if self.use is not None:
-            use = Tagged(COIN_INFO_TAG, _present({1: self.use.coin or None, 2: self.use.network or None}))
-        origin, children = [path and Tagged(KEYPATH_TAG, path.to_map()) for path in (self.origin, self.children)]
-        members = {3: self.key, 4: self.chain_code, 5: use, 6: origin, 7: children, 8: self.parent_fingerprint}
-        return write(_present(members | {9: self.name, 10: self.note}))
+    ``key`` is compressed, 33 bytes, the chain code 32. Raises ``DocumentError("QR-FIELD")`` for what is no path.
+    """
+    origin = Keypath.of(path, master_fingerprint)
+    members = {
+        3: key,
+        4: chain_code,
+        5: Tagged(_COIN_INFO_TAG, {1: _ETHEREUM}),
+        6: Tagged(KEYPATH_TAG, origin.to_map() | {3: len(origin.steps)}),
+        7: Tagged(KEYPATH_TAG, {1: [0, False, [], False]}),
+        9: "Airlock",
+        10: "account.standard",  # what Keystone's wallets write of keys whose children are 0/*
+    }
+    return write(members)
 
 
 def _present(members: dict[int, Any]) -> dict[int, Any]:

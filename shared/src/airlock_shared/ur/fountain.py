@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from functools import lru_cache, reduce
+from itertools import islice
 from operator import add
 from typing import NamedTuple
 
@@ -65,45 +66,12 @@ _FORM = re.compile(
     r"ur:(?P<type>[a-z0-9-]{1,64})/(?:(?P<num>[1-9][0-9]{0,9})-(?P<len>[1-9][0-9]{0,9})/)?(?P<payload>[a-z]+)",
     re.ASCII,
 )
-_MOST = (1 << 32) - 1  # both numbers are 32 bits wide in the part itself
-
-
-class Part(NamedTuple):
-    """A frame's text, read: ``seq_num`` and ``seq_len`` are ``None`` when it carries a whole message."""
-
-    type: str
-    seq_num: int | None
-    seq_len: int | None
-    payload: bytes
+_MOST = (1 << 32) - 1  # a part's numbers are 32 bits wide
 
 
 def is_ur(text: str) -> bool:
     """Tell whether a text of some QR code says that it is a Uniform Resource."""
     return text[: len(SCHEME)].lower() == SCHEME
-
-
-def parse_part(text: str) -> Part:
-    """Return what a frame's text says, in upper or lower case; its checksum has been compared.
-
-    ``seq_num`` above ``seq_len`` is as it should be: such a part mixes several fragments.
-
-    Raises ``DocumentError`` with ``QR-FORM``, ``QR-CRC``, or ``QR-LIMIT`` for a text that no QR code can hold.
-    """
-    if len(text) > MAX_TEXT:
-        raise damaged("QR-LIMIT", "a text longer than a QR code", got=f"{len(text)}", expected=f"<= {MAX_TEXT}")
-    found = _FORM.fullmatch(text.lower()) if text.isascii() else None
-    if found is None:
-        raise damaged("QR-FORM", "not a ur:… text", do="check which code is before the camera")
-    seq_num, seq_len = (int(found[name]) if found[name] else None for name in ("num", "len"))
-    if max(seq_num or 0, seq_len or 0) > _MOST:
-        raise damaged("QR-LIMIT", "a part's numbers are too large", got=f"{seq_num}-{seq_len}", expected=f"<= {_MOST}")
-    return Part(found["type"], seq_num, seq_len, decode_bytewords(found["payload"]))
-
-
-def part_text(part: Part) -> str:
-    """Return the text of a frame, in lower case."""
-    numbers = f"{part.seq_num}-{part.seq_len}/" if part.seq_num is not None else ""
-    return f"{SCHEME}{part.type}/{numbers}{encode_bytewords(part.payload)}"
 
 
 # ---- fountain -------------------------------------------------------------------------------------------------------
@@ -233,6 +201,11 @@ class FountainPart(NamedTuple):
         return part
 
     @property
+    def numbers(self) -> str:
+        """Which part it is of how many fragments, as a frame's text says it."""
+        return f"{self.seq_num}-{self.seq_len}"
+
+    @property
     def message(self) -> tuple[int, int, int, int]:
         """What all parts of one message have in common."""
         return self.seq_len, self.message_len, self.checksum, len(self.data)
@@ -258,6 +231,35 @@ def parts(message: bytes, length: int, *, first: int = 1) -> Iterator[FountainPa
 MIN_FRAGMENT = 10  # bytes, as in the reference implementation: below it the part's own numbers outweigh it
 
 
+def parse_frame(text: str) -> tuple[str, FountainPart]:
+    """Return the UR type that a frame's text names, in upper or lower case, and its part; its checksum has been compared.
+
+    A text without numbers carries a whole message: the only part of one fragment. A number above the count is as it
+    should be: such a part mixes several fragments.
+
+    Raises ``DocumentError``: ``QR-FORM``, ``QR-CRC``, ``QR-CBOR``, ``QR-PART``, ``QR-LIMIT`` for what no QR code can hold.
+    """
+    if len(text) > MAX_TEXT:
+        raise damaged("QR-LIMIT", "a text longer than a QR code", got=f"{len(text)}", expected=f"<= {MAX_TEXT}")
+    found = _FORM.fullmatch(text.lower()) if text.isascii() else None
+    if found is None:
+        raise damaged("QR-FORM", "not a ur:… text", do="check which code is before the camera")
+    payload = decode_bytewords(found["payload"])
+    if not found["num"]:
+        return found["type"], FountainPart(1, 1, len(payload), zlib.crc32(payload), payload)
+    part, told = FountainPart.from_cbor(payload), f"{found['num']}-{found['len']}"
+    if told != part.numbers:
+        raise damaged("QR-PART", "a frame has two different numbers", got=f"{told} and {part.numbers}")
+    return found["type"], part
+
+
+def frame_text(ur_type: str, part: FountainPart) -> str:
+    """Return the text of a frame, in lower case; the only part of a message is written as the message, without numbers."""
+    if part.seq_len == 1:
+        return f"{SCHEME}{ur_type}/{encode_bytewords(part.data)}"
+    return f"{SCHEME}{ur_type}/{part.numbers}/{encode_bytewords(part.to_cbor())}"
+
+
 def frames(ur_type: str, cbor: bytes, *, fragment_bytes: int, first: int = 1) -> Iterator[str]:
     """Yield the frame texts of a message in lower case, each with at most ``fragment_bytes`` bytes of it.
 
@@ -265,11 +267,8 @@ def frames(ur_type: str, cbor: bytes, *, fragment_bytes: int, first: int = 1) ->
     :func:`frame_count` parts are its fragments, the later ones mixtures. Raises ``ValueError`` for less than ten bytes.
     """
     length = fragment_length(len(cbor), MIN_FRAGMENT, fragment_bytes)
-    if length >= len(cbor):
-        yield part_text(Part(ur_type, None, None, cbor))
-        return
-    for part in parts(cbor, length, first=first):
-        yield part_text(Part(ur_type, part.seq_num, part.seq_len, part.to_cbor()))
+    many = parts(cbor, length, first=first)
+    yield from (frame_text(ur_type, part) for part in (many if length < len(cbor) else islice(many, 1)))
 
 
 def frame_count(cbor: bytes, fragment_bytes: int) -> int:

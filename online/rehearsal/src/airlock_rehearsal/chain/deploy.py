@@ -9,7 +9,17 @@ from eth_account import Account
 from eth_utils.crypto import keccak
 
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
-from airlock_rehearsal.chain.evm import CHAIN_ID, CONTRACTS, PRIORITY_FEE, EvmCall, EvmReceipt
+from airlock_rehearsal.chain.evm import (
+    CHAIN_ID,
+    CONTRACTS,
+    PRIORITY_FEE,
+    REFERRAL,
+    ROUTER,
+    STORAGE,
+    USDC,
+    EvmCall,
+    EvmReceipt,
+)
 from airlock_rehearsal.chain.interface import creation_code, reverted
 
 # ---- sending --------------------------------------------------------------------------------------------------------
@@ -23,16 +33,15 @@ class Sender(NamedTuple):
     key: bytes
 
 
-def derived(name: str) -> Sender:
-    """Return the rehearsal's account of a name: its key is keccak-256 of ``airlock rehearsal <name>``."""
-    key = bytes(keccak(f"airlock rehearsal {name}".encode()))
-    return Sender(str(Account.from_key(key).address), key)
+_KEY = bytes(keccak(b"airlock rehearsal operator"))
+OPERATOR = Sender(str(Account.from_key(_KEY).address), _KEY)
+"""Who runs the venue of a rehearsal."""
 
 
-def transact(evm: EmbeddedEvm, sender: Sender, to: str, data: bytes) -> EvmReceipt:
+def transact(evm: EmbeddedEvm, sender: Sender, call: EvmCall) -> EvmReceipt:
     """Send a transaction, once a simulation has gone through; return its receipt. Raises ``Reverted`` and ``NotTaken``."""
-    call = EvmCall(to, data, evm.estimate_gas(sender.address, to, data))
-    return transact_together(evm, sender, [call])[0]
+    gas = evm.estimate_gas(sender.address, call.to, call.data)
+    return transact_together(evm, sender, [call._replace(gas=gas)])[0]
 
 
 def transact_together(evm: EmbeddedEvm, sender: Sender, calls: Sequence[EvmCall]) -> list[EvmReceipt]:
@@ -72,17 +81,17 @@ OPERATOR_WEI = 100 * 10**18
 _CREATION_GAS = 5_000_000
 
 
-def deploy(evm: EmbeddedEvm, operator: Sender, *, trading_name: str, referral_name: str) -> None:
+def deploy(evm: EmbeddedEvm, *, trading_name: str, referral_name: str) -> None:
     """Deploy the contracts on a new chain, with the names of their two signing domains; the operator gets funds for gas.
 
     Raises ``Reverted`` when a constructor does.
     """
-    evm.fund(operator.address, OPERATOR_WEI)
-    usdc, storage, referral, router = CONTRACTS
+    operator, router = OPERATOR.address, CONTRACTS[ROUTER]
+    evm.fund(operator, OPERATOR_WEI)
     codes = (
-        creation_code("Usdc", operator.address),
-        creation_code("TradingStorage", operator.address, router, usdc),
-        creation_code("Referral", referral_name, operator.address, router),
-        creation_code("TradingRouter", trading_name, operator.address, storage, referral),
+        creation_code(USDC, operator),
+        creation_code(STORAGE, operator, router, CONTRACTS[USDC]),
+        creation_code(REFERRAL, referral_name, operator, router),
+        creation_code(ROUTER, trading_name, operator, CONTRACTS[STORAGE], CONTRACTS[REFERRAL]),
     )
-    required(transact_together(evm, operator, [EvmCall("", code, _CREATION_GAS) for code in codes]))
+    required(transact_together(evm, OPERATOR, [EvmCall("", code, _CREATION_GAS) for code in codes]))

@@ -21,22 +21,16 @@ PRIORITY_FEE = 10**8
 """Wei a gas: what the rehearsal's operator pays for its transactions."""
 
 
-class Contracts(NamedTuple):
-    """Where each contract is."""
+USDC, STORAGE, REFERRAL, ROUTER = "Usdc", "TradingStorage", "Referral", "TradingRouter"
+"""The contracts, by their names in ``contracts.json``."""
 
-    usdc: str
-    trading_storage: str
-    referral: str
-    trading_router: str
-
-
-CONTRACTS = Contracts(
-    usdc="0x8323aabb1e7cbeF50904F377b4DC2C4350d24eB9",
-    trading_storage="0xcd5B0A5C7f95FF2B20721A3953cD48E862A14514",
-    referral="0xd8d96a15153D25423F999eCeec39bb17711FC2Ed",
-    trading_router="0x8D27456e6236EF79D80E9Df35Aae22AEAa0A27d4",
-)
-"""The operator's first four transactions put them there on every new chain (Yellow Paper, section 7)."""
+CONTRACTS = {
+    USDC: "0x8323aabb1e7cbeF50904F377b4DC2C4350d24eB9",
+    STORAGE: "0xcd5B0A5C7f95FF2B20721A3953cD48E862A14514",
+    REFERRAL: "0xd8d96a15153D25423F999eCeec39bb17711FC2Ed",
+    ROUTER: "0x8D27456e6236EF79D80E9Df35Aae22AEAa0A27d4",
+}
+"""Where each is: the operator's first four transactions put them there on every new chain (Yellow Paper, section 7)."""
 
 
 class Reverted(Exception):
@@ -100,7 +94,7 @@ class EvmBlock(NamedTuple):
 
 
 class EvmCall(NamedTuple):
-    """A transaction to be: ``to`` is empty for code that makes a contract. Its gas is given where it cannot be estimated."""
+    """A transaction to be: ``to`` is empty for code that makes a contract; ``gas`` counts where it is not estimated."""
 
     to: str
     data: bytes

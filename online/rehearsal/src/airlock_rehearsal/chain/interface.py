@@ -21,8 +21,6 @@ from eth_utils.crypto import keccak
 from airlock_rehearsal.chain.evm import Log, Reverted
 
 ARTIFACTS = resources.files("airlock_rehearsal") / "contracts" / "contracts.json"
-ROUTER, STORAGE, REFERRAL, USDC = "TradingRouter", "TradingStorage", "Referral", "Usdc"
-"""The contracts, by their names in it."""
 
 _ERROR, _PANIC = bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71")  # Error(string), Panic(uint256): Solidity's own
 

@@ -9,18 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_rehearsal.chain.deploy import Sender, deploy, derived, required, transact, transact_together
-from airlock_rehearsal.chain.evm import CONTRACTS, EvmCall, EvmReceipt
-from airlock_rehearsal.chain.interface import (
-    REFERRAL,
-    ROUTER,
-    STORAGE,
-    USDC,
-    EmittedEvent,
-    decode_logs,
-    decode_result,
-    encode_call,
-)
+from airlock_rehearsal.chain.deploy import OPERATOR, deploy, required, transact, transact_together
+from airlock_rehearsal.chain.evm import CONTRACTS, REFERRAL, ROUTER, STORAGE, EvmCall, EvmReceipt
+from airlock_rehearsal.chain.interface import EmittedEvent, decode_logs, decode_result, encode_call
 
 if TYPE_CHECKING:
     from airlock_rehearsal.chain.embedded import EmbeddedEvm
@@ -43,12 +34,14 @@ ENTRY_POINTS = {
 """The contract and the function that take each struct, as ``(bytes signature, bytes intent)``."""
 
 
-class OperatorCall(NamedTuple):
-    """A function of one of the contracts, with its arguments."""
+def call_to(contract: str, function: str, *arguments: Any) -> EvmCall:
+    """Return the call of a function of one of the contracts."""
+    return EvmCall(CONTRACTS[contract], encode_call(contract, function, *arguments), SEEDING_GAS)
 
-    contract: str
-    function: str
-    arguments: tuple[Any, ...]
+
+def entry(struct: str, intent: bytes, signature: bytes) -> EvmCall:
+    """Return the call that submits a signed intent."""
+    return call_to(*ENTRY_POINTS[struct], signature, intent)
 
 
 class CallOutcome(NamedTuple):
@@ -57,46 +50,33 @@ class CallOutcome(NamedTuple):
     receipt: EvmReceipt
     events: list[EmittedEvent]
 
-    def event(self, name: str) -> EmittedEvent | None:
-        """Return the first event of a name."""
-        return next((event for event in self.events if event.name == name), None)
-
 
 class ChainVenue:
     """The venue's contracts on a chain, and the operator who runs it."""
 
-    contracts = CONTRACTS
-
     def __init__(self, evm: EmbeddedEvm) -> None:
         self.evm = evm
-        self.operator: Sender = derived("operator")
-        self._addresses = dict(zip((USDC, STORAGE, REFERRAL, ROUTER), CONTRACTS, strict=True))
 
     @classmethod
     def deployed(cls, evm: EmbeddedEvm, *, trading_name: str, referral_name: str) -> ChainVenue:
         """Put the venue on a new chain; the names are those of its two signing domains."""
-        venue = cls(evm)
-        deploy(evm, venue.operator, trading_name=trading_name, referral_name=referral_name)
-        return venue
+        deploy(evm, trading_name=trading_name, referral_name=referral_name)
+        return cls(evm)
 
-    def address(self, contract: str) -> str:
-        """Return where a contract is."""
-        return self._addresses[contract]
+    def _simulated(self, call: EvmCall) -> bytes:
+        return self.evm.call(OPERATOR.address, call.to, call.data)
 
     def read(self, contract: str, function: str, *arguments: Any) -> Any:
         """Return what a view returns: a value, or a list of them."""
-        data = encode_call(contract, function, *arguments)
-        return decode_result(contract, function, self.evm.call(self.operator.address, self.address(contract), data))
+        return decode_result(contract, function, self._simulated(call_to(contract, function, *arguments)))
 
     def act(self, contract: str, function: str, *arguments: Any) -> CallOutcome:
         """Call a function as the operator. Raises ``Reverted`` before anything is sent."""
-        data = encode_call(contract, function, *arguments)
-        return self.outcome(transact(self.evm, self.operator, self.address(contract), data))
+        return self.outcome(transact(self.evm, OPERATOR, call_to(contract, function, *arguments)))
 
-    def act_together(self, actions: Sequence[OperatorCall]) -> None:
-        """Call functions as the operator, all in one block. Raises ``Reverted`` for the first that reverts."""
-        calls = [EvmCall(self.address(a.contract), encode_call(*a[:2], *a.arguments), SEEDING_GAS) for a in actions]
-        required(transact_together(self.evm, self.operator, calls))
+    def act_together(self, calls: Sequence[EvmCall]) -> None:
+        """Make calls as the operator, all in one block. Raises ``Reverted`` for the first that reverts."""
+        required(transact_together(self.evm, OPERATOR, calls))
 
     @staticmethod
     def outcome(receipt: EvmReceipt) -> CallOutcome:
@@ -104,30 +84,17 @@ class ChainVenue:
         required([receipt])
         return CallOutcome(receipt, decode_logs(receipt.logs))
 
-    def _entry(self, struct: str, intent: bytes, signature: bytes) -> tuple[str, bytes]:
-        contract, function = ENTRY_POINTS[struct]
-        return self.address(contract), encode_call(contract, function, signature, intent)
-
     def check(self, struct: str, intent: bytes, signature: bytes) -> None:
         """Simulate the submission of a signed intent. Raises ``Reverted``."""
-        self.evm.call(self.operator.address, *self._entry(struct, intent, signature))
+        self._simulated(entry(struct, intent, signature))
 
     def submit(self, struct: str, intent: bytes, signature: bytes) -> CallOutcome:
         """Submit a signed intent. Raises ``Reverted`` before anything is sent."""
-        return self.outcome(transact(self.evm, self.operator, *self._entry(struct, intent, signature)))
-
-    def contract_of(self, struct: str) -> str:
-        """Return where the contract is that takes a struct."""
-        return self.address(ENTRY_POINTS[struct][0])
+        return self.outcome(transact(self.evm, OPERATOR, entry(struct, intent, signature)))
 
     def send(self, struct: str, intent: bytes, signature: bytes) -> EvmReceipt:
         """Send a signed intent whatever a simulation would say; the receipt tells whether it reverted."""
-        call = EvmCall(*self._entry(struct, intent, signature), SEEDING_GAS)
-        return transact_together(self.evm, self.operator, [call])[0]
-
-    def fulfil(self, order_id: int, price: int) -> CallOutcome:
-        """Execute a stored order at a price: it fills, or the protocol declines it (``MarketOrderCanceled``)."""
-        return self.act(STORAGE, "fulfil", order_id, price)
+        return transact_together(self.evm, OPERATOR, [entry(struct, intent, signature)])[0]
 
     def nonce_used(self, contract: str, owner: str, nonce: int) -> bool:
         """Tell whether a nonce is spent in the space of ``TradingRouter`` or ``Referral``."""

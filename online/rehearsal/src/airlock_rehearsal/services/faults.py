@@ -44,10 +44,6 @@ IN_PAYLOADS = {
     "wrong-chain": _payload("The domain, or the transaction, names another development chain; the digest agrees."),
     "message-altered": _payload("A value is not the one asked for; digest, encodedIntent and calldata agree with it."),
     "encoded-altered": _payload("encodedIntent holds another value than the message, which the digest does not show."),
-    "delegate-order": _payload("encodedIntent of a DelegateReq is in the order it is hashed in, not in its ABI order."),
-    "to-crossed": _payload("An unsigned transaction goes to another of the pinned contracts."),
-    "value-added": _payload("An unsigned transaction also sends one ether."),
-    "call-swapped": _payload("The calldata of an unsigned transaction makes a stranger the sender's delegate."),
 }
 IN_EXECUTION = {
     "attempts-fail": Fault(
@@ -56,7 +52,6 @@ IN_EXECUTION = {
     ),
     "error": Fault("An order ends with this Error (error=CODE) before it is registered.", ("batched",), "[A-Za-z_]{1,64}"),
     "unknown-event": Fault("An informational event of an unknown type comes before the order is registered.", ("batched",)),
-    "late-attempt": Fault("An AttemptFailed comes after the order was registered.", ("batched",)),
     "second-terminal": Fault("The terminal event is followed by an Error, which a replay shows.", ("batched",)),
     "cancel-fill": Fault("The protocol declines the fill at any price.", ("batched", *_CHAIN)),
     "fail-terminal": Fault(
@@ -72,7 +67,6 @@ IN_EXECUTION = {
     "duplicate-replay": Fault(
         "Every event is delivered twice, in the stream and in the replay, and afterSeq is ignored.", ("batched",)
     ),
-    "out-of-order-replay": Fault("The status endpoint gives the events in reverse order.", ("batched",)),
     "empty-events": Fault("The status endpoint knows the order and has no events for it.", ("batched",)),
     "status-404-once": Fault("The first status request for an order is answered with 404.", ("batched",)),
     "no-keep-alive": Fault("An event stream has no comments, neither at its start nor while nothing happens.", ("batched",)),
@@ -82,10 +76,7 @@ IN_EXECUTION = {
         "What was sent takes effect, and the connection is cut after the reply's headers.", _EFFECTS
     ),
     "http-500-after": Fault("What was sent takes effect, and is answered with 500.", _EFFECTS),
-    "silent-after": Fault("What was sent takes effect, and no answer ever comes.", _EFFECTS),
     "wrong-hash": Fault("The hash of the transaction in the reply is not the transaction's.", ("twap", *_CHAIN)),
-    "simulation-fails": Fault("The relay's simulation reverts for every transaction.", ("relay",)),
-    "tx-stuck": Fault("A transaction is accepted and stays pending forever.", _CHAIN),
 }  # fmt: skip
 EVERYWHERE = {
     "http-500": Fault("Every request is answered with 500, unprocessed.", PLACES),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eth_utils.address import is_address, to_checksum_address
 
-from airlock_rehearsal.chain.evm import CONTRACTS
+from airlock_rehearsal.chain.evm import CONTRACTS, REFERRAL, ROUTER
 from airlock_rehearsal.services.faults import Faults
 from airlock_shared.errors import UsageError
 
@@ -78,7 +78,8 @@ INTENT_DEADLINE_MS = 600_000  # ten minutes: a person has to read and sign
 
 DEFAULT_TRADER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # account 0 of "test test test … junk", known to everyone
 
-USDC, TRADING_STORAGE, REFERRAL, TRADING_ROUTER = CONTRACTS
+SPACES = {"trading": ROUTER, "referral": REFERRAL}
+"""The contract of each signing domain: it keeps the nonces that are signed under it."""
 
 STRANGER = "0xa86F77d29328eB688072a090478aaaf384aAd435"
 """Whom the fault message-altered makes a delegate: 20 bytes of keccak-256 of ``airlock rehearsal stranger``; no key."""
@@ -100,7 +101,7 @@ class RehearsalSettings(NamedTuple):
 
     def domain(self, key: str) -> dict[str, object]:
         """Return the EIP-712 domain called ``trading`` or ``referral``."""
-        contract = {"trading": TRADING_ROUTER, "referral": REFERRAL}[key]
+        contract = CONTRACTS[SPACES[key]]
         return {"name": DOMAIN_NAME, "version": "1", "chainId": CHAIN_ID, "verifyingContract": contract}
 
 

@@ -119,12 +119,10 @@ def guarded(
             return failed(429, "RATE_LIMITED", "too many requests within a minute", wait_s)
         return None
 
-    async def lost(request: Request) -> Response | None:
+    def lost() -> Response | None:
         """Return what comes instead of the reply to something that took effect."""
         if told("http-500-after"):
             return failed(500, "INTERNAL_ERROR", "the rehearsal was told to fail afterwards")
-        if told("silent-after"):
-            return await _unanswered(runtime, request)
         if told("drop-before-accepted") and not opens_stream:
             return StreamedReply(_nothing(), "application/json")
         return None
@@ -146,7 +144,7 @@ def guarded(
             reply = await handler(request)
         except Refused as refused:
             return refused.reply(enveloped=place in _ENVELOPED)
-        return (await lost(request) if key else None) or reply
+        return (lost() if key else None) or reply
 
     return endpoint
 

@@ -6,10 +6,11 @@ The online half writes it; the transcript of that machine has its SHA-256. Times
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from airlock_shared.documents.transcript import Entry, read_entries
+from airlock_shared.documents.transcript import SENDING, Entry, read_entries
 from airlock_shared.errors import DocumentError
 from airlock_shared.wire.strict_json import (
     HEX_32,
@@ -85,6 +86,7 @@ REFERRAL_READ = "referral-read"
 _FORMS: dict[str, dict[str, type]] = {
     "clock-stated": {"uncertainty_s": int, "stated_ms": int},
     "clock-contradicted": {"stated_ms": int},
+    SENDING: {"digest": str, "claim": int},
     "outcome": {"digest": str},
     "exported": {"digests": list},
     **{event: {"step": str, "digest": str} for event in ("signing", "signed", "signed-late", "not-signed")},
@@ -102,7 +104,9 @@ def parse_transcript(data: bytes) -> list[Entry]:
         read_some(entry.data, where, _FORMS.get(entry.event, {}))
         if entry.event == "outcome":
             value = entry.data.get("read_back", [])
-            read_members({"read_back": value}, where, {"read_back": list})
+            read_members(
+                {"read_back": value, "claim": entry.data.get("claim", 0)}, where, {"read_back": list, "claim": int}
+            )
             for promise in value:
                 read_some(promise, f"{where}.read_back", _PROMISE)
                 if type(promise.get("kept")) not in (bool, type(None)):
@@ -117,6 +121,50 @@ def stated_uncertainty_ms(entries: Sequence[Entry]) -> int:
     """Return by how much a clock may be wrong, as a person stated it last; 0 where nobody did."""
     stated = [int(entry.data["uncertainty_s"]) for entry in entries if entry.event == "clock-stated"]
     return 1000 * stated[-1] if stated else 0
+
+
+def is_contradicted(entries: Iterable[Entry]) -> bool:
+    """Tell whether a watch has contradicted a clock since a person stated it last."""
+    said = [entry.event for entry in entries if entry.event in ("clock-stated", "clock-contradicted")]
+    return said[-1:] == ["clock-contradicted"]
+
+
+_UNSENT = ("PREPARED", "REJECTED")
+_BEYOND = 1 << 63  # every number of a claim
+
+
+class Begun(NamedTuple):
+    """The last sending of a digest that was begun: its number, and when (unix ms); None for what was only exported."""
+
+    number: int
+    at_ms: int | None
+
+
+def begun_recorded(entries: Iterable[Entry]) -> dict[str, Begun]:
+    """Return what an online transcript has as begun, by digest, leaving out what was surely unsent since.
+
+    A sending's number is at least its claim's, and higher than each before. What was exported is beyond every claim.
+    """
+    number, perhaps, at_ms = Counter[str](), dict[str, int](), dict[str, int]()
+    for entry in entries:
+        data = entry.data
+        if entry.event == SENDING:
+            digest, claim = data["digest"], data["claim"]
+            number[digest] = max(number[digest] + 1, claim)
+            perhaps[digest] = max(perhaps.get(digest, 0), claim)
+            at_ms[digest] = entry.at_ms
+        elif entry.event == "exported":
+            exported = dict.fromkeys(map(str, data["digests"]), _BEYOND)
+            number.update(exported)
+            perhaps.update(exported)
+        elif entry.event == "outcome" and (state := data.get("state")) is not None:
+            digest, ended = data["digest"], data.get("claim", 0)
+            if state not in _UNSENT:
+                perhaps.setdefault(digest, 1)
+            elif perhaps.get(digest, 0) <= ended:  # one terminal may tell it late, when another one's has begun
+                perhaps.pop(digest, None)
+                at_ms.pop(digest, None)
+    return {digest: Begun(max(number[digest], 1), at_ms.get(digest)) for digest in perhaps}
 
 
 # ---- screens --------------------------------------------------------------------------------------------------------

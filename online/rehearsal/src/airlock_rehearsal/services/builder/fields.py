@@ -178,7 +178,7 @@ class BuildFields(dict[str, Any]):
         position = self.state.position(self["trader"], self.pair.pair_index, self["tradeIndex"])
         if position is None:
             raise bad("tradeIndex", "no open position in this slot")
-        return position.timestamp
+        return int(position["timestamp"])
 
     def nonce(self, space: str = "trading", trader: str = "trader") -> int:
         """Return the nonce asked for, or one that is not used; 0 for a transaction, which has none."""

@@ -17,7 +17,7 @@ from airlock_rehearsal.services.builder.fields import (
     bad,
 )
 from airlock_rehearsal.services.venue.eip712_peer import Message
-from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE, Position
+from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE, trade
 
 SMALLEST_SIZE = 100 * USDC_ONE
 """The smallest size of a new position: collateral times leverage, USDC raw."""
@@ -57,12 +57,17 @@ def open_trade(asked: BuildFields) -> Draft:
     if asked["collateralUsdc"] * asked["leverage"] < SMALLEST_SIZE * ONE:
         raise bad("collateralUsdc", "the position is below the minimum size")
     price = asked.price("openPrice")
-    exits = asked["takeProfit"] or 0, asked["stopLoss"] or 0
-    new = Position(
-        asked["trader"], pair.pair_index, 0, 0, asked["collateralUsdc"], price, asked["side"] == "long", *exits, 0
+    new = trade(
+        asked["trader"],
+        pair.pair_index,
+        0,
+        asked["collateralUsdc"],
+        price,
+        asked["leverage"],
+        buy=asked["side"] == "long",
     )
     message: Message = {
-        "_t": new.as_trade() | {"leverage": asked["leverage"]},
+        "_t": new | {"tp": asked["takeProfit"] or 0, "sl": asked["stopLoss"] or 0},
         "_type": OPEN_ORDER_TYPES[kind],
         "_slippageP": asked.slippage,
         **asked.timed(),

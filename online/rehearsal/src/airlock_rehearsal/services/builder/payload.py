@@ -7,24 +7,15 @@ from __future__ import annotations
 
 from functools import partial
 
+from airlock_rehearsal.chain.evm import CONTRACTS, ROUTER
 from airlock_rehearsal.services.builder.message_drafts import Draft
 from airlock_rehearsal.services.builder.unsigned import CALLS, TransactionDraft, encode_call
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.runtime import (
-    CHAIN_ID,
-    OTHER_CHAIN,
-    REFERRAL,
-    STRANGER,
-    TRADING_ROUTER,
-    USDC,
-    RehearsalSettings,
-)
+from airlock_rehearsal.services.runtime import CHAIN_ID, OTHER_CHAIN, STRANGER, RehearsalSettings
 from airlock_rehearsal.services.venue.eip712_peer import Message, digest_of, encode, types_of
 from airlock_rehearsal.services.venue.positions import in_texts
 from airlock_rehearsal.services.venue.structs import STRUCTS, leaf, replaced
 
-ONE_ETHER = 10**18
-NEVER_S = 99_999_999_999  # the expiry that the fault call-swapped gives a stranger, in unix seconds
 _STRANGERS_CODE = "0x" + b"STRANGER".ljust(32, b"\0").hex()
 _OTHERS = dict.fromkeys(("delegate", "spender", "newOwner"), STRANGER) | dict.fromkeys(
     ("code", "_code"), _STRANGERS_CODE
@@ -47,8 +38,6 @@ def payload_of(draft: Draft, settings: RehearsalSettings, faults: Faults) -> dic
     if told("message-altered"):
         message = altered(primary, message)
     encoded = altered(primary, message) if told("encoded-altered") else message
-    wrong_order = told("delegate-order") and primary == "DelegateReq"
-    encoded_intent = encode(primary, encoded, hashed_order=wrong_order)
     if told("types-reordered"):
         types = types | {primary: [*types[primary][:-2], types[primary][-1], types[primary][-2]]}
     if told("types-renamed"):
@@ -68,7 +57,7 @@ def payload_of(draft: Draft, settings: RehearsalSettings, faults: Faults) -> dic
         "types": types,
         "message": message,
         "digest": "0x" + digest.hex(),
-        "encodedIntent": "0x" + encoded_intent.hex(),
+        "encodedIntent": "0x" + encode(primary, encoded).hex(),
     }
     return payload if meta is None else payload | {"meta": meta}
 
@@ -83,22 +72,16 @@ def altered(primary: str, message: Message) -> Message:
 def transaction_of(draft: TransactionDraft, faults: Faults) -> dict[str, object]:
     """Return the ``data`` of a reply that is an unsigned transaction."""
     told = partial(faults.has, service="builder")
-    call, arguments = draft.call, draft.arguments
-    if told("message-altered"):
-        arguments = _altered_arguments(arguments)
-    if told("call-swapped"):
-        call, arguments = "setDelegate", {"delegate": STRANGER, "expiry": NEVER_S}
-    to, data = CALLS[call].address, encode_call(call, arguments)
+    arguments = _altered_arguments(draft.arguments) if told("message-altered") else draft.arguments
+    contract, data = CALLS[draft.call], encode_call(draft.call, arguments)
     if draft.delegate is not None:
-        to = TRADING_ROUTER
+        contract = ROUTER
         data = encode_call("delegatedAction", {"trader": draft.account, "call": data})
-    if told("to-crossed"):
-        to = {TRADING_ROUTER: REFERRAL, REFERRAL: USDC, USDC: TRADING_ROUTER}[to]
     return {
-        "to": to,
+        "to": CONTRACTS[contract],
         "from": draft.delegate or draft.account,
         "data": "0x" + data.hex(),
-        "value": hex(ONE_ETHER if told("value-added") else 0),
+        "value": "0x0",
         "chainId": OTHER_CHAIN if told("wrong-chain") else CHAIN_ID,
         "description": draft.description,
         "meta": draft.meta,

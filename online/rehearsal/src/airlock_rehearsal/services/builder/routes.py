@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_rehearsal.chain.interface import REFERRAL, STORAGE
+from airlock_rehearsal.chain.evm import CONTRACTS, REFERRAL, ROUTER, STORAGE, USDC
 from airlock_rehearsal.services.builder import message_drafts, unsigned
 from airlock_rehearsal.services.builder.fields import OPEN_ORDER_TYPES, TRIGGER_TYPES, BuildFields, bad, read_fields
 from airlock_rehearsal.services.builder.message_drafts import Draft
@@ -21,21 +21,20 @@ from airlock_rehearsal.services.builder.unsigned import TransactionDraft, plain
 from airlock_rehearsal.services.envelope import Json, done, request_fields
 from airlock_rehearsal.services.runtime import CHAIN_ID, INTENT_DEADLINE_MS, Runtime
 from airlock_rehearsal.services.transport import guarded, served
-from airlock_rehearsal.services.venue.positions import order_json
+from airlock_rehearsal.services.venue.positions import order_json, trade_json
 
 
 def _meta(asked: BuildFields) -> object:
     """``/v2/meta``: the spec does not show its shape; it is that of comparable venues, and says what it is."""
     state = asked.state
-    contracts = state.venue.contracts
     return {
         "simulator": True,
         "chainId": CHAIN_ID,
         "addresses": {
-            "tradingRouter": contracts.trading_router,
-            "tradingStorage": contracts.trading_storage,
-            "usdc": contracts.usdc,
-            "referral": contracts.referral,
+            "tradingRouter": CONTRACTS[ROUTER],
+            "tradingStorage": CONTRACTS[STORAGE],
+            "usdc": CONTRACTS[USDC],
+            "referral": CONTRACTS[REFERRAL],
         },
         "eip712": {
             "trading": state.settings.domain("trading"),
@@ -60,7 +59,7 @@ def _pairs(asked: BuildFields) -> object:
 def _positions(asked: BuildFields) -> object:
     """``/v2/positions``: open positions and waiting limit orders of a trader."""
     state, trader = asked.state, asked["trader"]
-    trades = [position.as_json(state.pairs[position.pair_index].is_pnl) for position in state.positions_of(trader)]
+    trades = [trade_json(held, state.pairs[held["pairIndex"]].is_pnl) for held in state.venue.trades_of(trader)]
     orders = [order_json(order) for order in state.venue.read(STORAGE, "limitOrdersOf", trader)]
     return {"trader": trader, "trades": trades, "orders": orders}
 

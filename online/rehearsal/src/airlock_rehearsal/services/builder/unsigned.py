@@ -11,10 +11,10 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from airlock_rehearsal.chain import interface
+from airlock_rehearsal.chain.evm import CONTRACTS, REFERRAL, ROUTER, STORAGE, USDC
 from airlock_rehearsal.services.builder import message_drafts
 from airlock_rehearsal.services.builder.fields import BuildFields, bad
 from airlock_rehearsal.services.builder.message_drafts import COINS
-from airlock_rehearsal.services.runtime import REFERRAL, TRADING_ROUTER, TRADING_STORAGE, USDC
 from airlock_rehearsal.services.venue.eip712_peer import Message
 from airlock_rehearsal.services.venue.positions import ONE
 
@@ -23,36 +23,31 @@ from airlock_rehearsal.services.venue.positions import ONE
 # not inherit a mistake of ``airlock_shared.venue.calls``.
 
 
-class ContractCall(NamedTuple):
-    """A function of a contract; ``delegable``: a delegate may call it for a trader."""
-
-    contract: str
-    address: str
-    delegable: bool
-
+CALLS = {
+    name: contract
+    for contract, names in (
+        (USDC, "approve"),
+        (
+            ROUTER,
+            "setDelegate removeDelegate delegatedAction claimTokens openTrade closeTradeMarket updateOpenLimitOrder",
+        ),
+        (ROUTER, "increasePositionSize increasePositionSizeWithCoinExposure"),
+        (REFERRAL, "setTraderReferralCodeByUser setPendingCodeOwnershipTransfer acceptCodeOwnership cancelRequest"),
+    )
+    for name in names.split()
+}
+"""The contract of every function that changes something."""
 
 _DELEGABLE = (
     "openTrade closeTradeMarket increasePositionSize increasePositionSizeWithCoinExposure updateOpenLimitOrder"
     " setTraderReferralCodeByUser"
 ).split()
-CALLS = {
-    name: ContractCall(contract, address, name in _DELEGABLE)
-    for contract, address, names in (
-        (interface.USDC, USDC, "approve"),
-        (interface.ROUTER, TRADING_ROUTER, "setDelegate removeDelegate delegatedAction claimTokens openTrade"),
-        (interface.ROUTER, TRADING_ROUTER, "closeTradeMarket increasePositionSize updateOpenLimitOrder"),
-        (interface.ROUTER, TRADING_ROUTER, "increasePositionSizeWithCoinExposure"),
-        (interface.REFERRAL, REFERRAL, "setTraderReferralCodeByUser setPendingCodeOwnershipTransfer"),
-        (interface.REFERRAL, REFERRAL, "acceptCodeOwnership cancelRequest"),
-    )
-    for name in names.split()
-}
-"""Every function that changes something, by name."""
+"""What a delegate may call for a trader."""
 
 
 def encode_call(name: str, arguments: Message) -> bytes:
     """Return the calldata of a function; its arguments are in their order."""
-    return interface.encode_call(CALLS[name].contract, name, *arguments.values())
+    return interface.encode_call(CALLS[name], name, *arguments.values())
 
 
 # ---- unsigned -------------------------------------------------------------------------------------------------------
@@ -81,7 +76,7 @@ def human(raw: int, decimals: int = 10) -> str:
 def _draft(asked: BuildFields, call: str, arguments: Message, description: str, meta: Message) -> TransactionDraft:
     """Return the draft of a call; where a delegate may make it, ``meta`` says whether one does."""
     account = asked["trader"] if "trader" in asked else asked["caller"]
-    if not CALLS[call].delegable:
+    if call not in _DELEGABLE:
         return TransactionDraft(call, arguments, account, None, description, meta)
     delegate = asked["delegate"]
     if delegate == account:
@@ -156,7 +151,7 @@ def set_delegate(asked: BuildFields) -> TransactionDraft:
 
 def approve(asked: BuildFields) -> TransactionDraft:
     """``/v2/token/approve``: for TradingStorage unless told otherwise, and without limit when no amount is given."""
-    spender, amount = asked["spender"] or TRADING_STORAGE, asked["amountUsdc"]
+    spender, amount = asked["spender"] or CONTRACTS[STORAGE], asked["amountUsdc"]
     arguments: Message = {"spender": spender, "amount": _UNLIMITED if amount is None else amount}
     meta: Message = {"spender": spender, "amountUsdc": "unlimited" if amount is None else human(amount, 6)}
     return _draft(asked, "approve", arguments, f"Approve {meta['amountUsdc']} USDC", meta)

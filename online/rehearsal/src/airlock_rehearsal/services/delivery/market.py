@@ -95,8 +95,6 @@ def routes(runtime: Runtime, market: Market) -> list[Route]:
         events = [event._asdict() for event in tracked.events if event.seq > after]
         if faults.has("duplicate-replay", "batched"):
             events = [event._asdict() for event in tracked.events for _ in range(2)]
-        if faults.has("out-of-order-replay", "batched"):
-            events.reverse()
         return Json({"events": [] if faults.has("empty-events", "batched") else events})
 
     return [

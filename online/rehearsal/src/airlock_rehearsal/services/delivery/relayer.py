@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 
-from eth_utils.crypto import keccak
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_rehearsal.chain.evm import EvmTransaction, NotTaken, Reverted
+from airlock_rehearsal.chain.evm import CONTRACTS, EvmTransaction, NotTaken, Reverted
 from airlock_rehearsal.chain.interface import revert_name
 from airlock_rehearsal.chain.mempool import hash_of
 from airlock_rehearsal.services.builder.fields import SECONDS_AT_MOST, bad
@@ -98,8 +97,6 @@ def _hash_in(fields: Read) -> str:
 def _simulate(runtime: Runtime, transaction: EvmTransaction) -> None:
     """Raise ``SIMULATION_FAILED`` when the transaction would revert now."""
     try:
-        if runtime.faults.has("simulation-fails", "relay"):
-            raise Reverted("ToldToFail", bytes(keccak(b"ToldToFail()")[:4]))
         runtime.state.venue.evm.call(transaction.sender, transaction.to, transaction.data, transaction.value)
     except Reverted as error:
         revert = {"revertData": "0x" + error.data.hex(), "decodedError": error.name}
@@ -121,7 +118,7 @@ def relay_routes(runtime: Runtime) -> list[Route]:
         if not isinstance(skip, bool):
             raise bad("skipSimulation", "not a boolean")
         target = {"target": transaction.to}
-        if transaction.to not in runtime.state.venue.contracts:
+        if transaction.to not in CONTRACTS.values():
             raise Refused(f"the contract {transaction.to} is not whitelisted", "TX_REJECTED", details=target)
         if not skip:
             _simulate(runtime, transaction)

@@ -46,10 +46,9 @@ def _entry(members: Members) -> dict[str, Any]:
     return {"type": "tuple", "components": list(parts)}
 
 
-def encode(primary: str, message: Message, *, hashed_order: bool = False) -> bytes:
-    """Return ``abi.encode`` of the struct, computed by eth-abi; ``hashed_order`` gives the wrong one of DelegateReq."""
-    struct = STRUCTS[primary]
-    return interface.encode([_entry(struct.hashed if hashed_order else struct.encoded)], [message])
+def encode(primary: str, message: Message) -> bytes:
+    """Return ``abi.encode`` of the struct, computed by eth-abi."""
+    return interface.encode([_entry(STRUCTS[primary].encoded)], [message])
 
 
 def decode(primary: str, data: bytes) -> Message:

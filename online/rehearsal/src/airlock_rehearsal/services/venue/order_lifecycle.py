@@ -110,10 +110,6 @@ class Market:
             self._release(tracked)
             self._record(tracked, *told(outcome))
             await self.runtime.pace()
-            if tracked.told("late-attempt"):
-                late = {"attempt": 1, "code": "NO_PRICE", "message": "told late", "willRetry": True}
-                self._record(tracked, "AttemptFailed", late)
-                await self.runtime.pace()
             if tracked.told("fail-terminal"):
                 self._fail(tracked, "TX_NOT_EXECUTED", "the fill was not executed")
                 return

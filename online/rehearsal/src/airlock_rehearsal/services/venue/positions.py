@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 ONE = 10**10
 """One of a price, a leverage or a coin; one per cent of a percentage (specification, "Limits", row "scaling")."""
@@ -53,54 +53,37 @@ PAIRS = (
 """The catalogue: an ordinary few, a PnL pair, a name that holds a separator, and a pair that takes no new positions."""
 
 
-_TRADE = ("trader", "pairIndex", "index", "initialPosToken", "positionSizeUSDC", "openPrice", "buy", "leverage", "tp",
-          "sl", "timestamp")  # fmt: skip
-_OWN = [name for name in _TRADE if name != "leverage"]  # which results from size and collateral
+Trade = dict[str, Any]
+"""A position or an order as the contracts' Trade tuple: ``initialPosToken`` is the collateral, ``timestamp`` in seconds."""
 
 
-class Position(NamedTuple):
-    """An open position. ``size`` is collateral times leverage in USDC raw units; ``timestamp`` is in seconds."""
+def trade(trader: str, pair_index: int, collateral: int, size: int, price: int, leverage: int, *, buy: bool) -> Trade:
+    """Return a Trade in slot 0 that was never opened, without take profit and stop loss."""
+    return {
+        "trader": trader,
+        "pairIndex": pair_index,
+        "index": 0,
+        "initialPosToken": collateral,
+        "positionSizeUSDC": size,
+        "openPrice": price,
+        "buy": buy,
+        "leverage": leverage,
+        "tp": 0,
+        "sl": 0,
+        "timestamp": 0,
+    }
 
-    trader: str
-    pair_index: int
-    slot: int
-    collateral: int
-    size: int
-    open_price: int
-    buy: bool
-    tp: int
-    sl: int
-    timestamp: int
 
-    @classmethod
-    def of(cls, trade: dict[str, Any]) -> Self:
-        """Return the position of a Trade tuple as the trading storage keeps it."""
-        return cls(*(trade[name] for name in _OWN))
-
-    @property
-    def leverage(self) -> int:
-        """Size over collateral, 1e10."""
-        return self.size * ONE // self.collateral if self.collateral else 0
-
-    @property
-    def coins(self) -> int:
-        """The exposure in the base asset, 1e10."""
-        return self.size * ONE * ONE // (USDC_ONE * self.open_price)
-
-    def as_trade(self) -> dict[str, Any]:
-        """Return the Trade tuple of the position."""
-        own = dict(zip(_OWN, self, strict=True))
-        return {name: own.get(name, self.leverage) for name in _TRADE}
-
-    def as_json(self, is_pnl: bool) -> dict[str, object]:
-        """Return an element of ``trades`` of ``GET /v2/positions``: the trade's numbers as decimal strings."""
-        margin = self.open_price * 9 * ONE // (10 * self.leverage)
-        return {
-            "trade": in_texts(self.as_trade()),
-            "isPnl": is_pnl,
-            "coinExposure": str(self.coins),
-            "liquidationPrice": str(self.open_price - margin if self.buy else self.open_price + margin),
-        }
+def trade_json(held: Trade, is_pnl: bool) -> dict[str, object]:
+    """Return an element of ``trades`` of ``GET /v2/positions``: the trade's numbers as decimal strings."""
+    price = held["openPrice"]
+    margin = price * 9 * ONE // (10 * held["leverage"])
+    return {
+        "trade": in_texts(held),
+        "isPnl": is_pnl,
+        "coinExposure": str(held["positionSizeUSDC"] * ONE * ONE // (USDC_ONE * price)),
+        "liquidationPrice": str(price - margin if held["buy"] else price + margin),
+    }
 
 
 def in_texts(message: dict[str, Any], numbers: frozenset[str] = frozenset()) -> dict[str, Any]:
@@ -115,20 +98,24 @@ def in_texts(message: dict[str, Any], numbers: frozenset[str] = frozenset()) -> 
     return told
 
 
-def seeded(trader: str, now_s: int) -> list[Position]:
+def seeded(trader: str, now_s: int) -> list[Trade]:
     """Return the positions that a rehearsal starts with: BTC long, ETH short, and a long on the PnL pair."""
-    day = 86_400
+    rows = (  # pair, USDC of collateral, leverage, price, long, days ago
+        (0, 1_000, 10, 62_000, True, 3),
+        (1, 500, 5, 3_300, False, 2),
+        (3, 250, 75, 3_100, True, 1),
+    )
     return [
-        Position(trader, 0, 0, 1_000 * USDC_ONE, 10_000 * USDC_ONE, 62_000 * ONE, True, 0, 0, now_s - 3 * day),
-        Position(trader, 1, 0, 500 * USDC_ONE, 2_500 * USDC_ONE, 3_300 * ONE, False, 0, 0, now_s - 2 * day),
-        Position(trader, 3, 0, 250 * USDC_ONE, 18_750 * USDC_ONE, 3_100 * ONE, True, 0, 0, now_s - day),
+        trade(trader, pair, usdc * USDC_ONE, usdc * times * USDC_ONE, price * ONE, times * ONE, buy=buy)
+        | {"timestamp": now_s - days * 86_400}
+        for pair, usdc, times, price, buy, days in rows
     ]
 
 
 def seeded_limit(trader: str) -> dict[str, Any]:
     """Return the limit order that the trader has waiting, as the trading storage keeps it; its ``openPrice`` triggers."""
-    trade = Position(trader, 2, 0, 0, 100 * USDC_ONE, 120 * ONE, True, 0, 0, 0).as_trade()
-    return {"t": trade | {"leverage": 5 * ONE}, "orderType": 2, "slippage": ONE}
+    waiting = trade(trader, 2, 0, 100 * USDC_ONE, 120 * ONE, 5 * ONE, buy=True)
+    return {"t": waiting, "orderType": 2, "slippage": ONE}
 
 
 def order_json(limit: dict[str, Any]) -> dict[str, object]:

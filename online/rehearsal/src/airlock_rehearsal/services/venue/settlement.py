@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airlock_rehearsal.chain.evm import EvmReceipt, Reverted, reverting
-from airlock_rehearsal.chain.interface import STORAGE, EmittedEvent, decode_logs
+from airlock_rehearsal.chain.evm import CONTRACTS, STORAGE, EvmReceipt, Reverted, reverting
+from airlock_rehearsal.chain.interface import EmittedEvent, decode_logs
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.runtime import Runtime
+from airlock_rehearsal.services.runtime import SPACES, Runtime
 from airlock_rehearsal.services.venue.positions import in_texts
 from airlock_rehearsal.services.venue.submission import SignedIntent
 
@@ -32,7 +32,7 @@ def submitted(state: VenueState, signed: SignedIntent) -> CallOutcome:
 
 def sent(state: VenueState, signed: SignedIntent, *, failing: bool = False) -> EvmReceipt:
     """Send a signed intent without a simulation; ``failing`` makes it revert whatever it says."""
-    with reverting(state.venue.evm, state.venue.contract_of(signed.primary), failing):
+    with reverting(state.venue.evm, CONTRACTS[SPACES[signed.spends[0]]], failing):
         receipt = state.venue.send(*signed.entry)
     state.receipts.append(receipt)
     return receipt
@@ -42,7 +42,7 @@ def fulfilled(state: VenueState, order_id: int, pair_index: int, *, declined: bo
     """Execute a stored order at the market price, or decline it whatever the price. Raises ``Reverted``."""
     if declined:
         return _noted(state, state.venue.act(STORAGE, "decline", order_id))
-    return _noted(state, state.venue.fulfil(order_id, state.prices[pair_index]))
+    return _noted(state, state.venue.act(STORAGE, "fulfil", order_id, state.prices[pair_index]))
 
 
 def _noted(state: VenueState, outcome: CallOutcome) -> CallOutcome:
@@ -73,8 +73,6 @@ def code_of(error: Reverted) -> str:
 async def settle(runtime: Runtime, transaction_hash: str, service: str, faults: Faults) -> None:
     """Mine a transaction that ``service`` took under these faults, then execute the orders that it stored."""
     await runtime.pace()
-    if faults.has("tx-stuck", service):
-        return
     state = runtime.state
     receipt = runtime.mempool.mine(transaction_hash, failing=faults.has("fail-terminal", service))
     if receipt is None:

@@ -14,14 +14,11 @@ from typing import Any
 from eth_utils.crypto import keccak
 
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
-from airlock_rehearsal.chain.evm import EvmReceipt
-from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE, USDC, decode_logs, revert_name
-from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
-from airlock_rehearsal.services.runtime import DOMAIN_NAME, RehearsalSettings
-from airlock_rehearsal.services.venue.positions import ONE, PAIRS, USDC_ONE, Position, VenuePair, seeded, seeded_limit
-
-SPACES = {"trading": ROUTER, "referral": REFERRAL}
-"""Which contract keeps the nonces of a space."""
+from airlock_rehearsal.chain.evm import CONTRACTS, REFERRAL, STORAGE, USDC, EvmCall, EvmReceipt
+from airlock_rehearsal.chain.interface import decode_logs, revert_name
+from airlock_rehearsal.chain.venue import ChainVenue, call_to
+from airlock_rehearsal.services.runtime import DOMAIN_NAME, SPACES, RehearsalSettings
+from airlock_rehearsal.services.venue.positions import ONE, PAIRS, USDC_ONE, Trade, VenuePair, seeded, seeded_limit
 
 _NOBODY = "0x" + "00" * 20
 
@@ -70,14 +67,10 @@ class VenueState:
         """Tell whether a nonce is spent, or held by an order that is on its way."""
         return (space, trader, nonce) in self.reserved_nonces or self.nonce_used(space, trader, nonce)
 
-    def position(self, trader: str, pair_index: int, slot: int) -> Position | None:
+    def position(self, trader: str, pair_index: int, slot: int) -> Trade | None:
         """Return the position in a slot."""
-        position = Position.of(self.venue.read(STORAGE, "tradeAt", trader, pair_index, slot))
-        return position if position.collateral else None
-
-    def positions_of(self, trader: str) -> list[Position]:
-        """Return a trader's open positions, by pair and slot."""
-        return [Position.of(trade) for trade in self.venue.trades_of(trader)]
+        found: Trade = self.venue.read(STORAGE, "tradeAt", trader, pair_index, slot)
+        return found if found["initialPosToken"] else None
 
     def twap_trader(self, twap_id: int) -> str:
         """Return whose pending TWAP this is, empty when there is none."""
@@ -136,38 +129,27 @@ def _opened(trader: str, began_s: int) -> ChainVenue:
     """Return a venue to make copies of: it takes half a second of CPU, and a process may start many services."""
     evm = EmbeddedEvm(lambda: began_s - SET_UP_S)
     venue = ChainVenue.deployed(evm, trading_name=DOMAIN_NAME, referral_name=DOMAIN_NAME)
-    venue.act_together(list(_opening(venue, trader, began_s)))
+    venue.act_together(list(_opening(trader, began_s)))
     return venue
 
 
-def _opening(venue: ChainVenue, trader: str, now_s: int) -> Iterator[OperatorCall]:
+def _opening(trader: str, now_s: int) -> Iterator[EvmCall]:
     """Yield the calls that set a rehearsal up; what the trader has opened was opened days before ``now_s``."""
-    storage, limit = venue.contracts.trading_storage, seeded_limit(trader)
-    yield from (OperatorCall(USDC, "mint", (account, _MONEY)) for account in (storage, trader))
-    yield OperatorCall(USDC, "seedAllowance", (trader, storage, _MONEY))
+    storage, limit = CONTRACTS[STORAGE], seeded_limit(trader)
+    yield from (call_to(USDC, "mint", account, _MONEY) for account in (storage, trader))
+    yield call_to(USDC, "seedAllowance", trader, storage, _MONEY)
     for pair in PAIRS:
-        yield OperatorCall(
-            STORAGE,
-            "setPair",
-            (
-                pair.pair_index,
-                {
-                    "listed": True,
-                    "pnl": pair.is_pnl,
-                    "closeOnly": pair.close_only,
-                    "minLeverage": pair.min_leverage * ONE,
-                    "maxLeverage": pair.max_leverage * ONE,
-                },
-            ),
-        )
-    yield from (OperatorCall(STORAGE, "seedTrade", (held.as_trade(),)) for held in seeded(trader, now_s))
-    yield OperatorCall(STORAGE, "seedLimit", (limit["t"], limit["orderType"], limit["slippage"]))
+        leverages = {"minLeverage": pair.min_leverage * ONE, "maxLeverage": pair.max_leverage * ONE}
+        row = {"listed": True, "pnl": pair.is_pnl, "closeOnly": pair.close_only, **leverages}
+        yield call_to(STORAGE, "setPair", pair.pair_index, row)
+    yield from (call_to(STORAGE, "seedTrade", held) for held in seeded(trader, now_s))
+    yield call_to(STORAGE, "seedLimit", limit["t"], limit["orderType"], limit["slippage"])
     twap = {"trader": trader, "escrow": _ESCROW}
-    yield from (OperatorCall(STORAGE, "seedTwap", (twap_id, twap)) for twap_id in TWAPS)
-    yield OperatorCall(STORAGE, "creditKeeper", (trader, _REWARDS))
+    yield from (call_to(STORAGE, "seedTwap", twap_id, twap) for twap_id in TWAPS)
+    yield call_to(STORAGE, "creditKeeper", trader, _REWARDS)
     codes = ((TAKEN_CODE, SOMEBODY_ELSE, _NOBODY), (OFFERED_CODE, SOMEBODY_ELSE, trader), (OWN_CODE, trader, _NOBODY))
-    yield from (OperatorCall(REFERRAL, "seedCode", code) for code in codes)
-    yield OperatorCall(REFERRAL, "seedRequest", (trader, TAKEN_CODE))
+    yield from (call_to(REFERRAL, "seedCode", *code) for code in codes)
+    yield call_to(REFERRAL, "seedRequest", trader, TAKEN_CODE)
 
 
 # ---- chain record ---------------------------------------------------------------------------------------------------
@@ -205,19 +187,18 @@ class ChainRecord:
 
     def _read(self) -> ChainFacts:
         state, trader = self._venue_state, self._venue_state.trader
-        storage = state.venue.contracts.trading_storage
         found = {
             "USDC balance": _usdc(state.venue.read(USDC, "balanceOf", trader)),
-            "USDC approval": _usdc(state.venue.read(USDC, "allowance", trader, storage)),
+            "USDC approval": _usdc(state.venue.read(USDC, "allowance", trader, CONTRACTS[STORAGE])),
             "referral code": state.adopted_code(trader).rstrip(b"\0").decode("ascii", "replace") or _NONE,
         }
         found |= {f"TWAP {twap}": "pending" if state.twap_trader(twap) else _NONE for twap in TWAPS}
         for delegate in self._delegates:
             expiry_s = state.venue.delegation_expiry(trader, delegate)
             found[f"delegate {delegate[:10]}"] = f"until {expiry_s} s" if expiry_s else _NONE
-        for held in state.positions_of(trader):
-            name = f"{state.pairs[held.pair_index].symbol} #{held.slot}"
-            found[name] = f"{_usdc(held.collateral)} at {held.leverage / ONE:g}x"
+        for held in state.venue.trades_of(trader):
+            name = f"{state.pairs[held['pairIndex']].symbol} #{held['index']}"
+            found[name] = f"{_usdc(held['initialPosToken'])} at {held['leverage'] / ONE:g}x"
         return found
 
 
