@@ -124,6 +124,6 @@ class PlannedCommand:
         return self.run("call", *words)
 
     def take(self, method: str, path: str, step: str, *words: str) -> int:
-        """Call a path and take its answer as the payload of a step, its transaction filled in by hand."""
-        taken = ("--plan", str(self.plan), "--step", step, "-o", str(self.output))
-        return self.call(method, path, *words, *taken, *HAND_WORDS)
+        """Call a path for a step, its transaction filled in by hand, and write the requests."""
+        taken = ("--plan", str(self.plan), "--step", step)
+        return self.call(method, path, *words, *taken, *HAND_WORDS) or self.prepare(*HAND_WORDS)

@@ -21,9 +21,10 @@ from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.kept_payloads import KeptPayloads, replaced_lines
 from airlock_online.preparing.patience import pace_lines
-from airlock_online.preparing.prepare import Prepared, Sources, extra_lines, nonce_lines
+from airlock_online.preparing.prepare import Prepared, Sources, extra_lines, is_built, nonce_lines
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
 from airlock_online.readback.referral_codes import disagreements, read_referral, seen_lines, settled_facts
+from airlock_online.speech.sections import Speech
 from airlock_shared.ceremony.sections import no_on_record
 from airlock_shared.checks.document import part_of
 from airlock_shared.checks.judge import Known, judge_header
@@ -124,9 +125,9 @@ def prepare(
         with payloads.alone():
             prepared = prepare_plan(plan, deployment, sources, payloads, steps)
             if steps_range:
-                _tell_kept(plan, steps, payloads, as_json=as_json)
+                tell_kept(plan, steps, payloads, sources.config.speech, as_json=as_json)
                 return
-            keep(home, plan, deployment, prepared, payloads, output, as_json, qr=qr, signer=signer)
+            _write(home, plan, deployment, prepared, payloads, output, as_json, qr=qr, signer=signer)
             payloads.forget(*steps)
 
 
@@ -150,8 +151,8 @@ def _range(plan: Plan, text: str) -> list[str]:
     return every[first - 1 : last]
 
 
-def _tell_kept(plan: Plan, steps: Sequence[str], payloads: KeptPayloads, *, as_json: bool) -> None:
-    """Say which steps are kept now, and how many of the plan are not."""
+def tell_kept(plan: Plan, steps: Sequence[str], payloads: KeptPayloads, speech: Speech, *, as_json: bool) -> None:
+    """Say which steps are kept now, how many of the plan are not, and which of these need a ``call`` of their own."""
     missing = [step for step in plan.steps if payloads.find(step) is None]
     if as_json:
         show_json({"ok": True, "kept": list(steps), "missing": missing})
@@ -159,10 +160,12 @@ def _tell_kept(plan: Plan, steps: Sequence[str], payloads: KeptPayloads, *, as_j
     say(f"The payloads of {len(steps)} steps passed every check that this machine makes, and are kept.")
     if missing:
         say(f"Not kept yet: {len(missing)} of {len(plan.steps)} steps, the first of them {missing[0]}.")
+    if unbuilt := [step for step in missing if not is_built(plan.steps[step], speech)]:
+        say(f"These steps need a call of their own, too: {', '.join(unbuilt)}")
     say("To build the rest and write the requests: airlock-online prepare PLAN -o FILE")
 
 
-def keep(
+def _write(
     home: OnlineHome,
     plan: Plan,
     deployment: Deployment,
@@ -171,8 +174,8 @@ def keep(
     output: Path | None,
     as_json: bool,
     *,
-    qr: bool = False,
-    signer: str = "",
+    qr: bool,
+    signer: str,
 ) -> None:
     """Write the requests document, keep a copy for submitting, record it, say what is in it, and show it by QR codes.
 
