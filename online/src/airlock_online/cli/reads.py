@@ -100,9 +100,9 @@ class VenueRead:
         if not self.config.rpc.url:
             return [], None
         with connections(self.home) as http:
-            seen = delegation_on_chain(RpcClient(self.config.rpc.url, http), self.deployment, **fields)
-        if (until_s := seen.expiry_s) is None:
-            return [ReadValue("by the chain", None, f"{NOT_TOLD}: {seen.trouble}")], None
+            until_s, trouble = delegation_on_chain(RpcClient(self.config.rpc.url, http), self.deployment, **fields)
+        if until_s is None:
+            return [ReadValue("by the chain", None, f"{NOT_TOLD}: {trouble}")], None
         shown = f"enabled until {moment_text(until_s)} (unix s {until_s})" if until_s else "not enabled"
         return [ReadValue("by the chain", str(until_s), shown)], until_s
 

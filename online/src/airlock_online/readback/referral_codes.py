@@ -270,7 +270,9 @@ def _by_both(
 
 def _chain(scene: Scene, code: bytes, trader: str) -> ReferralFacts:
     """Return what the chain tells: nothing without a node, nor of a venue whose contract has no such views."""
-    return scene.chain(code, trader) if scene.chain else ReferralFacts("no node")
+    if scene.node is None:
+        return ReferralFacts("no node")
+    return from_chain(scene.node, scene.deployment, scene.config.referral, code, trader)
 
 
 def _text(value: str | bytes) -> str:
