@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from airlock_online.clients.reply_values import value_at, whole
+from airlock_online.clients.reply_values import delegation_read, reply_names, value_at, whole
 from airlock_online.clients.rpc import ContractViews, RpcClient
-from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, Scene, failed_read
+from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, Scene, failed_read, read_of
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.ethereum.signatures import parse_address
@@ -92,7 +92,9 @@ def _judged(
     if until is not None:
         found = f"enabled until {_moment(until, scene.now_ms)}" if until else "not enabled"
         on_chain = [Expectation(what + BY_THE_CHAIN, promised, found, until == expiry)]
-    read = scene.ask_about("delegation", fields)
+    told = scene.builder.read_or_error("delegation", fields)
+    told = delegation_read(told, scene.config.speech.replies["delegation"])
+    read = read_of(told, reply_names(told, **fields), ", ".join(fields))
     if type(enabled := value_at(read.data, "isEnabled")) is not bool:
         return [failed_read(what, promised, read.data), *on_chain]
     return [*read.judged(judge(what, read.data, enabled)), *on_chain]

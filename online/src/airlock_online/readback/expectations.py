@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.clients.builder_reads import entries
-from airlock_online.clients.reply_values import delegation_read, reply_names, value_at, whole
+from airlock_online.clients.reply_values import reply_names, value_at, whole
 from airlock_online.journal.order_states import OrderEvent
 from airlock_shared.cli.terminal import rows
 from airlock_shared.documents.requests import Request
@@ -79,12 +79,6 @@ class Scene(NamedTuple):
         """Return what was signed as the leaf of this kind, as the payload has it; None where there is none."""
         payload = self.request.payload
         return value_of(self.deployment.structs[payload["primaryType"]].fields, payload["message"], kind)
-
-    def ask_about(self, read: str, fields: Mapping[str, str]) -> ReadReply:
-        """Return a read by the builder, and whether its reply names what was asked for."""
-        data = self.builder.read_or_error(read, fields)
-        data = delegation_read(data, self.config.speech.replies[read]) if read == "delegation" else data
-        return read_of(data, reply_names(data, **fields), ", ".join(fields))
 
     def last(self, kind: str) -> OrderEvent | None:
         """Return the last event of a type, or None."""
