@@ -71,7 +71,6 @@ def put(journal: Journal, state: OrderState, digest: str = DIGEST) -> None:
 @pytest.mark.parametrize("held", ["BEGIN EXCLUSIVE", "BEGIN IMMEDIATE"])
 def test_a_held_journal_is_told_so(path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch, held: str) -> None:
     monkeypatch.setattr(engine, "BUSY_TIMEOUT_S", 0.01)
-    monkeypatch.setattr(engine, "_WAL_ATTEMPTS", 1)
     journal.close()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = DELETE")
