@@ -152,7 +152,7 @@ def test_several_calls_are_kept_and_written_together(tmp_path: Path, capsys: pyt
         assert machine.call("POST", OPEN, *plan, "--step", "trade-open", *steps.HAND_WORDS) == 0
         assert "a call of their own, too: trade-close" in capsys.readouterr().err
         assert machine.call("POST", close, *plan, "--step", "trade-close", *steps.HAND_WORDS, "--json") == 0
-        assert json.loads(capsys.readouterr().out) == {"ok": True, "kept": ["trade-close"], "missing": ["approve"]}
+        assert json.loads(capsys.readouterr().out) == {"ok": True, "kept": "trade-close", "missing": ["approve"]}
         assert not machine.output.exists()
         assert machine.prepare(*steps.HAND_WORDS) == 0
         assert [wire.count("POST", path) for path in (OPEN, close)] == [1, 1]

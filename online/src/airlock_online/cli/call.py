@@ -11,16 +11,16 @@ from urllib.parse import unquote
 import click
 
 from airlock_online.cli.connections import connections
-from airlock_online.cli.prepare import asked_venue, tell_kept
+from airlock_online.cli.prepare import asked_venue
 from airlock_online.cli.prepare_steps import FeeOptions, fee_options, fields_of, prepare_plan, read_fee_options
 from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.kept_payloads import KeptPayloads
-from airlock_online.preparing.prepare import BuildRequest, fields_to_send, request_members
+from airlock_online.preparing.prepare import BuildRequest, fields_to_send, is_built, request_members
 from airlock_online.speech.sections import Speech
 from airlock_shared.checks.model import Situation
-from airlock_shared.cli.terminal import INPUT, json_option, show_json
+from airlock_shared.cli.terminal import INPUT, json_option, say, show_json
 from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import Plan
@@ -102,7 +102,19 @@ def _take(
         speech = sources.config.speech
         request = asked._replace(fields=sent, members=request_members(step, speech))
         prepare_plan(plan, deployment, sources, payloads, [step.id], {step.id: request})
-        tell_kept(plan, [step.id], payloads, speech, as_json=as_json)
+        _tell_kept(plan, step.id, payloads, speech, as_json=as_json)
+
+
+def _tell_kept(plan: Plan, step: str, payloads: KeptPayloads, speech: Speech, *, as_json: bool) -> None:
+    """Say that a step's payload is kept, how many of the plan are not, and which of these need a call of their own."""
+    missing = [each for each in plan.steps if payloads.find(each) is None]
+    if as_json:
+        show_json({"ok": True, "kept": step, "missing": missing})
+        return
+    say(f"The payload of {step} passed every check that this machine makes, and is kept.")
+    if unbuilt := [each for each in missing if not is_built(plan.steps[each], speech)]:
+        say(f"These steps need a call of their own, too: {', '.join(unbuilt)}")
+    say("To build the rest and write the requests: airlock-online prepare PLAN -o FILE")
 
 
 def sending_paths(speech: Speech) -> Iterator[str]:

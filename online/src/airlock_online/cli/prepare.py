@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,10 +20,9 @@ from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.kept_payloads import KeptPayloads, replaced_lines
 from airlock_online.preparing.patience import pace_lines
-from airlock_online.preparing.prepare import Prepared, Sources, extra_lines, is_built, nonce_lines
+from airlock_online.preparing.prepare import Prepared, Sources, extra_lines, nonce_lines
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
 from airlock_online.readback.referral_codes import disagreements, read_referral, seen_lines, settled_facts
-from airlock_online.speech.sections import Speech
 from airlock_shared.ceremony.sections import no_on_record
 from airlock_shared.checks.document import part_of
 from airlock_shared.checks.judge import Known, judge_header
@@ -58,8 +56,6 @@ from airlock_shared.text.safe import fingerprint_lines, safe, spoken
 from airlock_shared.venue.referral_code import code_text
 from airlock_shared.wire.strict_json import JsonObject
 
-_RANGE = re.compile(r"([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?", re.ASCII)
-
 
 @click.command("prepare")
 @click.argument("plan_file", metavar="PLAN", type=INPUT)
@@ -67,7 +63,6 @@ _RANGE = re.compile(r"([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?", re.ASCII)
 @qr_option
 @click.option("--even-if-not-ready", is_flag=True, help="Build even if the builder says that it is not ready.")
 @click.option("--signer", default="", metavar="NAME", help="Only the steps that this signer of the plan signs.")
-@click.option("--steps", "steps_range", default="", metavar="N-M", help="Build and keep these steps alone, by number.")
 @fee_options
 @json_option
 @click.pass_obj
@@ -79,7 +74,6 @@ def prepare(
     qr: bool,
     even_if_not_ready: bool,
     signer: str,
-    steps_range: str,
     as_json: bool,
     **fee_values: Any,
 ) -> None:
@@ -94,21 +88,13 @@ def prepare(
     With --signer, the document holds only that signer's steps and says so: use it when a step can be built only after
     another custodian's step is on the chain. Referral codes are read first; a warning says what is in the way.
 
-    With --steps, only these steps are built and kept, and no file is written: so a long plan is built in parts. `plan
-    show` has the numbers. The command without --steps then builds the rest and writes the requests.
-
     \b
     Example:
       airlock-online prepare plan.toml -o requests.json
     """
-    if steps_range and (output is not None or qr or signer):
-        raise UsageError(
-            "--steps writes no file: it builds payloads and keeps them", do="give it without -o, --qr and --signer"
-        )
-    if not steps_range:
-        require_output(output, qr=qr)
+    require_output(output, qr=qr)
     plan = parse_written_plan(read_input(plan_file))
-    steps = _range(plan, steps_range) if steps_range else _part(plan, signer)
+    steps = _part(plan, signer)
     deployment = home.require_deployment(plan.deployment)
     given = read_fee_options(fee_values)
     with asked_venue(home, plan, steps, deployment, given, even_if_not_ready=even_if_not_ready) as (sources, http):
@@ -124,9 +110,6 @@ def prepare(
         payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
         with payloads.alone():
             prepared = prepare_plan(plan, deployment, sources, payloads, steps)
-            if steps_range:
-                tell_kept(plan, steps, payloads, sources.config.speech, as_json=as_json)
-                return
             _write(home, plan, deployment, prepared, payloads, output, as_json, qr=qr, signer=signer)
             payloads.forget(*steps)
 
@@ -138,31 +121,6 @@ def _part(plan: Plan, signer: str) -> list[str]:
         names = ", ".join(dict.fromkeys(step.signer.name for step in plan.steps.values()))
         raise UsageError(f"no step of the plan is signed by {safe(signer, limit=80)!r}", do=f"name one of: {names}")
     return steps
-
-
-def _range(plan: Plan, text: str) -> list[str]:
-    """Return the ids of a range of steps, ``3-17`` or ``3``, counted from 1. Raises ``UsageError``."""
-    match, every = _RANGE.fullmatch(text), list(plan.steps)
-    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-    if not 0 < first <= last <= len(every):
-        raise UsageError(
-            f"{text!r} is no range of the plan's steps", do=f"give one number or two, of 1 to {len(every)}: 2 or 1-2"
-        )
-    return every[first - 1 : last]
-
-
-def tell_kept(plan: Plan, steps: Sequence[str], payloads: KeptPayloads, speech: Speech, *, as_json: bool) -> None:
-    """Say which steps are kept now, how many of the plan are not, and which of these need a ``call`` of their own."""
-    missing = [step for step in plan.steps if payloads.find(step) is None]
-    if as_json:
-        show_json({"ok": True, "kept": list(steps), "missing": missing})
-        return
-    say(f"The payloads of {len(steps)} steps passed every check that this machine makes, and are kept.")
-    if missing:
-        say(f"Not kept yet: {len(missing)} of {len(plan.steps)} steps, the first of them {missing[0]}.")
-    if unbuilt := [step for step in missing if not is_built(plan.steps[step], speech)]:
-        say(f"These steps need a call of their own, too: {', '.join(unbuilt)}")
-    say("To build the rest and write the requests: airlock-online prepare PLAN -o FILE")
 
 
 def _write(
