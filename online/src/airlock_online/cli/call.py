@@ -98,8 +98,8 @@ def _take(
     step, deployment = plan.steps[step_id], home.require_deployment(plan.deployment)
     sent = fields_to_send(step, Situation(plan, deployment, now_ms())) | asked.fields
     payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
-    with asked_venue(home, plan, [step.id], deployment, fees) as (sources, _), payloads.alone():
-        speech = sources.config.speech
+    with asked_venue(home, plan, [step.id], deployment, fees) as sources, payloads.alone():
+        speech = sources.builder.speech
         request = asked._replace(fields=sent, members=request_members(step, speech))
         prepare_plan(plan, deployment, sources, payloads, [step.id], {step.id: request})
         _tell_kept(plan, step.id, payloads, speech, as_json=as_json)

@@ -239,7 +239,7 @@ def pairs(at: VenueRead) -> None:
       airlock-online pairs
     """
     with at.builder() as builder:
-        reply = read_pairs(builder, at.config.speech)
+        reply = read_pairs(builder)
     table = pair_rows(reply, at.config.speech.replies["pairs"], at.deployment)
     if at.as_json:
         show_json({"ok": True, "pairs": [row._asdict() for row in table], "reply": reply})
