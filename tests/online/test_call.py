@@ -219,7 +219,7 @@ def test_a_pair_by_name_is_sent_by_its_index_alone(tmp_path: Path) -> None:
     script = steps.answers(position_increase=steps.payload("position-increase"))
     by_hand = GasAndFees(ByHand(1, 60_000, GWEI, GWEI), None)
     with Wire(script) as wire, Http() as client:
-        sources = Sources(BuilderClient(wire.url, client), by_hand)
+        sources = Sources(BuilderClient(wire.url, client), steps.PATIENCE, by_hand)
         prepare_step(plan.steps["position-increase"], steps.situation(plan), sources, UsedNonces())
         sent = json.loads(wire.seen[0].body)
     assert (sent["pairIndex"], "pair" in sent) == (0, False)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from airlock_online.cli.main import program
+from airlock_online.preparing.patience import Patience
 from airlock_online.preparing.prepare import BuildRequest
 from airlock_shared.checks.model import Situation
 from airlock_shared.cli.program import run
@@ -102,6 +103,7 @@ def fetched(home: Path, builder_url: str, name: str = "venue") -> Deployment:
     return read_deployment(document)
 
 
+PATIENCE = Patience(lambda _seconds, _why: None, lambda: NOW_MS)
 HAND_WORDS = ("--nonce", "3", "--gas", "60000", "--max-fee-gwei", "2", "--priority-fee-gwei", "1")
 
 

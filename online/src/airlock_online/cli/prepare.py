@@ -10,7 +10,14 @@ from typing import Any
 import click
 
 from airlock_online.cli.connections import connections
-from airlock_online.cli.prepare_steps import FeeOptions, fee_options, filled_lines, prepare_plan, read_fee_options
+from airlock_online.cli.prepare_steps import (
+    FeeOptions,
+    count_down,
+    fee_options,
+    filled_lines,
+    prepare_plan,
+    read_fee_options,
+)
 from airlock_online.clients.builder import BuilderClient, builder_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
@@ -20,7 +27,7 @@ from airlock_online.delivery.deliveries import without_address
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.kept_payloads import KeptPayloads, replaced_lines
-from airlock_online.preparing.patience import pace_lines
+from airlock_online.preparing.patience import Patience, pace_lines
 from airlock_online.preparing.prepare import Prepared, Sources, extra_lines, nonce_lines
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
 from airlock_online.readback.referral_codes import disagreements, read_referral, seen_lines, settled_facts
@@ -231,7 +238,7 @@ def asked_venue(
         say_all(lines)
         if any(line.startswith("WARNING: ") for line in lines):
             _agree_to_warning(home, plan)
-        yield Sources(builder, gas_and_fees)
+        yield Sources(builder, Patience(count_down, now_ms), gas_and_fees)
 
 
 def _agree_to_warning(home: OnlineHome, plan: Plan) -> None:

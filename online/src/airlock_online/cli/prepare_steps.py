@@ -14,7 +14,6 @@ from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees, gas_and_fees_of
 from airlock_online.preparing.kept_payloads import KeptPayload, KeptPayloads
-from airlock_online.preparing.patience import Patience
 from airlock_online.preparing.prepare import (
     BuildRequest,
     Prepared,
@@ -68,8 +67,7 @@ def prepare_plan(
     refuses, ``ServiceError`` when the builder or the node fails, ``Expired`` when a deadline came too near meanwhile.
     """
     steps = [plan.steps[step] for step in part]
-    patience = Patience(count_down, now_ms)
-    sources, used = sources._replace(patience=patience), UsedNonces(knows_signed=False)
+    patience, used = sources.patience, UsedNonces(knows_signed=False)
     prepared: list[Prepared] = []
     begun = Situation(
         plan, deployment, now_ms()
