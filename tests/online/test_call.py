@@ -113,7 +113,6 @@ def test_call_sends_nothing_signed(
         (("POST", "/v2/x", "deadlineMs=1806451200"), "looks like unix s"),
         (("POST", "/v2/x", "expirySeconds=1806451200000"), "looks like unix ms"),
         (("GET", "/v2/x", "--step", "approve"), "belong together"),
-        (("GET", "/v2/x", "--gas", "60000"), "for a plan's step"),
         (("GET", "/v2/x", "--deployment", "other"), "no deployment named 'other'"),
     ],
 )
@@ -148,9 +147,9 @@ def test_several_calls_are_kept_and_written_together(tmp_path: Path, capsys: pyt
         plan = ("--plan", str(machine.plan))
         assert machine.prepare(*steps.HAND_WORDS) == 2
         assert "call POST PATH --plan PLAN --step STEP" in " ".join(capsys.readouterr().err.split())
-        assert machine.call("POST", OPEN, *plan, "--step", "trade-open", *steps.HAND_WORDS) == 0
+        assert machine.call("POST", OPEN, *plan, "--step", "trade-open") == 0
         assert "a call of their own, too: trade-close" in capsys.readouterr().err
-        assert machine.call("POST", close, *plan, "--step", "trade-close", *steps.HAND_WORDS, "--json") == 0
+        assert machine.call("POST", close, *plan, "--step", "trade-close", "--json") == 0
         assert json.loads(capsys.readouterr().out) == {"ok": True, "kept": "trade-close", "missing": ["approve"]}
         assert not machine.output.exists()
         assert machine.prepare(*steps.HAND_WORDS) == 0
@@ -163,7 +162,7 @@ def test_several_calls_are_kept_and_written_together(tmp_path: Path, capsys: pyt
 def test_a_payload_that_a_check_refuses_is_not_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Wire(steps.answers(trade_open=steps.payload("trade-open", value="0x1"))) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, "trade-open")
-        words = ("--plan", str(machine.plan), "--step", "trade-open", *steps.HAND_WORDS)
+        words = ("--plan", str(machine.plan), "--step", "trade-open")
         assert machine.call("POST", OPEN, *words) == 3
     assert list((machine.home / "prepared").glob("*/*")) == []
     assert "is kept" not in capsys.readouterr().err

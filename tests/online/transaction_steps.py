@@ -128,4 +128,4 @@ class PlannedCommand:
     def take(self, method: str, path: str, step: str, *words: str) -> int:
         """Call a path for a step, its transaction filled in by hand, and write the requests."""
         taken = ("--plan", str(self.plan), "--step", step)
-        return self.call(method, path, *words, *taken, *HAND_WORDS) or self.prepare(*HAND_WORDS)
+        return self.call(method, path, *words, *taken) or self.prepare(*HAND_WORDS)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import click
 
 from airlock_online.cli.connections import connections
 from airlock_online.cli.prepare import asked_venue
-from airlock_online.cli.prepare_steps import FeeOptions, fee_options, fields_of, prepare_plan, read_fee_options
+from airlock_online.cli.prepare_steps import FeeOptions, fields_of, prepare_plan
 from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
+from airlock_online.preparing.gas_and_fees import STAND_INS, ByHand
 from airlock_online.preparing.kept_payloads import KeptPayloads
 from airlock_online.preparing.prepare import BuildRequest, fields_to_send, is_built, request_members
 from airlock_online.speech.sections import Speech
@@ -39,7 +39,6 @@ TIMES = {"deadlineMs": UNIX_MS, "expirySeconds": UNIX_S}
 @click.option("--deployment", "name", help="The fetched deployment to ask (default: the only one, or the plan's).")
 @click.option("--plan", "plan_file", type=INPUT, help="Use the answer as the payload of a step of this plan.")
 @click.option("--step", "step_id", help="The step, by its id.")
-@fee_options
 @json_option
 @click.pass_obj
 def call(
@@ -52,12 +51,12 @@ def call(
     plan_file: Path | None,
     step_id: str | None,
     as_json: bool,
-    **fee_values: Any,
 ) -> None:
     r"""Ask the builder for any PATH with the given fields, and print its answer.
 
     With --plan and --step the answer becomes that step's payload. The fields of the plan and of the command line are
-    sent, and every check runs; the payload is kept for `prepare`. A signed transaction is never sent this way.
+    sent, and every check runs, with stand-ins for a transaction's nonce, gas and fees; the payload is kept for `prepare`,
+    which reads them. A signed transaction is never sent this way.
 
     \b
     Examples:
@@ -67,14 +66,11 @@ def call(
     require_sends_nothing(method, path, *sending_paths(home.config().speech))
     asked = BuildRequest(path, fields_of(values), method)
     require_units(asked.fields)
-    fees = read_fee_options(fee_values)
     if plan_file is not None and step_id is not None:
-        _take(home, asked, parse_written_plan(read_input(plan_file)), step_id, name, fees, as_json)
+        _take(home, asked, parse_written_plan(read_input(plan_file)), step_id, name, as_json)
         return
     if plan_file is not None or step_id is not None:
         raise UsageError("--plan and --step belong together", do="give both, or none of them")
-    if fees.given:
-        raise UsageError("nonce, gas and fees are for a plan's step", do="give --plan and --step with them")
     with connections(home) as http:
         builder = BuilderClient(home.choose_deployment(name).base_urls["builder"], http)
         data = builder.ask(path, asked.fields, method=method)
@@ -87,7 +83,6 @@ def _take(
     plan: Plan,
     step_id: str,
     name: str | None,
-    fees: FeeOptions,
     as_json: bool,
 ) -> None:
     """Take the answer to an ask as the payload of a plan's step, and keep it."""
@@ -97,6 +92,7 @@ def _take(
         raise UsageError(f"the plan is for the deployment {plan.deployment}", do="leave --deployment out")
     step, deployment = plan.steps[step_id], home.require_deployment(plan.deployment)
     sent = fields_to_send(step, Situation(plan, deployment, now_ms())) | asked.fields
+    fees = FeeOptions(None, STAND_INS if step.action.call else ByHand())
     payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
     with asked_venue(home, plan, [step.id], deployment, fees) as sources, payloads.alone():
         speech = sources.builder.speech

@@ -215,18 +215,13 @@ class FeeOptions(NamedTuple):
     rpc: str | None
     by_hand: ByHand
 
-    @property
-    def given(self) -> bool:
-        """Whether the command line says anything."""
-        return self.rpc is not None or self.by_hand != ByHand()
-
     def gas_and_fees(
         self, steps: Iterable[Step], config: OnlineConfig, deployment: Deployment, http: Http
     ) -> GasAndFees | None:
         """Return what fills in these steps' transactions, None when there are none. Raises as ``gas_and_fees_of``."""
         if any(step.action.call for step in steps):
             return gas_and_fees_of(deployment, self.by_hand, config.rpc.url, http)
-        if self.given:
+        if self.rpc is not None or self.by_hand != ByHand():
             raise UsageError(
                 "nonce, gas and fees are only for transactions, and no step is a transaction",
                 do="leave those options out",

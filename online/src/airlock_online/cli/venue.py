@@ -20,7 +20,7 @@ from airlock_online.clients.builder_reads import entries, nonce_flag, question_o
 from airlock_online.clients.reply_values import delegation_read, value_at
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
-from airlock_online.preparing.gas_and_fees import LEAST_GAS, ByHand, GasAndFees
+from airlock_online.preparing.gas_and_fees import STAND_INS, GasAndFees
 from airlock_online.preparing.patience import Patience
 from airlock_online.preparing.prepare import Sources, build_name, prepare_step
 from airlock_online.preparing.venue_profile import MAX_PROFILE_BYTES, add_venue_profile, require_deliverable
@@ -131,7 +131,7 @@ def _ask(
             )
     for file, plan in plans.items():
         used = UsedNonces(knows_signed=False)
-        filled: dict[bytes, GasAndFees] = defaultdict(lambda: GasAndFees(ByHand(0, LEAST_GAS, 1, 0), None))
+        filled: dict[bytes, GasAndFees] = defaultdict(lambda: GasAndFees(STAND_INS, None))
         for step in [step for step in plan.steps.values() if step.action.name != AUTHORIZATION]:  # nobody builds that
             built.add(build_name(step))
             sources = Sources(client, Patience(count_down, now_ms), filled[step.signer.address])
