@@ -62,6 +62,7 @@ def test_what_crosses_is_readable_by_its_owner_alone_and_never_overwritten(desk:
     for words in (
         ("deployment", "fetch", "--name", "x", "--builder", "http://127.0.0.1:1"),
         ("delegate", "proof", "--signature", "0x", "--plan", plan),
+        ("call", "POST", "/v2/intents/delegate", "--plan", plan, "--step", "x"),
     ):
         refused(desk.online(*words, "-o", desk.path("no/out.json")), 2, "could not be written")
 

@@ -30,10 +30,9 @@ ledger = ledger_fixture("--blind-signing")
 
 def test_a_call_of_the_venue_alone_goes_the_whole_way(desk: Desk, ledger: Ledger) -> None:
     desk.path("plan.toml").write_text(PLAN.format(action="custom", fields=DEPOSIT, number=1))
-    plan, fields = desk.path("plan.toml"), (f"trader={TRADER}", "usdc=2500")
-    called = ("call", "POST", "/v2/lp/deposit", *fields, "--plan", plan, "--step", "step-1")
-    for words in (called, ("prepare", plan, "-o", desk.path("requests.json"), *BY_HAND)):
-        assert (ended := desk.online(*words)).code == 0, ended.err
+    words = ("--plan", desk.path("plan.toml"), "--step", "step-1", "-o", desk.path("requests.json"))
+    ended = desk.online("call", "POST", "/v2/lp/deposit", f"trader={TRADER}", "usdc=2500", *words, *BY_HAND)
+    assert ended.code == 0, ended.err
     signed = desk.sign(ledger)
     review = " ".join((signed.out + signed.err).split())
     assert signed.code == 0, review

@@ -233,3 +233,38 @@ def test_whether_people_can_keep_up_is_said_before_anything_is_asked(
     told = " ".join(ended.err.split())
     assert said in told
     assert told.index(said) < told.index("building cancel-0")
+
+
+def test_a_long_plan_is_built_in_ranges_and_written_once_with_nothing_asked_for_twice(
+    tmp_path: Path, builder: LimitedBuilder
+) -> None:
+    desk = PreparingDesk(tmp_path, builder, 9)
+    ended = desk.online("prepare", desk.plan, "--steps", "4-6", "--json")
+    assert (ended.code, ended.json()["kept"]) == (0, ["cancel-3", "cancel-4", "cancel-5"]), ended.err
+    assert ended.json()["missing"] == [f"cancel-{number}" for number in (0, 1, 2, 6, 7, 8)]
+    assert (set(builder.answered), desk.requests.exists()) == ({3, 4, 5}, False)
+    ended = desk.online("prepare", desk.plan, "--steps", "6")
+    assert (ended.code, "cancel-5 (twap-cancel) is kept since" in " ".join(ended.err.split())) == (0, True), ended.err
+    assert "Not kept yet: 6 of 9 steps, the first of them cancel-0" in " ".join(ended.err.split())
+    assert desk.online("prepare", desk.plan, "-o", desk.requests).code == 0
+    assert [item.step for item in parse_requests(desk.requests.read_bytes())[1]] == [f"cancel-{n}" for n in range(9)]
+    assert set(builder.answered.values()) == {1}
+    assert desk.kept() == []
+
+
+def test_what_is_no_range_of_the_plan_is_refused_before_anything_is_asked_and_a_range_writes_no_requests(
+    tmp_path: Path, builder: LimitedBuilder
+) -> None:
+    desk = PreparingDesk(tmp_path, builder, 3)
+    no_range, keeps = "is no range of the plan's steps", "keeps them"
+    for said, *words in (
+        (no_range, "--steps=0"),
+        (no_range, "--steps=2-1"),
+        (no_range, "--steps=1-4"),
+        (no_range, "--steps=\u0661"),
+        (keeps, "--steps=1-2", "-o", "x.json"),
+        (keeps, "--steps=1-2", "--signer", "treasury"),
+    ):
+        ended = desk.online("prepare", desk.plan, *words)
+        assert (ended.code, said in " ".join(ended.err.split())) == (2, True), ended.err
+    assert (builder.asked, desk.kept()) == (0, [])

@@ -113,6 +113,7 @@ def test_call_sends_nothing_signed(
         (("POST", "/v2/x", "deadlineMs=1806451200"), "looks like unix s"),
         (("POST", "/v2/x", "expirySeconds=1806451200000"), "looks like unix ms"),
         (("GET", "/v2/x", "--step", "approve"), "belong together"),
+        (("GET", "/v2/x", "--gas", "60000"), "for a plan's step"),
         (("GET", "/v2/x", "--deployment", "other"), "no deployment named 'other'"),
     ],
 )
@@ -147,10 +148,10 @@ def test_several_calls_are_kept_and_written_together(tmp_path: Path, capsys: pyt
         plan = ("--plan", str(machine.plan))
         assert machine.prepare(*steps.HAND_WORDS) == 2
         assert "call POST PATH --plan PLAN --step STEP" in " ".join(capsys.readouterr().err.split())
-        assert machine.call("POST", OPEN, *plan, "--step", "trade-open") == 0
+        assert machine.call("POST", OPEN, *plan, "--step", "trade-open", *steps.HAND_WORDS) == 0
         assert "a call of their own, too: trade-close" in capsys.readouterr().err
-        assert machine.call("POST", close, *plan, "--step", "trade-close", "--json") == 0
-        assert json.loads(capsys.readouterr().out) == {"ok": True, "kept": "trade-close", "missing": ["approve"]}
+        assert machine.call("POST", close, *plan, "--step", "trade-close", *steps.HAND_WORDS, "--json") == 0
+        assert json.loads(capsys.readouterr().out) == {"ok": True, "kept": "trade-close", "missing": []}
         assert not machine.output.exists()
         assert machine.prepare(*steps.HAND_WORDS) == 0
         assert [wire.count("POST", path) for path in (OPEN, close)] == [1, 1]
@@ -162,7 +163,7 @@ def test_several_calls_are_kept_and_written_together(tmp_path: Path, capsys: pyt
 def test_a_payload_that_a_check_refuses_is_not_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Wire(steps.answers(trade_open=steps.payload("trade-open", value="0x1"))) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, "trade-open")
-        words = ("--plan", str(machine.plan), "--step", "trade-open")
+        words = ("--plan", str(machine.plan), "--step", "trade-open", *steps.HAND_WORDS)
         assert machine.call("POST", OPEN, *words) == 3
     assert list((machine.home / "prepared").glob("*/*")) == []
     assert "is kept" not in capsys.readouterr().err
@@ -218,7 +219,7 @@ def test_a_pair_by_name_is_sent_by_its_index_alone(tmp_path: Path) -> None:
     script = steps.answers(position_increase=steps.payload("position-increase"))
     by_hand = GasAndFees(ByHand(1, 60_000, GWEI, GWEI), None)
     with Wire(script) as wire, Http() as client:
-        sources = Sources(BuilderClient(wire.url, client), steps.PATIENCE, by_hand)
+        sources = Sources(BuilderClient(wire.url, client), by_hand)
         prepare_step(plan.steps["position-increase"], steps.situation(plan), sources, UsedNonces())
         sent = json.loads(wire.seen[0].body)
     assert (sent["pairIndex"], "pair" in sent) == (0, False)

@@ -136,16 +136,21 @@ def test_a_default_slippage_is_not_assumed_where_it_is_not_told_and_refused_in_a
             document_of(meta)
 
 
-def test_values_that_are_elsewhere_are_told_at_once_each_with_its_line() -> None:
+def test_values_that_are_elsewhere_are_told_at_once_each_with_its_line_and_escaped() -> None:
     meta = steps.meta()
     meta |= {"domains": meta.pop("eip712"), "contracts": meta.pop("addresses"), "chain": meta.pop("chainId")}
     told = fault_of(meta, [{"number": 0, "symbol": "BTC/USD", "isPnl": False}])
     assert told.startswith("of what the venue tells of itself, 5 values are not as the configuration has it. ")
+    assert "trading_domain = 'eip712.trading': there is no value; such a value is at domains.trading and" in told
+    assert "contracts = 'addresses': there is no value; such a value is at contracts" in told
     for line in ("chain_id = 'chainId'", "referral_domain = 'eip712.referral'", "[replies.pairs] id = 'index'"):
         assert told.count(f"{line}: there is no") == 1
     meta = steps.meta()
-    del meta["addresses"]
-    assert "one value is not as the configuration has it. [replies.meta] contracts = 'addresses'" in fault_of(meta)
+    meta["evil\x1b[2J\u202e"] = meta.pop("addresses")
+    told = fault_of(meta)
+    assert "one value is not as the configuration has it. [replies.meta] contracts = 'addresses'" in told
+    assert "\x1b" not in told
+    assert ("\u202e" in told, "evil" in told) == (False, True)
 
 
 @pytest.mark.parametrize("flag", [None, "no", 2, -1, "0", 0.0, {}])

@@ -19,7 +19,6 @@ from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from online.loopback import Wire, reply
-from online.transaction_steps import PATIENCE
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, examined, good, refusals, request_of
 
@@ -56,7 +55,7 @@ def prepared(
     with Wire(answers) as wire:
         speech = OnlineConfig().speech
         speech = speech._replace(paths={**speech.paths, "close-coin": "/v2/intents/close-coin"})
-        sources = Sources(BuilderClient(wire.url, client, speech), PATIENCE)
+        sources = Sources(BuilderClient(wire.url, client, speech))
         situation = Situation(plan, where or not_known(), NOW_MS)
         return prepare_step(plan.steps[step], situation, sources, UsedNonces())
 

@@ -35,7 +35,7 @@ def client() -> Iterator[Http]:
 
 
 def prepared(client: Http, wire: Wire, plan: Plan, filler: GasAndFees | None) -> list[Prepared]:
-    sources = Sources(BuilderClient(wire.url, client), steps.PATIENCE, filler)
+    sources = Sources(BuilderClient(wire.url, client), filler)
     ledger, where = UsedNonces(), steps.situation(plan)
     return [prepare_step(step, where, sources, ledger, steps.asked(step)) for step in plan.steps.values()]
 
@@ -231,7 +231,7 @@ def test_a_step_of_a_pinned_struct_is_not_built_here(client: Http) -> None:
     plan = steps.plan_of("approve")
     action = Action(CUSTOM, "A pinned struct", "", "OtherReq", ())
     step = plan.steps["approve"]._replace(action=action, values={})
-    sources = Sources(BuilderClient("http://127.0.0.1:9", client), steps.PATIENCE)
+    sources = Sources(BuilderClient("http://127.0.0.1:9", client))
     with pytest.raises(UsageError, match="describes no OtherReq"):
         prepare_step(step, steps.situation(plan), sources, UsedNonces(), BuildRequest("/v2/x", {}))
 

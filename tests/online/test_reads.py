@@ -406,11 +406,17 @@ BUILDER, CHAIN = (
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("owner", DESK), ("pending", DESK), ("private", True), ("adopted", bytes(32))]
+    ("changed", "named"),
+    [
+        ({"owner": DESK}, "owner"),
+        ({"pending": DESK}, "pending owner"),
+        ({"private": True}, "private"),
+        ({"adopted": bytes(32)}, "adopted"),
+    ],
 )
-def test_a_difference_is_named_with_both_words(name: str, told: Any) -> None:
-    [said] = disagreements([BUILDER, CHAIN._replace(**{name: told})])
-    assert (said.startswith(name), ": the builder says " in said) == (True, True)
+def test_a_difference_is_named_with_both_words(changed: dict[str, Any], named: str) -> None:
+    [said] = disagreements([BUILDER, CHAIN._replace(**changed)])
+    assert said.startswith(f"{named}: the builder says ")
     assert "; the chain says " in said
 
 
@@ -521,5 +527,5 @@ def test_a_code_is_read_before_its_step_and_recorded(tmp_path: Path, capsys: pyt
         machine = steps.PlannedCommand(tmp_path, wire.url, step)
         assert machine.take("POST", steps.item(step)["endpoint"], step) == 0
     assert f"is not the owner: {STRANGER}" in " ".join(capsys.readouterr().err.split())
-    entry, _ = (each for each in OnlineHome(machine.home).transcript.entries() if each.event == "referral-read")
+    [entry] = [entry for entry in OnlineHome(machine.home).transcript.entries() if entry.event == "referral-read"]
     assert (entry.data["step"], len(entry.data["warnings"])) == (step, 1)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from airlock_online.cli.main import program
-from airlock_online.preparing.patience import Patience
 from airlock_online.preparing.prepare import BuildRequest
 from airlock_shared.checks.model import Situation
 from airlock_shared.cli.program import run
@@ -103,7 +102,6 @@ def fetched(home: Path, builder_url: str, name: str = "venue") -> Deployment:
     return read_deployment(document)
 
 
-PATIENCE = Patience(lambda _seconds, _why: None, lambda: NOW_MS)
 HAND_WORDS = ("--nonce", "3", "--gas", "60000", "--max-fee-gwei", "2", "--priority-fee-gwei", "1")
 
 
@@ -126,6 +124,6 @@ class PlannedCommand:
         return self.run("call", *words)
 
     def take(self, method: str, path: str, step: str, *words: str) -> int:
-        """Call a path for a step, its transaction filled in by hand, and write the requests."""
-        taken = ("--plan", str(self.plan), "--step", step)
-        return self.call(method, path, *words, *taken) or self.prepare(*HAND_WORDS)
+        """Call a path and take its answer as the payload of a step, its transaction filled in by hand."""
+        taken = ("--plan", str(self.plan), "--step", step, "-o", str(self.output))
+        return self.call(method, path, *words, *taken, *HAND_WORDS)

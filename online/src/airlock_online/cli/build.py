@@ -7,18 +7,10 @@ from typing import Any
 import click
 
 from airlock_online.cli.connections import connections
-from airlock_online.cli.prepare_steps import (
-    accepted,
-    count_down,
-    fee_options,
-    fields_of,
-    payload_lines,
-    read_fee_options,
-)
+from airlock_online.cli.prepare_steps import accepted, fee_options, fields_of, payload_lines, read_fee_options
 from airlock_online.clients.builder import builder_of
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
-from airlock_online.preparing.patience import Patience
 from airlock_online.preparing.prepare import Sources, prepare_step
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
@@ -67,7 +59,7 @@ def build(
     config = home.config(fees.rpc)
     with connections(home) as http:
         gas_and_fees = fees.gas_and_fees([step], config, deployment, http)
-        sources = Sources(builder_of(deployment, http, config), Patience(count_down, now_ms), gas_and_fees)
+        sources = Sources(builder_of(deployment, http, config), gas_and_fees)
         prepared = prepare_step(step, Situation(plan, deployment, now_ms()), sources, UsedNonces(knows_signed=False))
     wrong = prepared.verdicts.refused()
     if as_json and not wrong:

@@ -5,25 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import click
 
 from airlock_online.cli.connections import connections
-from airlock_online.cli.prepare import asked_venue
-from airlock_online.cli.prepare_steps import FeeOptions, fields_of, prepare_plan
+from airlock_online.cli.prepare import asked_venue, keep
+from airlock_online.cli.prepare_steps import FeeOptions, fee_options, fields_of, prepare_plan, read_fee_options
 from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
-from airlock_online.preparing.gas_and_fees import STAND_INS, ByHand
 from airlock_online.preparing.kept_payloads import KeptPayloads
 from airlock_online.preparing.prepare import BuildRequest, fields_to_send, is_built, request_members
 from airlock_online.speech.sections import Speech
 from airlock_shared.checks.model import Situation
-from airlock_shared.cli.terminal import INPUT, json_option, say, show_json
+from airlock_shared.cli.qr.file_or_qr import require_output
+from airlock_shared.cli.terminal import INPUT, PATH_TYPE, json_option, say, show_json
 from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.host.files import read_input
-from airlock_shared.plan.model import Plan
+from airlock_shared.plan.model import Plan, Step
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds
@@ -39,6 +40,8 @@ TIMES = {"deadlineMs": UNIX_MS, "expirySeconds": UNIX_S}
 @click.option("--deployment", "name", help="The fetched deployment to ask (default: the only one, or the plan's).")
 @click.option("--plan", "plan_file", type=INPUT, help="Use the answer as the payload of a step of this plan.")
 @click.option("--step", "step_id", help="The step, by its id.")
+@click.option("-o", "--output", type=PATH_TYPE, help="The requests to write.")
+@fee_options
 @json_option
 @click.pass_obj
 def call(
@@ -50,27 +53,33 @@ def call(
     name: str | None,
     plan_file: Path | None,
     step_id: str | None,
+    output: Path | None,
     as_json: bool,
+    **fee_values: Any,
 ) -> None:
     r"""Ask the builder for any PATH with the given fields, and print its answer.
 
     With --plan and --step the answer becomes that step's payload. The fields of the plan and of the command line are
-    sent, and every check runs, with stand-ins for a transaction's nonce, gas and fees; the payload is kept for `prepare`,
-    which reads them. A signed transaction is never sent this way.
+    sent, and every check runs. Without -o the payload is kept for `prepare`. With -o the other steps are built as by
+    `prepare`, and the requests are written. A signed transaction is never sent this way.
 
     \b
     Examples:
       airlock-online call GET /v2/lp/vaults
       airlock-online call POST /v2/trade/open --plan PLAN --step open-btc
+      airlock-online call POST /v2/trade/open --plan PLAN --step open-btc -o FILE
     """
     require_sends_nothing(method, path, *sending_paths(home.config().speech))
     asked = BuildRequest(path, fields_of(values), method)
     require_units(asked.fields)
+    fees = read_fee_options(fee_values)
     if plan_file is not None and step_id is not None:
-        _take(home, asked, parse_written_plan(read_input(plan_file)), step_id, name, as_json)
+        _take(home, asked, parse_written_plan(read_input(plan_file)), step_id, name, output, fees, as_json)
         return
-    if plan_file is not None or step_id is not None:
-        raise UsageError("--plan and --step belong together", do="give both, or none of them")
+    if plan_file is not None or step_id is not None or output is not None:
+        raise UsageError("--plan and --step belong together, and -o is for them", do="give both, or none of the three")
+    if fees.given:
+        raise UsageError("nonce, gas and fees are for a plan's step", do="give --plan and --step with them")
     with connections(home) as http:
         builder = BuilderClient(home.choose_deployment(name).base_urls["builder"], http)
         data = builder.ask(path, asked.fields, method=method)
@@ -83,34 +92,45 @@ def _take(
     plan: Plan,
     step_id: str,
     name: str | None,
+    output: Path | None,
+    fees: FeeOptions,
     as_json: bool,
 ) -> None:
-    """Take the answer to an ask as the payload of a plan's step, and keep it."""
+    """Take the answer to an ask as the payload of a plan's step: keep it, or write the requests of the whole plan."""
+    if output is not None:
+        require_output(output)
     if step_id not in plan.steps:
         raise PlanError("PLAN-STEP", "not a step of the plan", got=safe(step_id, limit=80), expected=[*plan.steps])
     if name is not None and name != plan.deployment:
         raise UsageError(f"the plan is for the deployment {plan.deployment}", do="leave --deployment out")
     step, deployment = plan.steps[step_id], home.require_deployment(plan.deployment)
     sent = fields_to_send(step, Situation(plan, deployment, now_ms())) | asked.fields
-    fees = FeeOptions(None, STAND_INS if step.action.call else ByHand())
+    steps = [step.id] if output is None else list(plan.steps)
     payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
-    with asked_venue(home, plan, [step.id], deployment, fees) as sources, payloads.alone():
+    with asked_venue(home, plan, steps, deployment, fees) as sources, payloads.alone():
         speech = sources.builder.speech
         request = asked._replace(fields=sent, members=request_members(step, speech))
-        prepare_plan(plan, deployment, sources, payloads, [step.id], {step.id: request})
-        _tell_kept(plan, step.id, payloads, speech, as_json=as_json)
+        prepared = prepare_plan(plan, deployment, sources, payloads, steps, {step.id: request})
+        if output is None:
+            _tell_kept(plan, step, payloads, speech, as_json=as_json)
+        else:
+            keep(home, plan, deployment, prepared, payloads, output, as_json)
+            payloads.forget(*steps)
 
 
-def _tell_kept(plan: Plan, step: str, payloads: KeptPayloads, speech: Speech, *, as_json: bool) -> None:
-    """Say that a step's payload is kept, how many of the plan are not, and which of these need a call of their own."""
-    missing = [each for each in plan.steps if payloads.find(each) is None]
+def _tell_kept(plan: Plan, step: Step, payloads: KeptPayloads, speech: Speech, *, as_json: bool) -> None:
+    """Say that a step's payload is kept, and which steps still need a call of their own."""
+    missing = [
+        other.id for other in plan.steps.values() if not is_built(other, speech) and payloads.find(other.id) is None
+    ]
     if as_json:
-        show_json({"ok": True, "kept": step, "missing": missing})
+        show_json({"ok": True, "kept": step.id, "missing": missing})
         return
-    say(f"The payload of {step} passed every check that this machine makes, and is kept.")
-    if unbuilt := [each for each in missing if not is_built(plan.steps[each], speech)]:
-        say(f"These steps need a call of their own, too: {', '.join(unbuilt)}")
-    say("To build the rest and write the requests: airlock-online prepare PLAN -o FILE")
+    say(f"The payload of {step.id} passed every check that this machine makes, and is kept.")
+    if missing:
+        say(f"These steps need a call of their own, too: {', '.join(missing)}")
+    else:
+        say("Then write the requests: airlock-online prepare PLAN -o FILE")
 
 
 def sending_paths(speech: Speech) -> Iterator[str]:

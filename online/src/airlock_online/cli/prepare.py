@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,14 +11,7 @@ from typing import Any
 import click
 
 from airlock_online.cli.connections import connections
-from airlock_online.cli.prepare_steps import (
-    FeeOptions,
-    count_down,
-    fee_options,
-    filled_lines,
-    prepare_plan,
-    read_fee_options,
-)
+from airlock_online.cli.prepare_steps import FeeOptions, fee_options, filled_lines, prepare_plan, read_fee_options
 from airlock_online.clients.builder import BuilderClient, builder_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
@@ -27,7 +21,7 @@ from airlock_online.delivery.deliveries import without_address
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.kept_payloads import KeptPayloads, replaced_lines
-from airlock_online.preparing.patience import Patience, pace_lines
+from airlock_online.preparing.patience import pace_lines
 from airlock_online.preparing.prepare import Prepared, Sources, extra_lines, nonce_lines
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
 from airlock_online.readback.referral_codes import disagreements, read_referral, seen_lines, settled_facts
@@ -64,6 +58,8 @@ from airlock_shared.text.safe import fingerprint_lines, safe, spoken
 from airlock_shared.venue.referral_code import code_text
 from airlock_shared.wire.strict_json import JsonObject
 
+_RANGE = re.compile(r"([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?", re.ASCII)
+
 
 @click.command("prepare")
 @click.argument("plan_file", metavar="PLAN", type=INPUT)
@@ -71,6 +67,7 @@ from airlock_shared.wire.strict_json import JsonObject
 @qr_option
 @click.option("--even-if-not-ready", is_flag=True, help="Build even if the builder says that it is not ready.")
 @click.option("--signer", default="", metavar="NAME", help="Only the steps that this signer of the plan signs.")
+@click.option("--steps", "steps_range", default="", metavar="N-M", help="Build and keep these steps alone, by number.")
 @fee_options
 @json_option
 @click.pass_obj
@@ -82,6 +79,7 @@ def prepare(
     qr: bool,
     even_if_not_ready: bool,
     signer: str,
+    steps_range: str,
     as_json: bool,
     **fee_values: Any,
 ) -> None:
@@ -96,20 +94,31 @@ def prepare(
     With --signer, the document holds only that signer's steps and says so: use it when a step can be built only after
     another custodian's step is on the chain. Referral codes are read first; a warning says what is in the way.
 
+    With --steps, only these steps are built and kept, and no file is written: so a long plan is built in parts. `plan
+    show` has the numbers. The command without --steps then builds the rest and writes the requests.
+
     \b
     Example:
       airlock-online prepare plan.toml -o requests.json
     """
-    require_output(output, qr=qr)
+    if steps_range and (output is not None or qr or signer):
+        raise UsageError(
+            "--steps writes no file: it builds payloads and keeps them", do="give it without -o, --qr and --signer"
+        )
+    if not steps_range:
+        require_output(output, qr=qr)
     plan = parse_written_plan(read_input(plan_file))
-    steps = _part(plan, signer)
+    steps = _range(plan, steps_range) if steps_range else _part(plan, signer)
     deployment = home.require_deployment(plan.deployment)
     given = read_fee_options(fee_values)
     with asked_venue(home, plan, steps, deployment, given, even_if_not_ready=even_if_not_ready) as sources:
         payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
         with payloads.alone():
             prepared = prepare_plan(plan, deployment, sources, payloads, steps)
-            _write(home, plan, deployment, prepared, payloads, output, as_json, qr=qr, signer=signer)
+            if steps_range:
+                _tell_kept(plan, steps, payloads, as_json=as_json)
+                return
+            keep(home, plan, deployment, prepared, payloads, output, as_json, qr=qr, signer=signer)
             payloads.forget(*steps)
 
 
@@ -122,7 +131,30 @@ def _part(plan: Plan, signer: str) -> list[str]:
     return steps
 
 
-def _write(
+def _range(plan: Plan, text: str) -> list[str]:
+    """Return the ids of a range of steps, ``3-17`` or ``3``, counted from 1. Raises ``UsageError``."""
+    match, every = _RANGE.fullmatch(text), list(plan.steps)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 0 < first <= last <= len(every):
+        raise UsageError(
+            f"{text!r} is no range of the plan's steps", do=f"give one number or two, of 1 to {len(every)}: 2 or 1-2"
+        )
+    return every[first - 1 : last]
+
+
+def _tell_kept(plan: Plan, steps: Sequence[str], payloads: KeptPayloads, *, as_json: bool) -> None:
+    """Say which steps are kept now, and how many of the plan are not."""
+    missing = [step for step in plan.steps if payloads.find(step) is None]
+    if as_json:
+        show_json({"ok": True, "kept": list(steps), "missing": missing})
+        return
+    say(f"The payloads of {len(steps)} steps passed every check that this machine makes, and are kept.")
+    if missing:
+        say(f"Not kept yet: {len(missing)} of {len(plan.steps)} steps, the first of them {missing[0]}.")
+    say("To build the rest and write the requests: airlock-online prepare PLAN -o FILE")
+
+
+def keep(
     home: OnlineHome,
     plan: Plan,
     deployment: Deployment,
@@ -131,8 +163,8 @@ def _write(
     output: Path | None,
     as_json: bool,
     *,
-    qr: bool,
-    signer: str,
+    qr: bool = False,
+    signer: str = "",
 ) -> None:
     """Write the requests document, keep a copy for submitting, record it, say what is in it, and show it by QR codes.
 
@@ -238,7 +270,7 @@ def asked_venue(
         say_all(lines)
         if any(line.startswith("WARNING: ") for line in lines):
             _agree_to_warning(home, plan)
-        yield Sources(builder, Patience(count_down, now_ms), gas_and_fees)
+        yield Sources(builder, gas_and_fees)
 
 
 def _agree_to_warning(home: OnlineHome, plan: Plan) -> None:

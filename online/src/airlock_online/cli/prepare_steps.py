@@ -14,6 +14,7 @@ from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees, gas_and_fees_of
 from airlock_online.preparing.kept_payloads import KeptPayload, KeptPayloads
+from airlock_online.preparing.patience import Patience
 from airlock_online.preparing.prepare import (
     BuildRequest,
     Prepared,
@@ -67,7 +68,8 @@ def prepare_plan(
     refuses, ``ServiceError`` when the builder or the node fails, ``Expired`` when a deadline came too near meanwhile.
     """
     steps = [plan.steps[step] for step in part]
-    patience, used = sources.patience, UsedNonces(knows_signed=False)
+    patience = Patience(count_down, now_ms)
+    sources, used = sources._replace(patience=patience), UsedNonces(knows_signed=False)
     prepared: list[Prepared] = []
     begun = Situation(
         plan, deployment, now_ms()
@@ -215,13 +217,18 @@ class FeeOptions(NamedTuple):
     rpc: str | None
     by_hand: ByHand
 
+    @property
+    def given(self) -> bool:
+        """Whether the command line says anything."""
+        return self.rpc is not None or self.by_hand != ByHand()
+
     def gas_and_fees(
         self, steps: Iterable[Step], config: OnlineConfig, deployment: Deployment, http: Http
     ) -> GasAndFees | None:
         """Return what fills in these steps' transactions, None when there are none. Raises as ``gas_and_fees_of``."""
         if any(step.action.call for step in steps):
             return gas_and_fees_of(deployment, self.by_hand, config.rpc.url, http)
-        if self.rpc is not None or self.by_hand != ByHand():
+        if self.given:
             raise UsageError(
                 "nonce, gas and fees are only for transactions, and no step is a transaction",
                 do="leave those options out",

@@ -14,14 +14,13 @@ import click
 from airlock_online.cli.connections import connections
 from airlock_online.cli.deployment import fetch_document
 from airlock_online.cli.doctor import PATIENCE, service_lines
-from airlock_online.cli.prepare_steps import accepted, count_down, payload_lines
+from airlock_online.cli.prepare_steps import accepted, payload_lines
 from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient
 from airlock_online.clients.builder_reads import entries, nonce_flag, question_of
 from airlock_online.clients.reply_values import delegation_read, value_at
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
-from airlock_online.preparing.gas_and_fees import STAND_INS, GasAndFees
-from airlock_online.preparing.patience import Patience
+from airlock_online.preparing.gas_and_fees import LEAST_GAS, ByHand, GasAndFees
 from airlock_online.preparing.prepare import Sources, build_name, prepare_step
 from airlock_online.preparing.venue_profile import MAX_PROFILE_BYTES, add_venue_profile, require_deliverable
 from airlock_online.readback.referral_codes import from_builder
@@ -131,10 +130,10 @@ def _ask(
             )
     for file, plan in plans.items():
         used = UsedNonces(knows_signed=False)
-        filled: dict[bytes, GasAndFees] = defaultdict(lambda: GasAndFees(STAND_INS, None))
+        filled: dict[bytes, GasAndFees] = defaultdict(lambda: GasAndFees(ByHand(0, LEAST_GAS, 1, 0), None))
         for step in [step for step in plan.steps.values() if step.action.name != AUTHORIZATION]:  # nobody builds that
             built.add(build_name(step))
-            sources = Sources(client, Patience(count_down, now_ms), filled[step.signer.address])
+            sources = Sources(client, filled[step.signer.address])
             _try(lines, file, step.id, _built, step, Situation(plan, deployment, now_ms()), sources, used)
     own = (deployment.structs.keys() | deployment.calls.keys()) - CATALOGUE.keys() - CALLS.keys()
     if rest := [f"{name} ({paths.get(name) or 'no path is known'})" for name in (*ACTIONS, *own) if name not in built]:

@@ -125,20 +125,22 @@ class BuilderClient:
         self.speech = speech
         self._spacing = spacing_of(base_url, speech.limits["builder"])
 
-    def call(self, path: str, fields: Fields, *, method: Method = "POST", members: Members = _SAME) -> JsonObject:
+    def call(
+        self, path: str, fields: Fields, *, method: Method = "POST", members: Members = _SAME, patient: bool = False
+    ) -> JsonObject:
         """Return the ``data`` object of a builder endpoint; ``members`` are what differs of its request.
 
-        Only a GET is asked again when told 429, here as in all that follows.
+        It is asked once, or when ``patient``, told 429, again: the builder stores nothing, so that to build is to read.
         Raises ``BuilderError`` when the builder says no, ``ServiceError`` when it answers anything else.
         """
-        return self._object(path, fields, method, members).data
+        return self._object(path, fields, method, members, patient=patient).data
 
     def ask(self, path: str, fields: Fields, *, method: Method) -> Any:
-        """Return the ``data`` of any endpoint, whatever JSON it is."""
-        return _data_of(*self._ask(path, fields, method))
+        """Return the ``data`` of any endpoint, whatever JSON it is; only a GET is asked again when told 429."""
+        return _data_of(*self._ask(path, fields, method, patient=method == "GET"))
 
-    def _object(self, path: str, fields: Fields, method: Method, members: Members) -> Meta:
-        url, reply = self._ask(path, fields, method, members)
+    def _object(self, path: str, fields: Fields, method: Method, members: Members, *, patient: bool) -> Meta:
+        url, reply = self._ask(path, fields, method, members, patient=patient)
         try:
             data = _data_of(url, reply)
         except ServiceError as error:
@@ -200,7 +202,7 @@ class BuilderClient:
 
     def meta(self) -> Meta:
         """Return the meta document: chain, contracts, domains, enums, units and defaults, none of them believed yet."""
-        return self._object(self.speech.paths["meta"], {}, "GET", self.speech.request("meta"))
+        return self._object(self.speech.paths["meta"], {}, "GET", self.speech.request("meta"), patient=True)
 
     def ready(self) -> Readiness:
         """Return what the readiness probe says: a 503 is its answer. Raises ``ServiceError`` when it says neither."""
@@ -218,7 +220,9 @@ class BuilderClient:
             ready, next((dict(found) for place in places if type(found := value_at(document, place)) is dict), {})
         )
 
-    def _ask(self, path: str, fields: Fields, method: Method, members: Members = _SAME) -> tuple[str, Reply]:
+    def _ask(
+        self, path: str, fields: Fields, method: Method, members: Members = _SAME, *, patient: bool = True
+    ) -> tuple[str, Reply]:
         for name, value in fields.items():
             if type(value) not in (str, int):
                 raise UsageError(
@@ -226,11 +230,12 @@ class BuilderClient:
                 )
         url = join_address(self.base_url, path)
         named = shaped(_as_sent(fields, method), members)
-        self._spacing.wait()
         if method == "GET":
-            return url, self._http.ask_patiently(HttpCall("GET", url, named))
-        body = json.dumps(named, separators=(",", ":")).encode()
-        return url, self._http.exchange(HttpCall("POST", url, body=body))
+            call = HttpCall("GET", url, named)
+        else:
+            call = HttpCall("POST", url, body=json.dumps(named, separators=(",", ":")).encode())
+        self._spacing.wait()
+        return url, self._http.ask_patiently(call) if patient else self._http.exchange(call)
 
 
 def builder_of(deployment: Deployment, http: Http, config: OnlineConfig) -> BuilderClient:

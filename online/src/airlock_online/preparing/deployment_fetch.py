@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -30,9 +31,9 @@ def deployment_document(
     """Return the deployment document of a meta document and a pair catalogue; ``test_network`` is the operator's name.
 
     A slippage default is there when the venue tells one: the specification names none, and none is assumed.
-    Raises ``ServiceError`` that names every value which is not where the configuration says.
+    Raises ``ServiceError`` that names every value which is not where the configuration says, and where one of its kind is.
     """
-    told = _VenueParts(replies, {}, "meta", meta)
+    told = _VenueParts(meta, replies, {}, "meta", meta)
     document: JsonObject = {
         "format": DEPLOYMENT_FORMAT,
         "name": name,
@@ -72,6 +73,7 @@ class _VenueParts(NamedTuple):
     services file.
     """
 
+    meta: JsonObject
     replies: Replies
     faults: dict[tuple[str, str], str]
     reply: str
@@ -84,7 +86,9 @@ class _VenueParts(NamedTuple):
             for each in read:
                 value = each(value)
         except ServiceError as error:
-            self.faults.setdefault((self.reply, setting), error.what)
+            found = [safe(path, limit=80) for path, each in _below(self.meta) if _looks_like(setting, each)]
+            elsewhere = f"; such a value is at {' and '.join(found[:4])}" if found else ""
+            self.faults.setdefault((self.reply, setting), error.what + elsewhere)
             return None
         return value
 
@@ -107,6 +111,18 @@ def _below(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     for name, member in value.items() if type(value) is dict else ():
         yield f"{path}{name}", member
         yield from _below(member, f"{path}{name}.")
+
+
+def _looks_like(setting: str, value: Any) -> bool:
+    """Tell how a value looks whose place is asked for. What it means is for people to say: nothing is taken from there."""
+    if type(value) is not dict:
+        return False
+    if setting.endswith("_domain"):
+        return _DOMAIN.keys() <= value.keys()
+    return setting == "contracts" and len(value) > 1 and all(_ADDRESS.fullmatch(str(text)) for text in value.values())
+
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 
 
 class MetaDifference(NamedTuple):

@@ -180,8 +180,6 @@ class GasAndFees:
 
 
 LEAST_GAS = 21_000  # of any transaction (Ethereum yellow paper, G_transaction)
-STAND_INS = ByHand(0, LEAST_GAS, 1, 0)
-"""With which a payload is judged that nobody signs yet."""
 
 
 def gas_and_fees_of(deployment: Deployment, by_hand: ByHand, url: str, http: Http) -> GasAndFees:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient, Method
 from airlock_online.clients.builder_reads import entries
@@ -119,6 +119,7 @@ def extra_lines(step: str, extra: Mapping[str, Any]) -> list[str]:
 # ---- prepare --------------------------------------------------------------------------------------------------------
 
 
+_Answer = TypeVar("_Answer")
 _Order = tuple[int | None, str]
 """The batched market's order type of a request, and why it has this one."""
 _NO_ORDER: _Order = (None, "")
@@ -127,11 +128,18 @@ _PROFILE = "describe it in the venue's profile, and fetch and pin the deployment
 
 
 class Sources(NamedTuple):
-    """What preparing asks: the builder, how long it waits, and what fills in transactions, None for a plan without any."""
+    """What preparing asks: the builder, and what fills in transactions, None for a plan that has none.
+
+    With ``patience`` it asks again for what was not answered; without, each thing once.
+    """
 
     builder: BuilderClient
-    patience: Patience
     gas_and_fees: GasAndFees | None = None
+    patience: Patience | None = None
+
+    def answered(self, ask: Callable[[], _Answer]) -> _Answer:
+        """Return the answer to what changes nothing."""
+        return ask() if self.patience is None else self.patience.ask(ask)
 
 
 class BuildRequest(NamedTuple):
@@ -185,8 +193,9 @@ def ask_for(asked: BuildRequest, sources: Sources) -> JsonObject:
         asked.fields,
         method=asked.method,
         members=asked.members,
+        patient=sources.patience is None,
     )
-    return sources.patience.ask(ask)
+    return sources.answered(ask)
 
 
 def examine(
@@ -221,7 +230,7 @@ def examine(
             return not judge_item(request._replace(transaction=filled), situation, Known()).verdicts.blocking()
 
         fill = partial(sources.gas_and_fees.fill, request.payload, request.signer, step.id, passes)
-        request = request._replace(transaction=sources.patience.ask(fill))
+        request = request._replace(transaction=sources.answered(fill))
     return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts, extra)
 
 
@@ -362,7 +371,7 @@ def _kind_of_position(step: Step, pair: Pair, sources: Sources) -> bool | None:
     if "tradeIndex" not in step.values or not speech.paths["positions"]:
         return None
     fields = {"trader": step.address("trader")}
-    read = sources.patience.ask(partial(sources.builder.read, "positions", fields))
+    read = sources.answered(partial(sources.builder.read, "positions", fields))
     require_named("positions read", read, **fields)
     place = {"pairIndex": str(pair.number), "index": str(step.raw("tradeIndex"))}
     for entry in entries(read, "trades") or ():
@@ -379,7 +388,7 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> JsonObject
     if signer.delegate_of is None or (step.action.call and asked.fields.get("delegate") != delegate):
         return None
     fields = {"trader": checksum_address(signer.delegate_of), "delegate": delegate}
-    read = sources.patience.ask(partial(sources.builder.read, "delegation", fields))
+    read = sources.answered(partial(sources.builder.read, "delegation", fields))
     read = delegation_read(read, sources.builder.speech.replies["delegation"])
     flags = {
         name: flag
