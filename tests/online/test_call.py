@@ -16,7 +16,6 @@ from airlock_online.cli.actions import example
 from airlock_online.cli.main import program
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.config import OnlineConfig
 from airlock_online.delivery.deliveries import raw_transaction
 from airlock_online.delivery.routes.rpc import transaction_hash
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees
@@ -221,7 +220,7 @@ def test_a_pair_by_name_is_sent_by_its_index_alone(tmp_path: Path) -> None:
     script = steps.answers(position_increase=steps.payload("position-increase"))
     by_hand = GasAndFees(ByHand(1, 60_000, GWEI, GWEI), None)
     with Wire(script) as wire, Http() as client:
-        sources = Sources(BuilderClient(wire.url, client), OnlineConfig(), by_hand)
+        sources = Sources(BuilderClient(wire.url, client), by_hand)
         prepare_step(plan.steps["position-increase"], steps.situation(plan), sources, UsedNonces())
         sent = json.loads(wire.seen[0].body)
     assert (sent["pairIndex"], "pair" in sent) == (0, False)

@@ -20,7 +20,6 @@ from airlock_online.cli.machine import DELIVERY_CHECKS, everything
 from airlock_online.cli.main import program
 from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig, read_config, require_proxy
-from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.error_codes import ERROR_CODES, SPEC, VENUES, known_code
 from airlock_online.home import RPC_VARIABLE, OnlineHome
 from airlock_online.journal import engine
@@ -371,17 +370,10 @@ def test_every_check_that_the_online_half_raises_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*ERROR_CODES, *CHECKS_BY_ID, *DELIVERY_CHECKS, *ANOMALIES, *(str(int(c)) for c in ExitCode)]
+    "name", [*ERROR_CODES, *CHECKS_BY_ID, *DELIVERY_CHECKS, *ANOMALIES, *OrderState, *(str(int(c)) for c in ExitCode)]
 )
 def test_everything_with_a_name_is_explained(name: str) -> None:
     assert explanations_of(everything(), name)
-
-
-@pytest.mark.parametrize("state", list(OrderState))
-def test_a_state_on_the_screen_is_explained_with_the_exit_code_that_a_command_ends_with(state: OrderState) -> None:
-    [item] = [item for item in explanations_of(everything(), state.value) if item.kind == "outcome"]
-    error = outcome_error(OrderOutcome("0x", state))
-    assert item.exit_code == (error.exit_code if error else ExitCode.DONE)
 
 
 def test_explain_tells_meaning_advice_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,7 +71,6 @@ def put(journal: Journal, state: OrderState, digest: str = DIGEST) -> None:
 @pytest.mark.parametrize("held", ["BEGIN EXCLUSIVE", "BEGIN IMMEDIATE"])
 def test_a_held_journal_is_told_so(path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch, held: str) -> None:
     monkeypatch.setattr(engine, "BUSY_TIMEOUT_S", 0.01)
-    monkeypatch.setattr(engine, "_WAL_ATTEMPTS", 1)
     journal.close()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = DELETE")
@@ -321,23 +320,30 @@ def database(postgres_url: str) -> Iterator[Journal]:
         yield opened
 
 
-def test_two_writers_lose_no_event_and_write_none_twice(postgres_url: str) -> None:
+def test_several_writers_lose_no_row_and_write_none_twice(postgres_url: str) -> None:
     with open_journal(postgres_url, lambda: NOW) as one, open_journal(postgres_url, lambda: NOW) as other:
         put(one, OrderState.ACCEPTED)
         fresh: list[bool] = []
-        start = threading.Barrier(2)
+        start = threading.Barrier(3)
 
         def write(journal: Journal) -> None:
             start.wait()
             fresh.extend([journal.record(DIGEST, OrderEvent(seq, "X", {"n": seq})) for seq in range(50)])
 
+        def refuse() -> None:
+            start.wait()
+            for number in range(50):
+                one.reject(DIGEST, 400, str(number))
+
         threads = [threading.Thread(target=write, args=(journal,)) for journal in (one, other)]
+        threads.append(threading.Thread(target=refuse))
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         assert (len(fresh), sum(fresh)) == (100, 50)
         assert sorted(event.seq or 0 for event in one.events(DIGEST)) == list(range(50))
+        assert [told.payload["reason"] for told in one.rejections(DIGEST)] == [str(number) for number in range(50)]
 
 
 def test_texts_that_no_database_holds_are_kept_escaped(database: Journal) -> None:

@@ -48,7 +48,7 @@ def read(path: Path, pages: Sequence[object], *words: str, services: str = SERVI
 def pairs_of(speech: Speech, *pages: object) -> list[Any]:
     script = {"GET /v2/pairs": [reply(200, {"ok": True, "data": page}) for page in pages]}
     with Wire(script) as wire, Http() as client:
-        return read_pairs(BuilderClient(wire.url, client, speech), speech)
+        return read_pairs(BuilderClient(wire.url, client, speech))
 
 
 def test_positions_are_read_to_their_end_by_the_venue_s_own_mark(

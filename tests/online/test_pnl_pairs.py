@@ -55,7 +55,7 @@ def prepared(
     with Wire(answers) as wire:
         speech = OnlineConfig().speech
         speech = speech._replace(paths={**speech.paths, "close-coin": "/v2/intents/close-coin"})
-        sources = Sources(BuilderClient(wire.url, client, speech), OnlineConfig()._replace(speech=speech))
+        sources = Sources(BuilderClient(wire.url, client, speech))
         situation = Situation(plan, where or not_known(), NOW_MS)
         return prepare_step(plan.steps[step], situation, sources, UsedNonces())
 

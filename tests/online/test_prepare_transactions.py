@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http, Timeouts
-from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees, gas_and_fees_of
 from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step, with_decimals
 from airlock_shared.checks.nonces import UsedNonces
@@ -36,7 +35,7 @@ def client() -> Iterator[Http]:
 
 
 def prepared(client: Http, wire: Wire, plan: Plan, filler: GasAndFees | None) -> list[Prepared]:
-    sources = Sources(BuilderClient(wire.url, client), OnlineConfig(), filler)
+    sources = Sources(BuilderClient(wire.url, client), filler)
     ledger, where = UsedNonces(), steps.situation(plan)
     return [prepare_step(step, where, sources, ledger, steps.asked(step)) for step in plan.steps.values()]
 
@@ -232,7 +231,7 @@ def test_a_step_of_a_pinned_struct_is_not_built_here(client: Http) -> None:
     plan = steps.plan_of("approve")
     action = Action(CUSTOM, "A pinned struct", "", "OtherReq", ())
     step = plan.steps["approve"]._replace(action=action, values={})
-    sources = Sources(BuilderClient("http://127.0.0.1:9", client), OnlineConfig())
+    sources = Sources(BuilderClient("http://127.0.0.1:9", client))
     with pytest.raises(UsageError, match="describes no OtherReq"):
         prepare_step(step, steps.situation(plan), sources, UsedNonces(), BuildRequest("/v2/x", {}))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,15 +13,15 @@ from airlock_online.config import OnlineConfig
 from airlock_online.delivery.event_lines import FOUND
 from airlock_online.delivery.routes.posting import StatusRead
 from airlock_online.journal.order_states import OrderEvent
-from airlock_online.readback.delegates import DelegationRead, ExpiryOnChain
-from airlock_online.readback.expectations import ChainRead, Expectation, Scene, expectation_lines
+from airlock_online.readback.delegates import DELEGATIONS
+from airlock_online.readback.expectations import Expectation, Scene, expectation_lines
 from airlock_online.readback.read_back import read_back
-from airlock_online.readback.referral_codes import ReferralFacts
 from airlock_shared.documents.requests import Request
 from airlock_shared.text.safe import columns, is_visible
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.structs import CATALOGUE, OPENED, OPENED_MS, Intent, field
 from online.loopback import Answer, Wire, http, reply
+from shared.world import deployment
 
 NOW = 1_790_000_000_000
 EXPIRY = 1_800_000_000
@@ -47,19 +48,22 @@ def request(action: str, fields: dict[str, str], message: dict[str, Any]) -> Req
     )
 
 
+def node_of(words: Mapping[Any, bytes]) -> Any:
+    """Return a node of the pinned chain, whose contracts tell these words, by view and arguments."""
+    return SimpleNamespace(name="node", chain_id=lambda: deployment().chain_id, view=lambda _, *asked: words.get(asked))
+
+
 def judged(
     action: str,
     fields: dict[str, str],
     message: dict[str, Any] | None = None,
     events: tuple[OrderEvent, ...] = (),
     replaces: str = "",
-    chain: ChainRead | None = None,
+    node: Any = None,
     echo: bool = True,
     structs: Mapping[str, Intent] = CATALOGUE,
-    delegation_on_chain: DelegationRead | None = None,
     of_others: Callable[[], Iterable[OrderEvent]] = tuple,
     prepared_ms: int = 0,
-    allowance_on_chain: Callable[[str, str], int | None] | None = None,
     twap_status: Callable[[str], StatusRead] | None = None,
     nonce_used: bool | None = True,
     **reads: Answer | object,
@@ -79,10 +83,9 @@ def judged(
     with Wire(script) as wire, Http() as client:
         asked = request(action, fields, message or {})._replace(replaces=replaces)
         builder = BuilderClient(wire.url, client)
-        scene = Scene(asked, events, builder, OnlineConfig(), NOW, chain, structs, delegation_on_chain)
-        scene = scene._replace(allowance_on_chain=allowance_on_chain, twap_status=twap_status)
-        scene = scene._replace(of_others=of_others, prepared_ms=prepared_ms, nonce_used=lambda: nonce_used)
-        return read_back(scene)
+        pinned = deployment()._replace(structs=structs)
+        scene = Scene(asked, events, builder, OnlineConfig(), NOW, pinned, node, twap_status, of_others, prepared_ms)
+        return read_back(scene._replace(nonce_used=lambda: nonce_used))
 
 
 def kept(promises: list[Expectation]) -> list[bool | None]:
@@ -451,18 +454,15 @@ def test_every_read_that_names_nothing_is_told_by_the_service_s_word() -> None:
     ],
 )
 def test_delegates_are_read_on_chain(action: str, expiry: int, verdict: bool, delegation: dict[str, object]) -> None:
-    def on_chain(trader: str, delegate: str) -> ExpiryOnChain:
-        assert (trader, delegate) == (TRADER, KEY)
-        return ExpiryOnChain(expiry)
-
-    promises = judged(action, DELEGATE, echo=False, delegation_on_chain=on_chain, delegation=delegation)
+    node = node_of({(DELEGATIONS, bytes([0x11] * 20), bytes([0x22] * 20)): expiry.to_bytes(32, "big")})
+    promises = judged(action, DELEGATE, echo=False, node=node, delegation=delegation)
     assert promises[-1].what.endswith(", by the chain")
     assert promises[-1].kept is verdict
     assert set(kept(promises[:-1])) == {None}
 
 
 def test_a_silent_chain_adds_nothing_and_a_cancelled_twap_must_be_the_one_that_was_signed() -> None:
-    silent = judged("delegate", DELEGATE, delegation_on_chain=lambda *_: ExpiryOnChain(), delegation=ENABLED)
+    silent = judged("delegate", DELEGATE, node=node_of({}), delegation=ENABLED)
     assert silent == judged("delegate", DELEGATE, delegation=ENABLED)
     fields = {"trader": TRADER, "twapId": "7"}
     for told, verdict in ((7, None), ("7", None), (None, None), (8, False)):
@@ -470,24 +470,29 @@ def test_a_silent_chain_adds_nothing_and_a_cancelled_twap_must_be_the_one_that_w
         assert kept(judged("twap-cancel", fields, {}, events)) == [verdict]
 
 
+OWNER, PENDING = ((view, CODE) for view in OnlineConfig().referral[:2])
+ADOPTED = (OnlineConfig().referral.adopted, bytes([0x11] * 20))
+OF_TRADER, OF_KEY = (bytes.fromhex(account[2:]).rjust(32, b"\0") for account in (TRADER, KEY))
+
+
 @pytest.mark.parametrize(
     ("action", "told", "verdicts"),
     [
-        ("referral-register", ReferralFacts("chain", owner=KEY), [True, False]),
-        ("referral-register", ReferralFacts("chain", trouble="no such view"), [True]),
-        ("referral-transfer", ReferralFacts("chain", owner=TRADER, pending=KEY), [True, True, True, True]),
-        ("referral-transfer", ReferralFacts("chain", owner=TRADER, pending=""), [True, True, True, False]),
-        ("referral-set-code", ReferralFacts("chain", adopted=CODE), [True, True]),
-        ("referral-set-code", ReferralFacts("chain", adopted=bytes(32)), [True, False]),
+        ("referral-register", {OWNER: OF_KEY}, [True, False]),
+        ("referral-register", {}, [True]),
+        ("referral-transfer", {OWNER: OF_TRADER, PENDING: OF_KEY}, [True, True, True, True]),
+        ("referral-transfer", {OWNER: OF_TRADER, PENDING: bytes(32)}, [True, True, True, False]),
+        ("referral-set-code", {ADOPTED: CODE}, [True, True]),
+        ("referral-set-code", {ADOPTED: bytes(32)}, [True, False]),
     ],
 )
-def test_the_chain_s_word_is_beside_another(action: str, told: ReferralFacts, verdicts: list[bool | None]) -> None:
+def test_the_chain_s_word_is_beside_another(action: str, told: dict[Any, bytes], verdicts: list[bool | None]) -> None:
     data = {"owner": TRADER, "pendingOwner": KEY, "code": "DESK"}
     fields, message = EVERY[action]
-    promises = judged(action, fields, message, chain=lambda _code, _trader: told, referral=data)
+    promises = judged(action, fields, message, node=node_of(told), referral=data)
     assert kept(promises) == verdicts
-    by_builder = len(judged(action, fields, message, referral=data))
-    assert all(", by the chain" in promise.what for promise in promises[by_builder:])
+    by_chain = sum(", by the chain" in promise.what for promise in promises)
+    assert by_chain == len(promises) - len(judged(action, fields, message, referral=data))
 
 
 WITHOUT = ["referral-cancel-request", "claim-keeper-rewards"]

@@ -24,7 +24,7 @@ from airlock_shared.venue.profile_words import profile_words, resolve_profile, t
 from online.delivering_machine import DeliveringMachine
 from online.loopback import Wire, reply
 from online.node import Failure, Node
-from online.test_readback import KEY, TRADER, judged
+from online.test_readback import KEY, TRADER, judged, node_of
 from online.test_routes import APPROVAL, CANCEL, RELAY, RELAYED, REPLACE, STORE, TX, relay_status, sent, taken
 from online.test_third_venue import DONE, RECEIPT, TAKEN, relayed
 from shared.test_own_structs import ENTRY, LEAVES
@@ -207,7 +207,9 @@ APPROVED = {"trader": TRADER, "spender": KEY, "amountUsdc": "2500"}
 )  # fmt: skip
 def test_an_allowance_is_read_from_the_chain(amount: str, found: int | None, kept: bool | None, words: str) -> None:
     fields = {name: value for name, value in APPROVED.items() if name != "amountUsdc" or amount}
-    [expectation] = judged("token-approve", fields, allowance_on_chain=lambda _owner, _spender: found)
+    asked = ("allowance(address,address)", *(bytes.fromhex(APPROVED[name][2:]) for name in ("trader", "spender")))
+    node = node_of({} if found is None else {asked: found.to_bytes(32, "big")})
+    [expectation] = judged("token-approve", fields, node=node)
     assert (expectation.kept, expectation.what.endswith(", by the chain")) == (kept, True)
     assert words in expectation.found
 

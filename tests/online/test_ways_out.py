@@ -189,7 +189,7 @@ def test_a_signature_with_another_nonce_takes_nothing_from_it(desk: DeliveringMa
 def by_hash(delivery: Delivery, context: DeliveryContext, tx_hash: str = TX) -> str:
     assert context.node is not None
     record = context.journal.get(delivery.digest).record
-    return settle_by_transaction(record, tx_hash, confirmed_block(context.node, context), context)
+    return settle_by_transaction(record, tx_hash, confirmed_block(context.node, record, context), context)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_without_the_request_or_a_node_nothing_is_verified(desk: DeliveringMachi
 def searched(delivery: Delivery, context: DeliveryContext, since_ms: int) -> str:
     assert context.node is not None
     record = context.journal.get(delivery.digest).record
-    return search(record, since_ms, confirmed_block(context.node, context), context)
+    return search(record, since_ms, confirmed_block(context.node, record, context), context)
 
 
 @pytest.mark.parametrize("way", WAYS)

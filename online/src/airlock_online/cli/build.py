@@ -59,7 +59,7 @@ def build(
     config = home.config(fees.rpc)
     with connections(home) as http:
         gas_and_fees = fees.gas_and_fees([step], config, deployment, http)
-        sources = Sources(builder_of(deployment, http, config), config, gas_and_fees)
+        sources = Sources(builder_of(deployment, http, config), gas_and_fees)
         prepared = prepare_step(step, Situation(plan, deployment, now_ms()), sources, UsedNonces(knows_signed=False))
     wrong = prepared.verdicts.refused()
     if as_json and not wrong:

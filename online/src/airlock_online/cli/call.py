@@ -107,8 +107,8 @@ def _take(
     sent = fields_to_send(step, Situation(plan, deployment, now_ms())) | asked.fields
     steps = [step.id] if output is None else list(plan.steps)
     payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
-    with asked_venue(home, plan, steps, deployment, fees) as (sources, _), payloads.alone():
-        speech = sources.config.speech
+    with asked_venue(home, plan, steps, deployment, fees) as sources, payloads.alone():
+        speech = sources.builder.speech
         request = asked._replace(fields=sent, members=request_members(step, speech))
         prepared = prepare_plan(plan, deployment, sources, payloads, steps, {step.id: request})
         if output is None:

@@ -44,7 +44,6 @@ from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, journal_at
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OPEN, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission, before, sending
-from airlock_online.readback.delegates import allowance_on_chain, delegation_on_chain
 from airlock_online.readback.expectations import (
     BY_THE_CHAIN,
     GONE,
@@ -55,7 +54,6 @@ from airlock_online.readback.expectations import (
 )
 from airlock_online.readback.positions import TWO_CLOCKS_MS
 from airlock_online.readback.read_back import read_back
-from airlock_online.readback.referral_codes import from_chain
 from airlock_online.speech.sections import OF_TRANSACTIONS, STATUS
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.program import give_up
@@ -418,29 +416,20 @@ class Desk:
         deployment = self.home.deployment_of(record.deployment)
         if request is None or deployment is None:
             return [not_known("what was promised", "done", "its requests are not on this machine")]
-        builder = builder_of(deployment, self.http, self.config)
-        chain = partial(from_chain, self.node, deployment, self.config.referral) if self.node else None
-        delegate = partial(delegation_on_chain, self.node, deployment) if self.node else None
-        allowance = partial(allowance_on_chain, self.node, deployment) if self.node else None
         has_twaps = record.route == TWAP and self.config.speech.paths[TWAP + STATUS]
-        twap = partial(TWAPS.status, record, context=self._context) if has_twaps else None
-        others = partial(self._of_others, record)
-        events, structs = self.journal.events(digest), deployment.structs
         contradiction = self.journal.contradiction(digest)
         doubt = [not_known("what the services told", "the signed order", contradiction)] if contradiction else []
         return doubt + read_back(
             Scene(
                 request,
-                events,
-                builder,
+                self.journal.events(digest),
+                builder_of(deployment, self.http, self.config),
                 self.config,
                 now_ms(),
-                chain,
-                structs,
-                delegate,
-                allowance,
-                twap,
-                others,
+                deployment,
+                self.node,
+                partial(TWAPS.status, record, context=self._context) if has_twaps else None,
+                partial(self._of_others, record),
                 prepared_ms,
                 partial(self._nonce_used, record),
             )

@@ -18,7 +18,6 @@ from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.device_metadata import MAX_LIST_BYTES, add_device_metadata
 from airlock_online.preparing.venue_profile import MAX_PROFILE_BYTES as PROFILE_BYTES
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
-from airlock_online.speech.sections import Speech
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.terminal import INPUT, json_option, output_option, say, say_all, show_all, show_json
@@ -91,7 +90,7 @@ def fetch(
         join_address(url, "/v2")  # what carries a password would be carried to the other machine
     with connections(home) as http:
         client = BuilderClient(builder, http, config.speech)
-        document, meta = fetch_document(client, config.speech, name, urls, test_network)
+        document, meta = fetch_document(client, name, urls, test_network)
     document = document if profile is None else add_venue_profile(document, profile, safe(str(venue_profile)))
     data = to_json(add_device_metadata(document, *records))
     fetched = parse_deployment(data)
@@ -109,15 +108,16 @@ def fetch(
 
 
 def fetch_document(
-    client: BuilderClient, speech: Speech, name: str, urls: Mapping[str, str], test_network: str | None = None
+    client: BuilderClient, name: str, urls: Mapping[str, str], test_network: str | None = None
 ) -> tuple[JsonObject, JsonObject]:
     """Return the deployment document of a builder, and its meta document as it came.
 
     Raises ``ServiceError``, as ``deployment_document`` and ``read_pairs``.
     """
-    meta, pairs = client.meta(), read_pairs(client, speech)
+    meta, pairs = client.meta(), read_pairs(client)
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return deployment_document(name, meta.data, meta.raw, pairs, urls, at, speech.replies, test_network), meta.data
+    replies = client.speech.replies
+    return deployment_document(name, meta.data, meta.raw, pairs, urls, at, replies, test_network), meta.data
 
 
 def _said_only(

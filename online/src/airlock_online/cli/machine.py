@@ -10,6 +10,7 @@ import click
 
 from airlock_online.addresses import shown_address
 from airlock_online.clock import now_ms
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import ONLY_WHEN_ENDED
 from airlock_online.error_codes import ERROR_CODES, ErrorCode
 from airlock_online.home import (
@@ -117,31 +118,6 @@ DELIVERY_CHECKS: dict[str, Info] = {
 }  # fmt: skip
 """The checks of submission alone; all others are in ``airlock_shared.checks.catalogue``."""
 
-_NEVER_AGAIN = "It is never sent again. Sign nothing in its place until its outcome is known."
-_FOLLOW = f"Run `airlock-online follow`. {_NEVER_AGAIN}"
-OUTCOMES: dict[OrderState, tuple[str, ExitCode]] = {
-    OrderState.PREPARED: ("Submit it again: not a byte of it was sent.", ExitCode.SERVICE),
-    OrderState.SENDING: (_FOLLOW, ExitCode.UNKNOWN),
-    OrderState.REJECTED: ("Remove the cause, and submit it again.", ExitCode.SERVICE),
-    OrderState.ACCEPTED: (_FOLLOW, ExitCode.UNKNOWN),
-    OrderState.UNKNOWN: (f"Run `airlock-online resolve`: it says what is missing and what to do. {_NEVER_AGAIN}",
-                    ExitCode.UNKNOWN),
-    OrderState.EXPORTED: ("Run `airlock-online follow`, and ask who sends it. It is never sent from here.",
-                          ExitCode.UNKNOWN),
-    OrderState.PRESUMED_UNKNOWN: ("Run `airlock-online follow`; its sender may still write down what it learned.",
-                                  ExitCode.UNKNOWN),
-    OrderState.FILLED: ("Nothing: compare what was read back.", ExitCode.DONE),
-    OrderState.CONFIRMED: ("Nothing: compare what was read back.", ExitCode.DONE),
-    OrderState.MARKET_DECLINED: ("Read the positions. If it is still wanted, agree on a plan with a new id and new bounds.",
-                            ExitCode.MARKET_DECLINED),
-    OrderState.FAILED: ("Look up the code beside it.", ExitCode.EXECUTION_FAILED),
-    OrderState.EXPIRED_UNUSED: ("This signature is worthless now. Prepare and sign again if you still want it.",
-                           ExitCode.EXPIRED),
-    OrderState.VOIDED: ("Look at what has its nonce. If this is still wanted, it is agreed on and signed anew.",
-                        ExitCode.EXECUTION_FAILED),
-}  # fmt: skip
-"""What to do at each state of what was submitted, and the exit code of ``submit`` and ``follow`` there."""
-
 _KEEP = "Keep the transcript, and ask the service's operator."
 
 
@@ -151,15 +127,20 @@ def everything() -> list[Explanation]:
         *map(_of_entry, ERROR_CODES.values()),
         *of_checks(CHECKS_BY_ID | DELIVERY_CHECKS),
         *of_exit_codes(),
-        *(
-            Explanation(state.value, "outcome", f"State of a submission: {STATE_MEANINGS[state]}.", do, code)
-            for state, (do, code) in OUTCOMES.items()
-        ),
+        *map(_of_state, OrderState),
         *(
             Explanation(kind, "anomaly", f"A correct service does not do this: {said}.", _KEEP, ExitCode.DONE)
             for kind, said in ANOMALIES.items()
         ),
     ]
+
+
+def _of_state(state: OrderState) -> Explanation:
+    """Return what a state of what was submitted means, what to do at it, and how ``submit`` and ``follow`` end there."""
+    meaning, error = f"State of a submission: {STATE_MEANINGS[state]}.", outcome_error(OrderOutcome("", state))
+    if error is None:
+        return Explanation(state.value, "outcome", meaning, "Nothing: compare what was read back.", ExitCode.DONE)
+    return Explanation(state.value, "outcome", meaning, error.do, error.exit_code)
 
 
 def _of_entry(entry: ErrorCode) -> Explanation:

@@ -12,10 +12,11 @@ import click
 
 from airlock_online.cli.connections import connections
 from airlock_online.cli.prepare_steps import FeeOptions, fee_options, filled_lines, prepare_plan, read_fee_options
-from airlock_online.clients.builder import builder_of
+from airlock_online.clients.builder import BuilderClient, builder_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
+from airlock_online.config import OnlineConfig
 from airlock_online.delivery.deliveries import without_address
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
@@ -51,7 +52,7 @@ from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, parse_requests, write_requests
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.host.files import read_input, write_new
-from airlock_shared.plan.model import Plan, part_lines
+from airlock_shared.plan.model import Plan, Step, part_lines
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import fingerprint_lines, safe, spoken
 from airlock_shared.venue.referral_code import code_text
@@ -110,16 +111,7 @@ def prepare(
     steps = _range(plan, steps_range) if steps_range else _part(plan, signer)
     deployment = home.require_deployment(plan.deployment)
     given = read_fee_options(fee_values)
-    with asked_venue(home, plan, steps, deployment, given, even_if_not_ready=even_if_not_ready) as (sources, http):
-        situation, chosen = Situation(plan, deployment, now_ms()), [plan.steps[step] for step in steps]
-        url = sources.config.rpc.url
-        lines = [
-            *(nonce_lines(chosen, RpcClient(url, http)) if url else ()),
-            *pace_lines(chosen, situation, sources.config.speech.limits["builder"]),
-        ]
-        say_all(lines)
-        if any(line.startswith("WARNING: ") for line in lines):
-            _agree_to_warning(home, plan)
+    with asked_venue(home, plan, steps, deployment, given, even_if_not_ready=even_if_not_ready) as sources:
         payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
         with payloads.alone():
             prepared = prepare_plan(plan, deployment, sources, payloads, steps)
@@ -250,15 +242,15 @@ def asked_venue(
     fees: FeeOptions,
     *,
     even_if_not_ready: bool = False,
-) -> Iterator[tuple[Sources, Http]]:
-    """Yield what steps are prepared with, after the venue was asked how it is, and about the codes of these steps.
+) -> Iterator[Sources]:
+    """Yield what steps are prepared with, after people were told how the venue is, and what is known of these steps.
 
     What is pinned goes on being used where the venue's meta document says otherwise now: people are warned. Raises
     ``ServiceError`` when the builder calls itself not ready.
     """
-    config = home.config(fees.rpc)
+    config, chosen = home.config(fees.rpc), [plan.steps[step] for step in steps]
     with connections(home) as http:
-        gas_and_fees = fees.gas_and_fees([plan.steps[step] for step in steps], config, deployment, http)
+        gas_and_fees = fees.gas_and_fees(chosen, config, deployment, http)
         builder = builder_of(deployment, http, config)
         readiness = builder.ready()
         if not readiness.ready and not even_if_not_ready:
@@ -270,9 +262,15 @@ def asked_venue(
         if changes:
             say("The pinned values are used. Ask the venue why, and run: airlock-online meta")
             _agree_to_warning(home, plan)
-        sources = Sources(builder, config, gas_and_fees)
-        _look_before(home, plan, steps, sources, deployment, http)
-        yield sources, http
+        _look_before(home, plan, chosen, builder, deployment, config, http)
+        lines = [
+            *(nonce_lines(chosen, RpcClient(config.rpc.url, http)) if config.rpc.url else ()),
+            *pace_lines(chosen, Situation(plan, deployment, now_ms()), config.speech.limits["builder"]),
+        ]
+        say_all(lines)
+        if any(line.startswith("WARNING: ") for line in lines):
+            _agree_to_warning(home, plan)
+        yield Sources(builder, gas_and_fees)
 
 
 def _agree_to_warning(home: OnlineHome, plan: Plan) -> None:
@@ -285,25 +283,26 @@ def _agree_to_warning(home: OnlineHome, plan: Plan) -> None:
 def _look_before(
     home: OnlineHome,
     plan: Plan,
-    steps: Sequence[str],
-    sources: Sources,
+    steps: Sequence[Step],
+    builder: BuilderClient,
     deployment: Deployment,
+    config: OnlineConfig,
     http: Http,
 ) -> None:
     """Tell and record what is known of the codes that these steps are about, and warn of what is in the way."""
     for step in steps:
-        wish = wish_of(plan.steps[step])
+        wish = wish_of(step)
         if wish is None:
             continue
-        seen = read_referral(sources.builder, deployment, sources.config, http, wish.code, wish.trader)
+        seen = read_referral(builder, deployment, config, http, wish.code, wish.trader)
         apart, warnings = disagreements(seen), in_the_way(wish, settled_facts(seen), plan)
-        first_lines = [f"step {step}: referral code {safe(code_text(wish.code))}"]
+        first_lines = [f"step {step.id}: referral code {safe(code_text(wish.code))}"]
         first_lines += [*code_lines(wish.code, "    "), *seen_lines(seen, wish.trader, "    ")]
         for warning in (*(f"the two disagree on the {text}" for text in apart), *warnings):
             first_lines += rows("    WARNING: ", warning)
         warned = bool(apart or warnings)
         show_by_screens(first_lines, stays=warned)  # before anything has a deadline
-        facts = {"ceremony": plan.id, "plan": plan.fingerprint, "step": step, "code": "0x" + wish.code.hex()}
+        facts = {"ceremony": plan.id, "plan": plan.fingerprint, "step": step.id, "code": "0x" + wish.code.hex()}
         told = {"seen": [one.as_json() for one in seen], "disagreements": apart, "warnings": warnings}
         home.transcript.record("referral-read", facts | told, now_ms())
         if warned:

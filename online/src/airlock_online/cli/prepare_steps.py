@@ -85,7 +85,7 @@ def prepare_plan(
             kept = None if own else _usable(step, Situation(plan, deployment, now_ms()), sources, payloads)
             if kept is None:
                 require_known_action(step, begun)
-                own = own or planned_ask(step, begun, sources.config.speech)
+                own = own or planned_ask(step, begun, sources.builder.speech)
                 say(f"{label} building {step.id} ({step.action.name})")
                 kept = KeptPayload(own, ask_for(own, sources), now_ms())
             else:

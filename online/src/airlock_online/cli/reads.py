@@ -100,9 +100,9 @@ class VenueRead:
         if not self.config.rpc.url:
             return [], None
         with connections(self.home) as http:
-            seen = delegation_on_chain(RpcClient(self.config.rpc.url, http), self.deployment, **fields)
-        if (until_s := seen.expiry_s) is None:
-            return [ReadValue("by the chain", None, f"{NOT_TOLD}: {seen.trouble}")], None
+            until_s, trouble = delegation_on_chain(RpcClient(self.config.rpc.url, http), self.deployment, **fields)
+        if until_s is None:
+            return [ReadValue("by the chain", None, f"{NOT_TOLD}: {trouble}")], None
         shown = f"enabled until {moment_text(until_s)} (unix s {until_s})" if until_s else "not enabled"
         return [ReadValue("by the chain", str(until_s), shown)], until_s
 
@@ -239,7 +239,7 @@ def pairs(at: VenueRead) -> None:
       airlock-online pairs
     """
     with at.builder() as builder:
-        reply = read_pairs(builder, at.config.speech)
+        reply = read_pairs(builder)
     table = pair_rows(reply, at.config.speech.replies["pairs"], at.deployment)
     if at.as_json:
         show_json({"ok": True, "pairs": [row._asdict() for row in table], "reply": reply})

@@ -10,7 +10,7 @@ import click
 from airlock_online.cli.delivery_context import Desk, open_desk, recall
 from airlock_online.clients.connection import is_hash
 from airlock_online.clock import now_ms
-from airlock_online.delivery.chain_evidence import USED, confirmed_block, require_recorded_chain
+from airlock_online.delivery.chain_evidence import USED, confirmed_block
 from airlock_online.delivery.chain_search import search as search_blocks
 from airlock_online.delivery.chain_search import settle_by_transaction
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
@@ -85,8 +85,7 @@ def _block(record: Record, desk: Desk, context: DeliveryContext) -> ChainBlock:
             "that is verified by a node of your own, and none is configured",
             do="give one as [rpc] url in config.toml or in AIRLOCK_RPC",
         )
-    require_recorded_chain(desk.node, record)
-    return confirmed_block(desk.node, context)
+    return confirmed_block(desk.node, record, context)
 
 
 # ---- resolve --------------------------------------------------------------------------------------------------------

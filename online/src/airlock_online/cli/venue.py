@@ -19,14 +19,13 @@ from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient
 from airlock_online.clients.builder_reads import entries, nonce_flag, question_of
 from airlock_online.clients.reply_values import delegation_read, value_at
 from airlock_online.clock import now_ms
-from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, ByHand, GasAndFees
 from airlock_online.preparing.prepare import Sources, build_name, prepare_step
 from airlock_online.preparing.venue_profile import MAX_PROFILE_BYTES, add_venue_profile, require_deliverable
 from airlock_online.readback.referral_codes import from_builder
 from airlock_online.speech.forms import read_services
-from airlock_online.speech.sections import SHIPPED, Speech
+from airlock_online.speech.sections import SHIPPED
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.machine import finish_doctor
@@ -80,9 +79,9 @@ def check(home: OnlineHome, folder: Path, url: str, as_json: bool) -> None:
         speech, signed = files.pop(_SERVICES, SHIPPED), files.pop(PROFILE, {})
         with connections(home, PATIENCE) as http:
             client = BuilderClient(url, http, speech)
-            if deployment := _try(lines, "venue", "meta, pairs", _deployment, client, speech, signed):
+            if deployment := _try(lines, "venue", "meta, pairs", _deployment, client, signed):
                 lines += service_lines(deployment, http, time.time())
-                _ask(lines, deployment, client, home.config()._replace(speech=speech), files)
+                _ask(lines, deployment, client, files)
     finish_doctor(lines, as_json=as_json)
 
 
@@ -107,9 +106,9 @@ def _file(path: Path) -> Any:
     return add_venue_profile({}, data, path.name) if path.name == PROFILE else parse_written_plan(data)
 
 
-def _deployment(client: BuilderClient, speech: Speech, signed: JsonObject) -> Deployment:
-    found = read_deployment(fetch_document(client, speech, "venue", {BUILDER.url_key: client.base_url})[0] | signed)
-    require_deliverable(found, speech)
+def _deployment(client: BuilderClient, signed: JsonObject) -> Deployment:
+    found = read_deployment(fetch_document(client, "venue", {BUILDER.url_key: client.base_url})[0] | signed)
+    require_deliverable(found, client.speech)
     return found
 
 
@@ -117,15 +116,14 @@ def _ask(
     lines: list[Observed],
     deployment: Deployment,
     client: BuilderClient,
-    config: OnlineConfig,
     plans: Mapping[str, Plan],
 ) -> None:
     """Say what is signed, try the reads and each step of the plans, and say what was not tried."""
-    paths, built = config.speech.paths, {AUTHORIZATION}
+    paths, built = client.speech.paths, {AUTHORIZATION}
     lines += [Observed("what is signed", "differs", line) for line in profile_words(deployment.profile_text)]
     for name in ("nonce", "delegation", "positions", "referral"):
         if paths[name]:
-            _try(lines, "reads", name, _read, name, client, config.speech)
+            _try(lines, "reads", name, _read, name, client)
         else:
             lines.append(
                 Observed("reads", name, NO_SUCH_READ.format(name), LOOK, "what needs it is not told by this venue")
@@ -135,7 +133,7 @@ def _ask(
         filled: dict[bytes, GasAndFees] = defaultdict(lambda: GasAndFees(ByHand(0, LEAST_GAS, 1, 0), None))
         for step in [step for step in plan.steps.values() if step.action.name != AUTHORIZATION]:  # nobody builds that
             built.add(build_name(step))
-            sources = Sources(client, config, filled[step.signer.address])
+            sources = Sources(client, filled[step.signer.address])
             _try(lines, file, step.id, _built, step, Situation(plan, deployment, now_ms()), sources, used)
     own = (deployment.structs.keys() | deployment.calls.keys()) - CATALOGUE.keys() - CALLS.keys()
     if rest := [f"{name} ({paths.get(name) or 'no path is known'})" for name in (*ACTIONS, *own) if name not in built]:
@@ -143,9 +141,9 @@ def _ask(
         lines.append(Observed("builds", "not tried", ", ".join(rest), LOOK, do))
 
 
-def _read(name: str, client: BuilderClient, speech: Speech) -> str:
+def _read(name: str, client: BuilderClient) -> str:
     """Return what a read tells of accounts that everybody knows. Raises ``ServiceError`` when it does not tell."""
-    trader, delegate = TEST_ACCOUNTS[:2]
+    (trader, delegate), speech = TEST_ACCOUNTS[:2], client.speech
     if name == "referral":
         found: object = from_builder(client, code_bytes("AIRLOCK")).exists
     elif name == "nonce":

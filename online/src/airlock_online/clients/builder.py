@@ -117,12 +117,12 @@ INDEX_FIELDS = frozenset({"tradeIndex", "orderIndex", "pairIndex", "twapId"})
 
 
 class BuilderClient:
-    """Calls of one builder service, as it speaks. ``base_url`` may carry a path, which is kept."""
+    """Calls of one builder service, which speaks as ``speech`` says. ``base_url`` may carry a path, which is kept."""
 
     def __init__(self, base_url: str, http: Http, speech: Speech = SHIPPED) -> None:
         self.base_url = base_url
         self._http = http
-        self._speech = speech
+        self.speech = speech
         self._spacing = spacing_of(base_url, speech.limits["builder"])
 
     def call(
@@ -162,11 +162,11 @@ class BuilderClient:
             return join_pages(pages, self.named(name))
         path = self._path_of(name)
         path = path.replace("{id}", segment(asked)) if asked else path
-        return _data_of(*self._ask(path, fields or {}, "GET", self._speech.request(name)))
+        return _data_of(*self._ask(path, fields or {}, "GET", self.speech.request(name)))
 
     def pages(self, name: str, fields: Fields | None = None) -> list[Any]:
         """Return every page of a read that may come in pages. Raises ``ServiceError`` where one may be missing."""
-        path, members = self._path_of(name), self._speech.request(name)
+        path, members = self._path_of(name), self.speech.request(name)
         parts = [part_name(source) or "" for source in members.values()]
         mark = next((part for part in parts if part.startswith(NEXT)), "")
         sizes: list[int] = []
@@ -183,7 +183,7 @@ class BuilderClient:
 
     def _path_of(self, name: str) -> str:
         """Return where a read is. Raises ``ServiceError`` for one that the venue does not have."""
-        if not (path := self._speech.paths[name]):
+        if not (path := self.speech.paths[name]):
             raise ServiceError(
                 NO_SUCH_READ.format(name), do=f"where it has one, name it in the services file, [paths] {name}"
             )
@@ -191,7 +191,7 @@ class BuilderClient:
 
     def named(self, name: str) -> str:
         """Return a read that may come in pages by what it is and where it is asked for."""
-        return f"the {PAGED[name]} at {self._speech.paths[name]}"
+        return f"the {PAGED[name]} at {self.speech.paths[name]}"
 
     def read_or_error(self, name: str, fields: Fields) -> Any:
         """Return a read's data, or the ``ServiceError`` that stands in its way."""
@@ -202,7 +202,7 @@ class BuilderClient:
 
     def meta(self) -> Meta:
         """Return the meta document: chain, contracts, domains, enums, units and defaults, none of them believed yet."""
-        return self._object(self._speech.paths["meta"], {}, "GET", self._speech.request("meta"), patient=True)
+        return self._object(self.speech.paths["meta"], {}, "GET", self.speech.request("meta"), patient=True)
 
     def ready(self) -> Readiness:
         """Return what the readiness probe says: a 503 is its answer. Raises ``ServiceError`` when it says neither."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airlock_online.clients.reply_values import first_of, id_text, value_at
-from airlock_online.speech.sections import NEXT, Speech, plain_letters
+from airlock_online.speech.sections import NEXT, plain_letters
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
@@ -69,13 +69,13 @@ def read_pages(ask: Ask, mark: str, what: str) -> list[Any]:
     return pages
 
 
-def read_pairs(builder: BuilderClient, speech: Speech) -> list[Any]:
+def read_pairs(builder: BuilderClient) -> list[Any]:
     """Return every entry of the venue's pair catalogue, page by page; the entries are not looked at.
 
     Where entries stand under their index, it is put into them.
     Raises ``ServiceError`` for a catalogue that has no list, or that may not be whole.
     """
-    path, number = speech.paths["pairs"], speech.replies["pairs"]["id"]
+    path, number = builder.speech.paths["pairs"], builder.speech.replies["pairs"]["id"]
     pages = builder.pages("pairs")
     if type(pages[0]) is list:
         return pages[0]

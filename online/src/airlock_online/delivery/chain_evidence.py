@@ -51,11 +51,12 @@ def require_recorded_chain(node: RpcClient, record: Record) -> None:
         )
 
 
-def confirmed_block(node: RpcClient, context: DeliveryContext) -> ChainBlock:
+def confirmed_block(node: RpcClient, record: Record, context: DeliveryContext) -> ChainBlock:
     """Return the newest block that cannot be undone: ``finalized``, or where the node knows none, one that is deep enough.
 
-    Raises ``ServiceError`` when there is none.
+    Raises ``ServiceError`` when there is none, and when the node serves another chain than the submission's.
     """
+    require_recorded_chain(node, record)
     if context.confirmed_by == FINALIZED:
         try:
             if block := node.block(FINALIZED):
@@ -75,8 +76,7 @@ def nonce_at_confirmed_block(node: RpcClient, record: Record, context: DeliveryC
 
     Contracts differ in whose bitmap it is, the signer's or the trader's: used by either counts. Raises ``ServiceError``.
     """
-    require_recorded_chain(node, record)
-    block = confirmed_block(node, context)
+    block = confirmed_block(node, record, context)
     used = nonce_used_in(node, record, block.number)
     question = f"{node.name}: nonce {record.nonce} in block {block.number} of {utc_text(block.time_ms)}"
     context.on_asked(question, _IN_WORDS[used])

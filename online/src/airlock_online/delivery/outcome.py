@@ -16,7 +16,10 @@ from airlock_shared.errors import (
 )
 from airlock_shared.text.safe import safe
 
-_FIND_OUT = "run airlock-online follow to continue; airlock-online resolve says what is missing; it is never sent"
+_FIND_OUT = (
+    "Run `airlock-online follow`; `airlock-online resolve` says what is missing. Sign nothing in its place before its "
+    "outcome is known. It is never sent"
+)
 
 
 class OrderOutcome(NamedTuple):
@@ -43,9 +46,9 @@ def outcome_error(outcome: OrderOutcome) -> AirlockError | None:
         case OrderState.MARKET_DECLINED:
             return MarketDeclined(
                 f"the market declined the fill{told}",
-                do="read the positions first: a market that is wrong can still fill this signature until its deadline. "
+                do="Read the positions first: a market that is wrong can still fill this signature until its deadline. "
                 "If you still want the order, agree on a plan with another id and today's bounds, or prepare this plan "
-                "again when this signature's deadline is past",
+                "again when this signature's deadline is past.",
             )
         case OrderState.FAILED:
             named = f" with {safe(outcome.code, limit=64)}" if outcome.code else ""
@@ -54,19 +57,20 @@ def outcome_error(outcome: OrderOutcome) -> AirlockError | None:
         case OrderState.EXPIRED_UNUSED:
             return Expired(
                 f"the deadline passed and the nonce was never used{told}",
-                do="prepare the plan again, under another name, and have that signed; the intent is worthless now",
+                do="Prepare the plan again, under another name, and have that signed; the intent is worthless now.",
             )
         case OrderState.VOIDED:
-            do = known.do if known else "if it is still wanted, agree on it anew; this signature is worthless now"
+            own = "Look at what has its nonce. If this is still wanted, agree on it anew; this signature is worthless now."
+            do = known.do if known else own
             return ExecutionFailed(f"it can no longer be executed, and it was not{told}", do=do)
         case OrderState.REJECTED:
-            do = known.do if known else "remove the cause and submit again"
+            do = known.do if known else "Remove the cause and submit it again."
             return ServiceError(f"the service refused it before it accepted it{told}", code=outcome.code, do=do)
         case OrderState.PREPARED:
-            return ServiceError(f"nothing was sent{told}", do="remove the cause and submit it again")
+            return ServiceError(f"nothing was sent{told}", do="Remove the cause and submit it again.")
         case OrderState.EXPORTED:
             return OutcomeUnknown(
                 f"it was given to another sender, and its outcome is not known yet{told}",
-                do=f"{_FIND_OUT} from here",
+                do=f"{_FIND_OUT} from here.",
             )
-    return OutcomeUnknown(f"its outcome is not known yet{told}", do=f"{_FIND_OUT} again")
+    return OutcomeUnknown(f"its outcome is not known yet{told}", do=f"{_FIND_OUT} again.")

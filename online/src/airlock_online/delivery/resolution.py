@@ -18,7 +18,6 @@ from airlock_online.delivery.chain_evidence import (
     named_transaction,
     nonce_at_confirmed_block,
     nonce_by_word,
-    require_recorded_chain,
     who_took,
 )
 from airlock_online.delivery.chain_search import settle_spent
@@ -184,8 +183,7 @@ def _transaction(known: Submission, context: DeliveryContext) -> str:
 
 def _by_node(known: Submission, node: RpcClient, context: DeliveryContext) -> str:
     record = known.record
-    require_recorded_chain(node, record)
-    block = confirmed_block(node, context)
+    block = confirmed_block(node, record, context)
     count = node.transaction_count(record.signer, block=block.number)
     question = f"{node.name}: transactions of {record.signer} in block {block.number}"
     context.on_asked(question, f"{count}; this one is number {record.nonce}")
@@ -195,7 +193,7 @@ def _by_node(known: Submission, node: RpcClient, context: DeliveryContext) -> st
         context.on_asked(f"{node.name}: the receipt of {record.transaction_hash}", told)
         if receipt.block_number <= block.number:
             seq = 2 if known.state in FINAL else 1  # behind the service's word
-            rpc.take_receipt(receipt, block.number, record.primary_type, Tracker(record.digest, context), seq)
+            rpc.take_receipt(receipt, block.number, Tracker(record.digest, context), seq)
         return told
     if count <= int(record.nonce):
         unused = f"no block has it, and the account's nonce {record.nonce} is unused in block {block.number}"

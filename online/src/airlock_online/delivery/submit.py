@@ -149,15 +149,15 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
         return _not_again(delivery.digest, "is being sent by another process", context)
     try:
         _mark(record, tracker, context)
-        return _send(delivery, parcel, tracker, context)
+        return _send(delivery, parcel, tracker)
     finally:
         let_go(tracker.token)
 
 
-def _send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> OrderOutcome:
+def _send(delivery: Delivery, parcel: Parcel, tracker: Tracker) -> OrderOutcome:
     try:
-        reason = ROUTE_MODULES[delivery.route].send(delivery, parcel, tracker, context)
-        return _outcome(delivery.digest, context, reason)
+        reason = ROUTE_MODULES[delivery.route].send(delivery, parcel, tracker)
+        return _outcome(delivery.digest, tracker.context, reason)
     except JournalError as error:
         raise _unwritten(tracker, error) from error
 
@@ -192,7 +192,7 @@ def follow_submission(digest: str, context: DeliveryContext, given_id: str | Non
         return _held(known, context)
     if known.state in OPEN:
         tracker = Tracker(digest, context, known, given_id or "", partial(used_at_the_node, known.record, context))
-        reason = _route_of(known).follow(known, tracker, context)
+        reason = _route_of(known).follow(tracker)
         if given_id and tracker.order.events:
             tracker.odd(Anomaly("id-from-a-person", OrderEvent(None, "id", {"given": given_id})))
         known = context.journal.get(digest)

@@ -11,7 +11,6 @@ import os
 import socket
 import sqlite3
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -62,8 +61,6 @@ NETWORK_DISKS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "davfs", "gfs2", "glusterfs", "gpfs", "lustre",
      "ncpfs", "ocfs2", "beegfs", "virtiofs", "vboxsf", "coda"}
 )  # fmt: skip
-_WAL_ATTEMPTS = 200
-_WAL_PAUSE_S = 0.05
 _HELD = ("55P03", "57014")  # PostgreSQL's lock_not_available and query_canceled, after the waits of `server_engine`
 _WAIT = (
     "another program holds it: wait until that has ended, or end it (a backup, a database browser), then run it again"
@@ -281,27 +278,14 @@ def _make_file(path: Path) -> None:
         new.touch(0o600, exist_ok=False)
         with journal_errors("made"), closing(sqlite3.connect(new)) as database:
             database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            database.execute("PRAGMA journal_mode = WAL")  # the file keeps it
         with suppress(FileExistsError):
             os.link(new, path)
 
 
 def _set_up(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # transactions are begun by _begin, not by the driver
-    _set_wal(connection)
     connection.execute("PRAGMA foreign_keys = ON")
-
-
-def _set_wal(connection: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging. SQLite does not apply its busy time-out to this one lock, so it is tried again."""
-    for _ in range(_WAL_ATTEMPTS):
-        try:
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
-                raise
-            time.sleep(_WAL_PAUSE_S)
-        else:
-            return
 
 
 def _begin(connection: Connection) -> None:

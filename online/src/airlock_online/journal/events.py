@@ -23,9 +23,10 @@ _ANOMALIES_AT_MOST = 2 * MAX_EVENTS  # beside the events of an order: a hostile 
 def insert_event(connection: Connection, digest: str, event: OrderEvent, kind: str, now_ms: int) -> bool:
     """Write an event behind those that are there, and return True; False when it is one of them.
 
-    An event with a seq is told apart by it, any other row by its content. Where writers do not queue, the row's ordinal
-    clashes with that of a writer that came between.
+    An event with a seq is told apart by it, any other row by its content. Writers of one submission queue: SQLite's at its
+    door, another database's for the submission's row.
     """
+    connection.execute(select(SUBMISSIONS.c.digest).where(SUBMISSIONS.c.digest == digest).with_for_update())
     row: JsonObject = {
         "kind": kind,
         "seq": event.seq,

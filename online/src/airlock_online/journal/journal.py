@@ -62,7 +62,6 @@ from airlock_shared.text.safe import safe
 
 __all__ = ["Journal", "JournalError", "Record", "Submission", "open_journal"]
 
-_APPEND_ATTEMPTS = 5
 _LOST_ATTEMPTS = 3  # at reading whether a claim is there whose commit was not answered
 _UNUSABLE_AT_MOST = 20
 
@@ -270,23 +269,14 @@ class Journal:
         for what the operator's node proves.
         ``readable_again``: the service tells this event again when asked, so nothing waits for the disk.
         """
-        for _ in range(_APPEND_ATTEMPTS):  # another process may take the same ordinal, where writers do not queue
-            try:
-                with self._writing(EVENT if readable_again else STATE) as connection:
-                    fresh = insert_event(connection, digest, event, kind, self._clock_ms())
-                    self._keep_id(connection, digest, "tracking_id", tracking_id)
-                    self._keep_id(connection, digest, "entity_id", entity_id)
-                    for state in path:
-                        told = {"code": code, "note": note}
-                        move_row(
-                            connection, digest, state, self._clock_ms(), told, proved=proves(event.type, event.payload)
-                        )
-                    return fresh
-            except JournalError as error:
-                if not isinstance(error.__cause__, IntegrityError):
-                    raise
-                clash = error
-        raise clash
+        with self._writing(EVENT if readable_again else STATE) as connection:
+            now, told = self._clock_ms(), {"code": code, "note": note}
+            fresh = insert_event(connection, digest, event, kind, now)
+            self._keep_id(connection, digest, "tracking_id", tracking_id)
+            self._keep_id(connection, digest, "entity_id", entity_id)
+            for state in path:
+                move_row(connection, digest, state, now, told, proved=proves(event.type, event.payload))
+            return fresh
 
     def record_anomaly(self, digest: str, anomaly: Anomaly, given_id: str) -> bool:
         """Write an anomaly once, with the id that a person gave where it came by that; return whether it is new."""

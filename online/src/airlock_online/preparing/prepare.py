@@ -16,7 +16,6 @@ from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient, Method
 from airlock_online.clients.builder_reads import entries
 from airlock_online.clients.reply_values import delegation_read, pnl_of, reply_names, require_named, value_at, whole
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_online.preparing.patience import Patience
 from airlock_online.speech.forms import split_decimals
@@ -135,7 +134,6 @@ class Sources(NamedTuple):
     """
 
     builder: BuilderClient
-    config: OnlineConfig
     gas_and_fees: GasAndFees | None = None
     patience: Patience | None = None
 
@@ -173,7 +171,7 @@ def prepare_step(
     Raises as :func:`require_known_action`, :func:`planned_ask`, :func:`ask_for` and :func:`examine`.
     """
     require_known_action(step, situation)
-    asked = asked or planned_ask(step, situation, sources.config.speech)
+    asked = asked or planned_ask(step, situation, sources.builder.speech)
     return examine(step, situation, sources, used, asked, ask_for(asked, sources))
 
 
@@ -369,7 +367,7 @@ def order_type_of(intent: Intent, step: Step, situation: Situation, sources: Sou
 
 def _kind_of_position(step: Step, pair: Pair, sources: Sources) -> bool | None:
     """Return whether a step's position is by PnL, as the venue's read of it tells; None where it does not."""
-    speech = sources.config.speech
+    speech = sources.builder.speech
     if "tradeIndex" not in step.values or not speech.paths["positions"]:
         return None
     fields = {"trader": step.address("trader")}
@@ -391,7 +389,7 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> JsonObject
         return None
     fields = {"trader": checksum_address(signer.delegate_of), "delegate": delegate}
     read = sources.answered(partial(sources.builder.read, "delegation", fields))
-    read = delegation_read(read, sources.config.speech.replies["delegation"])
+    read = delegation_read(read, sources.builder.speech.replies["delegation"])
     flags = {
         name: flag
         for name in ("isEnabled", "canSignIntents", "canDelegatedAction")

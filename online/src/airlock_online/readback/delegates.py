@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
-from airlock_online.clients.reply_values import value_at, whole
+from airlock_online.clients.reply_values import delegation_read, reply_names, value_at, whole
 from airlock_online.clients.rpc import ContractViews, RpcClient
-from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, Scene, failed_read
+from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, Scene, failed_read, read_of
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.ethereum.signatures import parse_address
@@ -89,11 +88,13 @@ def _judged(
     """Return what is expected of a delegation, as the builder reads it, and by the chain where that tells it."""
     fields = {name: scene.request.fields[name] for name in ("trader", "delegate")}
     what, on_chain = f"delegate {safe(fields['delegate'])} of {safe(fields['trader'])}", []
-    until = scene.delegation_on_chain(*fields.values()).expiry_s if scene.delegation_on_chain else None
+    until = delegation_on_chain(scene.node, scene.deployment, **fields)[0] if scene.node else None
     if until is not None:
         found = f"enabled until {_moment(until, scene.now_ms)}" if until else "not enabled"
         on_chain = [Expectation(what + BY_THE_CHAIN, promised, found, until == expiry)]
-    read = scene.ask_about("delegation", fields)
+    told = scene.builder.read_or_error("delegation", fields)
+    told = delegation_read(told, scene.config.speech.replies["delegation"])
+    read = read_of(told, reply_names(told, **fields), ", ".join(fields))
     if type(enabled := value_at(read.data, "isEnabled")) is not bool:
         return [failed_read(what, promised, read.data), *on_chain]
     return [*read.judged(judge(what, read.data, enabled)), *on_chain]
@@ -117,29 +118,13 @@ DELEGATE_READS: ReadBack = {"delegate": _registered, "delegate-set": _registered
 DELEGATIONS = "multipleDelegations(address,address)"  # 0x21ae831b: until when (unix s), 0 for none
 
 
-class ExpiryOnChain(NamedTuple):
-    """Until when a delegate is registered (unix s, 0 for not at all); None is "not told", and ``trouble`` says why."""
-
-    expiry_s: int | None = None
-    trouble: str = ""
-
-
-DelegationRead = Callable[[str, str], ExpiryOnChain]
-"""Reads from the chain until when a trader's delegate is registered."""
-
-
-def delegation_on_chain(node: RpcClient, deployment: Deployment, trader: str, delegate: str) -> ExpiryOnChain:
-    """Return what the pinned trading contract tells a node of a delegate."""
-    contract = deployment.domains["trading"].contract
-    return ExpiryOnChain(*_number(node, deployment, contract, DELEGATIONS, trader, delegate))
-
-
-AllowanceRead = Callable[[str, str], int | None]
-"""Reads from the chain how much of an owner's USDC a spender may take, raw; None where that is not told."""
+def delegation_on_chain(node: RpcClient, deployment: Deployment, trader: str, delegate: str) -> tuple[int | None, str]:
+    """Return until when the pinned trading contract has a delegate (unix s, 0 for not at all); None: not told, and why."""
+    return _number(node, deployment, deployment.domains["trading"].contract, DELEGATIONS, trader, delegate)
 
 
 def allowance_on_chain(node: RpcClient, deployment: Deployment, owner: str, spender: str) -> int | None:
-    """Return what the pinned token tells a node of an allowance (ERC-20, ``allowance``)."""
+    """Return how much a spender may take by the pinned token (ERC-20, ``allowance``), raw; None where that is not told."""
     return _number(node, deployment, deployment.contracts["usdc"], "allowance(address,address)", owner, spender)[0]
 
 

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.clients.builder_reads import entries
-from airlock_online.clients.reply_values import delegation_read, reply_names, value_at, whole
+from airlock_online.clients.reply_values import reply_names, value_at, whole
 from airlock_online.journal.order_states import OrderEvent
 from airlock_shared.cli.terminal import rows
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import ServiceError
 from airlock_shared.units import PRICE, USDC, Unit, looks_like_seconds, to_human, utc_text
-from airlock_shared.venue.structs import CATALOGUE, Intent, value_of
+from airlock_shared.venue.structs import value_of
 from airlock_shared.wire.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from airlock_online.clients.builder import BuilderClient
+    from airlock_online.clients.rpc import RpcClient
     from airlock_online.config import OnlineConfig
     from airlock_online.delivery.routes.posting import StatusRead
-    from airlock_online.readback.delegates import AllowanceRead, DelegationRead
-    from airlock_online.readback.referral_codes import ReferralFacts
+    from airlock_shared.documents.deployment import Deployment
 
 
 class Expectation(NamedTuple):
@@ -39,9 +39,6 @@ class Expectation(NamedTuple):
 BY_THE_CHAIN = ", by the chain"
 """After what an expectation is about, where the operator's node was asked, and not the builder."""
 
-ChainRead = Callable[[bytes, str], "ReferralFacts"]
-"""Reads from the chain what is known of a referral code and of a trader (empty: of none)."""
-
 
 class ReadReply(NamedTuple):
     """The data of a read, or the ``ServiceError`` in its place. ``names``: its reply names what was asked for."""
@@ -58,13 +55,12 @@ class ReadReply(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What an expectation is judged by: the request, what the services told of it, and builder and chain to read from.
+    """What an expectation is judged by: the request, what the services told of it, and builder and node to read from.
 
-    ``now_ms`` is our clock, unix ms. ``chain`` reads a referral code by the operator's node, ``delegation_on_chain`` a
-    delegate, and ``allowance_on_chain`` what a spender may take; None without a node. ``twap_status`` reads a TWAP where
-    the venue has such a read. ``structs`` are the venue's. ``of_others`` gives the events of the trader's other orders in
-    the journal. Before ``prepared_ms``, unix ms, there was no signature. ``nonce_used`` reads whether its nonce is used,
-    None when that cannot be told.
+    ``now_ms`` is our clock, unix ms. ``node`` is the operator's, None without one. ``twap_status`` reads a TWAP where the
+    venue has such a read. ``of_others`` gives the events of the trader's other orders in the journal. Before
+    ``prepared_ms``, unix ms, there was no signature. ``nonce_used`` reads whether its nonce is used, None when that cannot
+    be told.
     """
 
     request: Request
@@ -72,10 +68,8 @@ class Scene(NamedTuple):
     builder: BuilderClient
     config: OnlineConfig
     now_ms: int
-    chain: ChainRead | None = None
-    structs: Mapping[str, Intent] = CATALOGUE
-    delegation_on_chain: DelegationRead | None = None
-    allowance_on_chain: AllowanceRead | None = None
+    deployment: Deployment
+    node: RpcClient | None = None
     twap_status: Callable[[str], StatusRead] | None = None
     of_others: Callable[[], Iterable[OrderEvent]] = tuple
     prepared_ms: int = 0
@@ -84,13 +78,7 @@ class Scene(NamedTuple):
     def signed(self, kind: str) -> Any:
         """Return what was signed as the leaf of this kind, as the payload has it; None where there is none."""
         payload = self.request.payload
-        return value_of(self.structs[payload["primaryType"]].fields, payload["message"], kind)
-
-    def ask_about(self, read: str, fields: Mapping[str, str]) -> ReadReply:
-        """Return a read by the builder, and whether its reply names what was asked for."""
-        data = self.builder.read_or_error(read, fields)
-        data = delegation_read(data, self.config.speech.replies[read]) if read == "delegation" else data
-        return read_of(data, reply_names(data, **fields), ", ".join(fields))
+        return value_of(self.deployment.structs[payload["primaryType"]].fields, payload["message"], kind)
 
     def last(self, kind: str) -> OrderEvent | None:
         """Return the last event of a type, or None."""

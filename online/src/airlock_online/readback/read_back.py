@@ -61,8 +61,7 @@ def _approved(scene: Scene) -> list[Expectation]:
     asked = scene.request.fields
     amount = f"{safe(asked['amountUsdc'])} USDC" if "amountUsdc" in asked else "everything, unlimited"
     what = f"what {safe(asked['spender'])} may take" if "spender" in asked else "what the trading storage may take"
-    read = scene.allowance_on_chain
-    if read is None or "spender" not in asked:
+    if scene.node is None or "spender" not in asked:
         return [
             not_known(
                 what,
@@ -70,9 +69,8 @@ def _approved(scene: Scene) -> list[Expectation]:
                 "the builder does not report the allowance; a node of your own ([rpc] url) tells it, or a block explorer",
             )
         ]
-    found, wanted = read(asked["trader"], asked["spender"]), UNLIMITED
-    if "amountUsdc" in asked:
-        wanted = to_raw(asked["amountUsdc"], USDC)
+    found = delegates.allowance_on_chain(scene.node, scene.deployment, asked["trader"], asked["spender"])
+    wanted = to_raw(asked["amountUsdc"], USDC) if "amountUsdc" in asked else UNLIMITED
     if found is None:
         return [not_known(what + BY_THE_CHAIN, amount, "the token does not tell it")]
     shown = "everything, unlimited" if found == UNLIMITED else f"{to_human(found, USDC)} USDC"

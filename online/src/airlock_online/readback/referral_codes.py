@@ -15,7 +15,15 @@ from airlock_online.clients.http import Http
 from airlock_online.clients.reply_values import reply_names
 from airlock_online.clients.rpc import ContractViews, RpcClient
 from airlock_online.config import OnlineConfig, ReferralViews
-from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, ReadReply, Scene, failed_read
+from airlock_online.readback.expectations import (
+    BY_THE_CHAIN,
+    Expectation,
+    ReadBack,
+    ReadReply,
+    Scene,
+    failed_read,
+    read_of,
+)
 from airlock_shared.cli.terminal import rows
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError
@@ -68,15 +76,13 @@ _LABELS = {"owner": "owner", "pending": "pending owner", "private": "private", "
 
 def from_builder(builder: BuilderClient, code: bytes, trader: str = "") -> ReferralFacts:
     """Return what the builder's read tells of a code, and of a trader when one is given. Raises nothing for its answers."""
-    read = about_code(builder.read_or_error("referral", {"code": code_text(code)}), code)
+    read = _of_code(builder, code).data
     owner, pending = owners_read(read)
     private = read.get("isPrivate", read.get("private")) if type(read) is dict else None
     seen = ReferralFacts("the builder", owner, pending, private if type(private) is bool else None)
     troubles = [_why(read)]
     if trader:
-        read = builder.read_or_error("referral", {"trader": trader})
-        if type(read) is dict and reply_names(read, trader=trader) is False:
-            read = ServiceError(f"the reply names another trader than {trader}, which was asked for")
+        read = _of_trader(builder, trader).data
         seen = seen._replace(adopted=code_in(read))
         troubles.append(_why(read))
     return seen._replace(trouble="; ".join(dict.fromkeys(filter(None, troubles))))
@@ -131,11 +137,17 @@ def owners_read(read: object) -> tuple[str | None, str | None]:
     return (_address_read(read, "owner"), _address_read(read, "pendingOwner")) if type(read) is dict else (None, None)
 
 
-def about_code(read: object, code: bytes) -> object:
-    """Return a code's read; the ``ServiceError`` that says so when it names another code. One that names none passes."""
-    if type(read) is dict and code_in(read) not in (code, None):
-        return ServiceError(f"the reply does not name the code {safe(code_text(code))}, which was asked for")
-    return read
+def _of_code(builder: BuilderClient, code: bytes) -> ReadReply:
+    """Return the builder's read of a code."""
+    data = builder.read_or_error("referral", {"code": code_text(code)})
+    named = code_in(data)
+    return read_of(data, None if named is None else named == code, f"code {safe(code_text(code))}")
+
+
+def _of_trader(builder: BuilderClient, trader: str) -> ReadReply:
+    """Return the builder's read of the code that a trader has adopted."""
+    data = builder.read_or_error("referral", {"trader": trader})
+    return read_of(data, reply_names(data, trader=trader), f"trader {trader}")
 
 
 def _why(read: object) -> str:
@@ -215,10 +227,8 @@ def seen_lines(seen: Sequence[ReferralFacts], trader: str, margin: str) -> Itera
 def adopted(scene: Scene, *, account: str) -> list[Expectation]:
     """Expect that the account of this field has adopted the code."""
     trader, wanted = scene.request.fields[account], code_bytes(scene.request.fields["code"])
-    read, chain = scene.ask_about("referral", {"trader": trader}), _chain(scene, wanted, trader)
-    what = f"referral code of {safe(trader)}"
-    by_builder, by_chain = _by_both(what, wanted, read, code_in(read.data), chain.adopted)
-    return by_builder + by_chain
+    read, chain = _of_trader(scene.builder, trader), _chain(scene, wanted, trader)
+    return _by_both(f"referral code of {safe(trader)}", wanted, read, code_in(read.data), chain.adopted)
 
 
 def _registered(scene: Scene) -> list[Expectation]:
@@ -241,13 +251,12 @@ def _accepted(scene: Scene) -> list[Expectation]:
 def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None) -> list[Expectation]:
     """Expect a code's owner and, unless it is None, its pending owner (empty for nobody)."""
     name = f"the code {safe(code_text(code))} ({code_points(code_letters(code))})"
-    told = scene.builder.read_or_error("referral", {"code": code_text(code)})
-    read, chain = ReadReply(about_code(told, code), code_in(told) == code), _chain(scene, code, "")
+    read, chain = _of_code(scene.builder, code), _chain(scene, code, "")
     at_builder = owners_read(read.data)
-    rows = [_by_both(f"owner of {name}", owner, read, at_builder[0], chain.owner)]
+    found = _by_both(f"owner of {name}", owner, read, at_builder[0], chain.owner)
     if pending is not None:
-        rows.append(_by_both(f"pending owner of {name}", pending, read, at_builder[1], chain.pending))
-    return [each for source in zip(*rows, strict=True) for row in source for each in row]
+        found += _by_both(f"pending owner of {name}", pending, read, at_builder[1], chain.pending)
+    return found
 
 
 _Code = TypeVar("_Code", str, bytes)
@@ -255,7 +264,7 @@ _Code = TypeVar("_Code", str, bytes)
 
 def _by_both(
     what: str, wanted: _Code, read: ReadReply, by_builder: _Code | None, by_chain: _Code | None
-) -> tuple[list[Expectation], list[Expectation]]:
+) -> list[Expectation]:
     """Return what is expected, by the builder's read and by the chain: of an address, empty for nobody, or of a code."""
 
     def judged(source: str, found: _Code | None) -> list[Expectation]:
@@ -264,13 +273,15 @@ def _by_both(
         same = found == wanted if isinstance(found, bytes) else found.lower() == wanted.lower()
         return [Expectation(what + source, _text(wanted), _text(found), same)]
 
-    unread = [failed_read(what, _text(wanted), read.data)]
-    return read.judged(judged("", by_builder)) or unread, judged(BY_THE_CHAIN, by_chain)
+    at_builder = read.judged(judged("", by_builder)) or [failed_read(what, _text(wanted), read.data)]
+    return at_builder + judged(BY_THE_CHAIN, by_chain)
 
 
 def _chain(scene: Scene, code: bytes, trader: str) -> ReferralFacts:
     """Return what the chain tells: nothing without a node, nor of a venue whose contract has no such views."""
-    return scene.chain(code, trader) if scene.chain else ReferralFacts("no node")
+    if scene.node is None:
+        return ReferralFacts("no node")
+    return from_chain(scene.node, scene.deployment, scene.config.referral, code, trader)
 
 
 def _text(value: str | bytes) -> str:

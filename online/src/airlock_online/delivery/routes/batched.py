@@ -29,7 +29,6 @@ from airlock_online.journal.order_states import (
     needs_history,
     terminal_state,
 )
-from airlock_online.journal.schema import Submission
 from airlock_online.speech.sections import MARKET, STATUS
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.report.facts import PROVING_EVENTS
@@ -50,8 +49,8 @@ CHECKS_AT_MOST = 3  # of an end that the stream has told, before its word is tak
 class OrderStatus:
     """One order's persisted history, read until it ends."""
 
-    def __init__(self, base_url: str, tracker: Tracker, context: DeliveryContext) -> None:
-        self._base_url, self._tracker, self._context = base_url, tracker, context
+    def __init__(self, tracker: Tracker) -> None:
+        self._tracker, self._context = tracker, tracker.context
         self._asked = 0
         self.question = f"the market: the status of {safe(tracker.tracking_id)}"
 
@@ -107,7 +106,7 @@ class OrderStatus:
         """Ask once, take what is new, and return it for a person. Raises ``ServiceError``."""
         last_seq = self._tracker.order.last_seq
         query = {} if whole or last_seq is None else {"afterSeq": last_seq}
-        reply = read_history(self._base_url, self._tracker.tracking_id, query, self._context)
+        reply = read_history(self._tracker.record.url, self._tracker.tracking_id, query, self._context)
         for why in reply.unreadable:
             self._tracker.odd(Anomaly("unreadable-entry", OrderEvent(None, "entry", {"why": why})))
         if reply.left_out:
@@ -147,13 +146,14 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     return parcel_of(made.method, made.url, made.body[:-1] + f',"eip7702":{delivery.eip7702}}}'.encode(), context)
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
+def send(_: Delivery, parcel: Parcel, tracker: Tracker) -> str:
     """POST once and read the stream; when it ends early, poll. Return why it stopped, empty when the order is final."""
+    context = tracker.context
     call = HttpCall(parcel.method, parcel.url, body=parcel.body, accept=EVENT_STREAM)
     told: list[OrderEvent] = []
     try:
         with context.http.open(call, stream=True, max_bytes=sse.Caps().total) as reply:
-            if refused(reply, tracker, context):
+            if refused(reply, tracker):
                 return ""
             told = _read_stream(reply, tracker, context.streams)
             ended = f"the stream told {told[0].type}" if told else "the stream ended"
@@ -173,7 +173,7 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
         return ""
     if not tracker.accepted:
         tracker.settle(OrderState.UNKNOWN, f"{ended}; no event of the order came")
-    status = OrderStatus(delivery.base_url, tracker, context)
+    status = OrderStatus(tracker)
     if told:
         return status.check(told)
     context.on_notice("the events stopped coming; nothing is lost, and nothing is sent again")
@@ -182,12 +182,12 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
     return status.follow()
 
 
-def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
+def follow(tracker: Tracker) -> str:
     """Poll the status endpoint from the last seq on, if there is a tracking id to ask for."""
     if not tracker.tracking_id:
         return ""
-    context.on_notice(f"asking for the status of {safe(tracker.tracking_id)}")
-    return OrderStatus(known.record.url, tracker, context).follow()
+    tracker.context.on_notice(f"asking for the status of {safe(tracker.tracking_id)}")
+    return OrderStatus(tracker).follow()
 
 
 def _read_stream(reply: OpenReply, tracker: Tracker, streams: Semaphore) -> list[OrderEvent]:

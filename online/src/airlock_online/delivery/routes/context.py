@@ -155,10 +155,11 @@ class SubmissionProgress(NamedTuple):
 class Tracker:
     """The submission of one digest, kept equal to the journal. ``token`` is the claim's, empty where it is only followed.
 
-    ``accepted`` is whether the service is known to have taken it.
-    ``known`` is its row, where that has just been read. ``given_id`` is a tracking id that a person gave, where none is
-    known: it is written down with the first event that agrees with what was signed. ``used`` tells whether the operator's
-    node has its nonce as used: beside that, a failure of an order that the market never called initiated does not count.
+    ``accepted`` is whether the service is known to have taken it; ``record`` is what was written down of it, and ``context``
+    what it touches. ``known`` is its row, where that has just been read. ``given_id`` is a tracking id that a person gave,
+    where none is known: it is written down with the first event that agrees with what was signed. ``used`` tells whether
+    the operator's node has its nonce as used: beside that, a failure of an order that the market never called initiated
+    does not count.
     """
 
     def __init__(
@@ -172,8 +173,9 @@ class Tracker:
         self.digest = digest
         self._used = used
         self.token = ""
-        self._context = context
+        self.context = context
         known = known or context.journal.get(digest)
+        self.record = known.record
         self.tracking_id = known.tracking_id or given_id
         self._is_named = bool(known.tracking_id)
         contradicted = any("given" not in told.payload for told in context.journal.contradictions(digest))
@@ -224,13 +226,13 @@ class Tracker:
         if event.tracking_id and not self.tracking_id and not self._namesake(event):
             self.tracking_id, self._is_named = event.tracking_id, True
             self.order = self.order._replace(tracking_id=event.tracking_id)
-            self._context.journal.name(self.digest, event.tracking_id)
+            self.context.journal.name(self.digest, event.tracking_id)
 
     def _namesake(self, event: OrderEvent) -> str:
         """Return the other order that has the id which an event gives to this one, empty for none: one of them is lost."""
         if self._is_named or not event.tracking_id:
             return ""
-        return self._context.journal.namesake(self.digest, "tracking_id", event.tracking_id)
+        return self.context.journal.namesake(self.digest, "tracking_id", event.tracking_id)
 
     def write(self, told: SubmissionProgress, *, readable_again: bool = False) -> None:
         """Make what is told durable: the event, the ids, that it was accepted, the end; then show the event if it is new.
@@ -243,7 +245,7 @@ class Tracker:
         self._is_named = self._is_named or bool(new_id)
         path = [] if self.accepted else [OrderState.ACCEPTED]
         path += [told.end] if told.end else []
-        fresh = self._context.journal.record(
+        fresh = self.context.journal.record(
             self.digest,
             told.event,
             tracking_id=new_id,
@@ -255,35 +257,35 @@ class Tracker:
         )
         let_go(self.token)
         self.accepted = True
-        self._context.on_answered()
+        self.context.on_answered()
         if fresh:
-            self._context.on_event(told.event)
+            self.context.on_event(told.event)
         if told.odd is not None:
             self.odd(told.odd)
 
     def odd(self, anomaly: Anomaly) -> None:
         """Write an anomaly down, and name it when it is new."""
         given_id = "" if self._is_named else self.tracking_id
-        if self._context.journal.record_anomaly(self.digest, anomaly, given_id):
+        if self.context.journal.record_anomaly(self.digest, anomaly, given_id):
             event = safe(f"{anomaly.event.type}: {anomaly.why}" if anomaly.why else anomaly.event.type, limit=300)
-            self._context.on_notice(f"{anomaly.kind}: {ANOMALIES[anomaly.kind]} ({event})")
+            self.context.on_notice(f"{anomaly.kind}: {ANOMALIES[anomaly.kind]} ({event})")
 
     def keep_unusable(self, given: str) -> None:
         """Keep an id that a service gave and that cannot be asked for, and say so."""
-        self._context.journal.keep_unusable(self.digest, given)
-        self._context.on_notice(f"an id that cannot be asked for was given, and is kept: {given}")
+        self.context.journal.keep_unusable(self.digest, given)
+        self.context.on_notice(f"an id that cannot be asked for was given, and is kept: {given}")
 
     def settle(self, state: OrderState, note: str) -> None:
         """Move to a state that no event brings. Where it is too late for that, the note alone is kept."""
-        self._context.journal.move(self.digest, state, note=note, token=self.token, keep_note=True)
+        self.context.journal.move(self.digest, state, note=note, token=self.token, keep_note=True)
         let_go(self.token)
-        self._context.on_answered()
+        self.context.on_answered()
 
     def reject(self, status: int, reason: str, code: str = "") -> None:
         """Write down that it was refused before it was taken, and why."""
-        self._context.journal.reject(self.digest, status, reason, code, token=self.token)
+        self.context.journal.reject(self.digest, status, reason, code, token=self.token)
         let_go(self.token)
-        self._context.on_answered()
+        self.context.on_answered()
 
 
 def given_id(name: str, value: object) -> str:

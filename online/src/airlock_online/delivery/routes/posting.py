@@ -23,7 +23,7 @@ from airlock_online.delivery.routes.context import (
 )
 from airlock_online.delivery.routes.struct import request_of
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderState
-from airlock_online.journal.schema import Record, Submission
+from airlock_online.journal.schema import Record
 from airlock_online.speech.sections import CONFIRMED, FAILED, REVERTED, STATUS, may_mean, plain_letters
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
@@ -132,7 +132,7 @@ SEEN = re.compile(
 ALREADY = "that says that it was there before, so it may have been taken"
 
 
-def refused(opened: OpenReply, tracker: Tracker, context: DeliveryContext, *, busy: str = "") -> bool:
+def refused(opened: OpenReply, tracker: Tracker, *, busy: str = "") -> bool:
     """Tell whether a reply is a 4xx, and write down why: a refusal before anything was taken, unless it is undecided.
 
     A 503 is a refusal too of a service whose word for having taken nothing, ``busy``, the services file has, and is
@@ -144,16 +144,16 @@ def refused(opened: OpenReply, tracker: Tracker, context: DeliveryContext, *, bu
     why = UNDECIDED if opened.status in MAY_BE_TAKEN else ""
     if opened.status == 503 and not _says(json_or_none(reason.encode()), busy):
         why = "it is not in the service's own words, so a proxy may have sent it"
-    _refuse(opened, reason, why, tracker, context)
+    _refuse(opened, reason, why, tracker)
     return True
 
 
-def _refuse(reply: Reply | OpenReply, reason: str, why: str, tracker: Tracker, context: DeliveryContext) -> None:
+def _refuse(reply: Reply | OpenReply, reason: str, why: str, tracker: Tracker) -> None:
     decoded = value_at(json_or_none(reason.encode()), "error.details.decodedError")
     shown = "" if decoded is None else f" (decodedError: {decoded if type(decoded) is str else json.dumps(decoded)})"
     wait = f"; it asks to wait {reply.retry_after_s} s" if reply.retry_after_s else ""
     told = f"HTTP {reply.status}: {reason}{shown}{wait}"
-    settle_refusal(ServiceRefusal(reply.status, code_of(reason.encode()), reason, told, why), tracker, context)
+    settle_refusal(ServiceRefusal(reply.status, code_of(reason.encode()), reason, told, why), tracker)
 
 
 class ServiceRefusal(NamedTuple):
@@ -166,11 +166,11 @@ class ServiceRefusal(NamedTuple):
     why: str
 
 
-def settle_refusal(refusal: ServiceRefusal, tracker: Tracker, context: DeliveryContext) -> None:
+def settle_refusal(refusal: ServiceRefusal, tracker: Tracker) -> None:
     """Write down a refusal before anything was taken; one that is undecided, or of what may be known, as UNKNOWN."""
     number, code, text, told, why = refusal
     if not why:
-        why = ALREADY if SEEN.search(text) else may_be_known(context.journal.get(tracker.digest).record, context)
+        why = ALREADY if SEEN.search(text) else may_be_known(tracker.record, tracker.context)
     if why:
         tracker.settle(OrderState.UNKNOWN, f"{told}; {why}")
     else:
@@ -235,12 +235,10 @@ class Posted(NamedTuple):
     route: str
     who: str
     taken: Callable[[Delivery, Reply, str, DeliveryContext], SubmissionProgress]
-    about: Callable[[Record, Tracker, DeliveryContext], str] = lambda *_: ""
+    about: Callable[[Tracker], str] = lambda _: ""
     question: str = ""
     notice: str = ""
-    on_status: Callable[[StatusRead, Record, Tracker, DeliveryContext], PollResult] = lambda *_: PollResult(
-        "", final=True
-    )
+    on_status: Callable[[StatusRead, Tracker], PollResult] = lambda *_: PollResult("", final=True)
     statuses: tuple[int, ...] = (200, 201, 202)
     refusal: str = ""
 
@@ -248,18 +246,19 @@ class Posted(NamedTuple):
         """Return the request that the services file's body makes of a delivery."""
         return request_of(self.route, delivery, context)
 
-    def send(self, delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
+    def send(self, delivery: Delivery, parcel: Parcel, tracker: Tracker) -> str:
         """POST once, then poll. Return why it stopped, empty when the submission is final."""
+        context = tracker.context
         busy = context.speech.replies[self.route].get("busy", "")
 
         def post() -> SubmissionProgress | None:
             with context.http.open(HttpCall(parcel.method, parcel.url, body=parcel.body)) as opened:
-                if refused(opened, tracker, context, busy=busy):
+                if refused(opened, tracker, busy=busy):
                     return None
                 reply = opened.with_body(b"".join(opened.chunks))
             document = json_or_none(reply.body)
             if self.refusal and value_at(document, "error.code") == self.refusal and value_at(document, "ok") is False:
-                _refuse(reply, reply.body[:MAX_REASON_BYTES].decode("utf-8", "replace"), "", tracker, context)
+                _refuse(reply, reply.body[:MAX_REASON_BYTES].decode("utf-8", "replace"), "", tracker)
                 return None
             taken = self.taken(delivery, reply, parcel.url, context)
             for name in ("tracking_id", "entity_id"):
@@ -274,22 +273,23 @@ class Posted(NamedTuple):
         if taken is None:
             return ""
         tracker.write(taken)
-        return self._poll(context.journal.get(delivery.digest).record, tracker, context)
+        return self._poll(tracker)
 
-    def follow(self, known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
+    def follow(self, tracker: Tracker) -> str:
         """Poll the service, if there is an id to ask for, whether or not the POST was answered."""
-        if about := self.about(known.record, tracker, context):
-            context.on_notice(self.notice.format(safe(about)))
-        return self._poll(known.record, tracker, context)
+        if about := self.about(tracker):
+            tracker.context.on_notice(self.notice.format(safe(about)))
+        return self._poll(tracker)
 
-    def _poll(self, record: Record, tracker: Tracker, context: DeliveryContext) -> str:
-        if not (about := self.about(record, tracker, context)):
+    def _poll(self, tracker: Tracker) -> str:
+        if not (about := self.about(tracker)):
             return ""
+        context = tracker.context
         if not context.speech.paths[self.route + STATUS]:
             return f"{self.who} has taken the cancellation, and no read of it is known: its nonce tells the rest"
 
         def ask() -> PollResult:
-            return self.on_status(self.status(record, about, context), record, tracker, context)
+            return self.on_status(self.status(tracker.record, about, context), tracker)
 
         return until_final(f"{self.who}: {self.question.format(safe(about))}", ask, context)
 

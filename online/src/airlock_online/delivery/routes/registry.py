@@ -11,7 +11,6 @@ from airlock_online.delivery.routes import batched, relay, relayer, rpc, twap
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, SubmissionProgress, Tracker
 from airlock_online.delivery.routes.posting import Posted, UnusableId, reply_members, signs_of_failure, usable_id
 from airlock_online.journal.order_states import OrderEvent, OrderState
-from airlock_online.journal.schema import Submission
 from airlock_online.speech.sections import REPLACE
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.structs import BATCHED_MARKET, CORE_API, RELAY, RELAYER, RPC, TWAP
@@ -64,13 +63,13 @@ class RouteModule(Protocol):
     def parcel(self, delivery: Delivery, context: DeliveryContext) -> Parcel:
         """Return the one request. Raises ``UsageError`` or ``Refusal`` for what cannot go this way."""
 
-    def send(self, delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
+    def send(self, delivery: Delivery, parcel: Parcel, tracker: Tracker, /) -> str:
         """Send the request once and follow it. Return why that stopped, empty when it is final.
 
         The caller holds the claim. Whatever happens, the journal says what is known.
         """
 
-    def follow(self, known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
+    def follow(self, tracker: Tracker) -> str:
         """Ask what became of it, by reading alone. Return why that stopped, empty when it is final."""
 
 

@@ -25,7 +25,6 @@ from airlock_online.delivery.routes.posting import (
     signs_of_failure,
     unproven,
 )
-from airlock_online.journal.schema import Record
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.structs import RELAY
@@ -44,9 +43,9 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     return rpc.sent(tx_hash, named)
 
 
-def _on_status(read: StatusRead, record: Record, tracker: Tracker, context: DeliveryContext) -> PollResult:
+def _on_status(read: StatusRead, tracker: Tracker) -> PollResult:
     """Write a final status down, and return what it says."""
-    data, places, tx_hash = read.data, read.places, read.asked
+    data, places, tx_hash, context = read.data, read.places, read.asked, tracker.context
     hashes = hashes_named(data, places["transaction"])
     for each in hashes:
         require_named("relay's answer", {"hash": each}, hash=tx_hash)
@@ -59,7 +58,7 @@ def _on_status(read: StatusRead, record: Record, tracker: Tracker, context: Deli
     silent = value_at(data, places["block"]) is None and not signs_of_failure(data, places["transaction"])
     if status.meaning == "confirmed" and silent:
         node = context.node
-        return by_node_alone(status, tx_hash) if node is None else rpc.by_receipt(record, tracker, context, node)
+        return by_node_alone(status, tx_hash) if node is None else rpc.by_receipt(tracker, node)
     if why := unproven(status, data, block, tx_hash, context, places["transaction"]):
         return PollResult(why, odd=True)
     if status.meaning == "reverted":
@@ -69,7 +68,7 @@ def _on_status(read: StatusRead, record: Record, tracker: Tracker, context: Deli
         return PollResult(status.text, final=True)
     if block is None:
         raise ServiceError(f"{_WHO} says confirmed, but gives no block")
-    rpc.confirmed(tx_hash, block, record.primary_type, as_said(status), tracker)
+    rpc.confirmed(tx_hash, block, as_said(status), tracker)
     return PollResult(status.text, final=True)
 
 
@@ -77,7 +76,7 @@ ROUTE = Posted(
     RELAY,
     _WHO,
     _taken,
-    about=lambda record, _tracker, _context: record.transaction_hash,
+    about=lambda tracker: tracker.record.transaction_hash,
     question="the status of {}",
     notice="asking the relay for transaction {}",
     on_status=_on_status,

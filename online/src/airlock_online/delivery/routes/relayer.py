@@ -12,7 +12,7 @@ from airlock_online.clients.connection import is_hash
 from airlock_online.clients.http import Reply
 from airlock_online.clients.reply_values import block_number, hash_named, status_word, value_at
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
+from airlock_online.delivery.chain_evidence import confirmed_block
 from airlock_online.delivery.chain_search import settle_by_transaction
 from airlock_online.delivery.routes.batched import read_history
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, SubmissionProgress, Tracker
@@ -53,9 +53,9 @@ def _taken(_: Delivery, reply: Reply, url: str, context: DeliveryContext) -> Sub
     return SubmissionProgress(OrderEvent(0, RELAY_ACCEPTED, {"id": relay_id}), relay_id)
 
 
-def _on_status(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryContext) -> PollResult:
+def _on_status(read: StatusRead, tracker: Tracker) -> PollResult:
     """Write a final status down, and return what it says."""
-    data, places = read.data, read.places
+    data, places, context = read.data, read.places, tracker.context
     names = value_at(data, places["id"]) is not None
     if names and (named := usable_id(WHO, data, places["id"])) != read.asked:
         raise ServiceError(f"the relayer answered about {safe(named)!r}, which Airlock did not ask about")
@@ -72,7 +72,7 @@ def _on_status(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryC
     if named_block is None and status.word and not signs_of_failure(data, places["transaction"]):
         if context.node is None:
             return by_node_alone(status, tx_hash.lower())
-        return PollResult(_by_node(tx_hash.lower(), tracker, context.node, context), final=True)
+        return PollResult(_by_node(tx_hash.lower(), tracker, context.node), final=True)
     if why := unproven(status, data, block, tx_hash, context, places["transaction"]):
         return PollResult(why, odd=True)
     payload = {"id": tracker.tracking_id, "transactionHash": tx_hash, **as_said(status)}
@@ -85,21 +85,20 @@ def _on_status(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryC
     return PollResult(status.text, final=True)
 
 
-def _by_node(tx_hash: str, tracker: Tracker, node: RpcClient, context: DeliveryContext) -> str:
+def _by_node(tx_hash: str, tracker: Tracker, node: RpcClient) -> str:
     """Settle by the operator's node what the relayer says of a transaction without its block, and return what is found.
 
     Raises ``ServiceError`` unless that transaction, in a confirmed block, has executed this very intent.
     """
-    record = context.journal.get(tracker.digest).record
-    require_recorded_chain(node, record)
-    return settle_by_transaction(record, tx_hash, confirmed_block(node, context), context)
+    record, context = tracker.record, tracker.context
+    return settle_by_transaction(record, tx_hash, confirmed_block(node, record, context), context)
 
 
 ROUTE = Posted(
     RELAYER,
     WHO,
     _taken,
-    about=lambda _record, tracker, _context: tracker.tracking_id,
+    about=lambda tracker: tracker.tracking_id,
     question="the status of {}",
     notice="asking the relayer for {}",
     on_status=_on_status,

@@ -7,9 +7,10 @@ configured then. Sources: the Ethereum execution API; EIP-1559 transactions are 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
-from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
+from airlock_online.delivery.chain_evidence import confirmed_block
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, SubmissionProgress, Tracker
 from airlock_online.delivery.routes.posting import (
     MAY_BE_TAKEN,
@@ -21,7 +22,6 @@ from airlock_online.delivery.routes.posting import (
     until_final,
 )
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import Record, Submission
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.text.safe import safe
@@ -54,12 +54,13 @@ def sent(tx_hash: str, named: str) -> SubmissionProgress:
     return taken
 
 
-def confirmed(tx_hash: str, block: int, call: str, more: Mapping[str, object], tracker: Tracker, seq: int = 1) -> None:
+def confirmed(tx_hash: str, block: int, more: Mapping[str, object], tracker: Tracker, seq: int = 1) -> None:
     """Write down that the chain has it. ``more`` is what the event has by whoever says so.
 
     Of our node that is the ``confirmedBlock``, of a service its own word, where the services file explained it.
     """
     event = OrderEvent(seq, "TransactionConfirmed", {"transactionHash": tx_hash, "blockNumber": block, **more})
+    call = tracker.record.primary_type
     note = STORES_AN_ORDER if call in CALLS and CALLS[call].pending else ""
     tracker.write(SubmissionProgress(event, tx_hash, end=OrderState.CONFIRMED, note=note))
 
@@ -89,31 +90,30 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     return Parcel("eth_sendRawTransaction", node.name, delivery.raw_transaction.encode())
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker) -> str:
     """Send once, then wait for the receipt and its confirmations. Return why it stopped, empty when it is final."""
-    node = _node(context)
+    node = _node(tracker.context)
 
     def post() -> str | None:
         try:
             return node.send_raw_transaction(parcel.body.decode())
         except RpcError as error:
-            _refused(error, tracker, context)
+            _refused(error, tracker)
             return None
 
     named = settle_post(post, tracker)
     if named is None:
         return ""
     tracker.write(sent(chain_hash(delivery), named))
-    return _poll(context.journal.get(delivery.digest).record, tracker, context, node)
+    return _poll(tracker, node)
 
 
-def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
+def follow(tracker: Tracker) -> str:
     """Ask for the receipt of the hash that was computed here, whether or not the node answered."""
-    if context.node is None:
+    if (node := tracker.context.node) is None:
         return "no node is configured: give one as [rpc] url in config.toml or in AIRLOCK_RPC"
-    tx_hash = known.record.transaction_hash
-    context.on_notice(f"asking {context.node.name} for transaction {tx_hash}")
-    return _poll(known.record, tracker, context, context.node)
+    tracker.context.on_notice(f"asking {node.name} for transaction {tracker.record.transaction_hash}")
+    return _poll(tracker, node)
 
 
 def _node(context: DeliveryContext) -> RpcClient:
@@ -127,42 +127,39 @@ _BROKEN_OFF = (-32603, -32002)
 time-out of geth."""
 
 
-def _refused(error: RpcError, tracker: Tracker, context: DeliveryContext) -> None:
+def _refused(error: RpcError, tracker: Tracker) -> None:
     """Tell a refusal from a node that has the transaction already, or knows one with its nonce: both have the same code."""
     status = error.status or 0
     undecided = error.number in _BROKEN_OFF or status in MAY_BE_TAKEN or status >= 500
     refusal = ServiceRefusal(error.number, error.code, error.message, error.what, UNDECIDED if undecided else "")
-    settle_refusal(refusal, tracker, context)
+    settle_refusal(refusal, tracker)
 
 
-def _poll(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcClient) -> str:
-    def ask() -> PollResult:
-        return by_receipt(record, tracker, context, node)
-
-    return until_final(f"{node.name}: the receipt of {record.transaction_hash}", ask, context)
+def _poll(tracker: Tracker, node: RpcClient) -> str:
+    question = f"{node.name}: the receipt of {tracker.record.transaction_hash}"
+    return until_final(question, partial(by_receipt, tracker, node), tracker.context)
 
 
-def by_receipt(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcClient) -> PollResult:
+def by_receipt(tracker: Tracker, node: RpcClient) -> PollResult:
     """Write down what the node's receipt says, once it is in a confirmed block. Raises ``ServiceError``."""
-    tx_hash = record.transaction_hash
+    tx_hash = tracker.record.transaction_hash
     if node.receipt(tx_hash) is None:
         return PollResult("in no block")
-    require_recorded_chain(node, record)
-    block = confirmed_block(node, context)
+    block = confirmed_block(node, tracker.record, tracker.context)
     receipt = node.receipt(tx_hash)  # again: what it said before may have been undone since
     if receipt is None:
         return PollResult("in no block any more")
     told = f"in block {receipt.block_number}; block {block.number} is confirmed"
     if receipt.block_number > block.number:
         return PollResult(told)
-    take_receipt(receipt, block.number, record.primary_type, tracker)
+    take_receipt(receipt, block.number, tracker)
     return PollResult(told, final=True)
 
 
-def take_receipt(receipt: ChainReceipt, confirmed_block: int, call: str, tracker: Tracker, seq: int = 1) -> None:
+def take_receipt(receipt: ChainReceipt, confirmed_block: int, tracker: Tracker, seq: int = 1) -> None:
     """Write down what a receipt says that is in a confirmed block or before it."""
     more = {"confirmedBlock": confirmed_block}
     if receipt.ok:
-        confirmed(receipt.transaction_hash, receipt.block_number, call, more, tracker, seq)
+        confirmed(receipt.transaction_hash, receipt.block_number, more, tracker, seq)
     else:
         reverted(receipt.transaction_hash, more, tracker, seq)

@@ -24,7 +24,6 @@ from airlock_online.delivery.routes.posting import (
 )
 from airlock_online.delivery.routes.struct import leaves_by_shipped_path
 from airlock_online.journal.order_states import OrderEvent, OrderState
-from airlock_online.journal.schema import Record
 from airlock_online.speech.sections import CONFIRMED
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
@@ -63,15 +62,15 @@ def _said(tx_hash: str, block: int) -> StatusWord:
     return StatusWord(CONFIRMED, f"transaction {tx_hash.lower()} in block {block}", False, CANCELLED)
 
 
-def _queued(_: Record, tracker: Tracker, context: DeliveryContext) -> str:
+def _queued(tracker: Tracker) -> str:
     """Return the TWAP's id where the service has taken the cancellation and said no more; empty otherwise."""
-    taken = [event for event in context.journal.events(tracker.digest) if event.type == QUEUED]
+    taken = [event for event in tracker.context.journal.events(tracker.digest) if event.type == QUEUED]
     return str(taken[-1].payload["twapId"]) if taken else ""
 
 
-def _on_status(read: StatusRead, record: Record, tracker: Tracker, context: DeliveryContext) -> PollResult:
+def _on_status(read: StatusRead, tracker: Tracker) -> PollResult:
     """Write down that it was executed, when its transaction, its block and its nonce say so, and return what is said."""
-    data, places, twap_id = read.data, read.places, read.asked
+    data, places, twap_id, context = read.data, read.places, read.asked, tracker.context
     named = value_at(data, places["id"])
     if named is not None and str(named) != twap_id:
         raise ServiceError(f"{_WHO} answered about the TWAP {safe(str(named), limit=80)}, not {twap_id}")
@@ -86,9 +85,9 @@ def _on_status(read: StatusRead, record: Record, tracker: Tracker, context: Deli
         return by_word
     if why := unproven(said, data, block, tx_hash, context, places["transaction"]):
         return PollResult(why, odd=True)
-    if nonce_now(record, context) is not True:
+    if nonce_now(tracker.record, context) is not True:
         return PollResult(f"{said.text}; nobody says that its nonce is used: it may be another one's", odd=True)
-    own = record.primary_type not in CATALOGUE
+    own = tracker.record.primary_type not in CATALOGUE
     tracker.write(_done(1, twap_id if own else int(twap_id), tx_hash, block, own=own))
     return PollResult(said.text, final=True)
 
