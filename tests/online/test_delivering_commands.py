@@ -338,12 +338,12 @@ def test_a_journal_that_was_written_back_in_place_calls_nothing_unsent(machine: 
     ) as desk:  # another terminal tells its refusal late
         [known] = desk.journal.submissions()
         late = OrderOutcome(known.record.digest, OrderState.REJECTED)
-        desk.run("sell", late.digest, lambda: late)
+        desk.run(known.record, lambda: late)
     told = [entry.data for entry in read_transcript(machine.home / "transcript.jsonl") if entry.event == "outcome"]
-    assert [(each["state"], each.get("claim")) for each in told] == [
-        ("REJECTED", 1),
-        ("FILLED", None),
-        ("REJECTED", None),
+    assert [(each["state"], each.get("claim"), each["ceremony"] == known.record.ceremony) for each in told] == [
+        ("REJECTED", 1, True),
+        ("FILLED", None, True),
+        ("REJECTED", None, True),
     ]
     with machine.journal() as journal, journal._engine.begin() as connection:
         connection.execute(text("UPDATE submissions SET state = 'REJECTED', claims = 1"))

@@ -93,7 +93,7 @@ home, way, url, now_ms = OnlineHome(Path(sys.argv[1])), sys.argv[2], sys.argv[3]
 def job(answered):
     delivery = order(way, "https://a.example")._replace(base_url=url)
     context = desk.context(delivery.step, delivery.digest, answered)._replace(clock_ms=lambda: now_ms)
-    return desk.run(delivery.step, delivery.digest, lambda: submit_delivery(delivery, context))
+    return desk.run(delivery, lambda: submit_delivery(delivery, context))
 try:
     with open_desk(home, 0, as_json=True, make=True) as desk:
         run_parallel([job], in_turn=True)
@@ -147,7 +147,7 @@ def test_after_an_interrupt_nobody_waits_for_the_next_question_and_no_outcome_is
     desk = interrupted()
     assert ended.wait(10)
     with pytest.raises(KeyboardInterrupt):
-        desk.run(known.step, known.digest, lambda: OrderOutcome(known.digest, OrderState.UNKNOWN, "", "", "cut", ()))
+        desk.run(known, lambda: OrderOutcome(known.digest, OrderState.UNKNOWN, "", "", "cut", ()))
     assert capsys.readouterr().out == ""
 
 
@@ -196,7 +196,7 @@ def test_a_node_that_lags_behind_a_fill_breaks_no_promise_and_one_that_does_not_
         desk.journal.record(DIGEST, OrderEvent(2, "MarketOrderExecuted", {"transactionHash": tx_hash}))
         known = desk.journal.get(DIGEST).record
         chain.spent = {(known.signer.lower(), int(known.nonce)): 0} if spent else {}
-        assert desk.run(known.step, DIGEST, lambda: OrderOutcome(DIGEST, OrderState.FILLED)) is code
+        assert desk.run(known, lambda: OrderOutcome(DIGEST, OrderState.FILLED)) is code
     assert told in "".join(capsys.readouterr())
 
 

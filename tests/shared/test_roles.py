@@ -236,8 +236,9 @@ def test_an_entry_that_has_not_its_form_is_refused(event: Event) -> None:
         stands(begun(), event)
 
 
-def test_another_ceremony_between_changes_nothing() -> None:
-    events = whole("offline")
+@pytest.mark.parametrize("half", ["online", "offline"])
+def test_another_ceremony_between_changes_nothing(half: Half) -> None:
+    events = whole(half)
     strange: list[Event] = [
         (CEREMONY_BEGUN, {"ceremony": "other", "plan": "ff" * 32, "roles": {"signer": "Eve"}}),
         ("sign-begun", {"ceremony": "other", "plan": "ff" * 32, "requests": "ff" * 32}),
@@ -245,9 +246,10 @@ def test_another_ceremony_between_changes_nothing() -> None:
         ("address", {"path": "m", "address": FIRST.lower(), "confirmed": True}),
         ("address", {"path": "m", "address": SECOND, "confirmed": False}),
         ("deployment-pinned", {"name": "mainnet", "fingerprint": "ff" * 32}),
+        ("outcome", {"ceremony": "other", "step": "sell", "digest": "0xff", "state": "FILLED", "code": ""}),
         (CEREMONY_ENDED, {"ceremony": "other", "complete": True, "missing": []}),
     ]
-    assert stands(*events[:-1], *strange, events[-1]).complete
+    assert stands(*events[:-1], *strange, events[-1], half=half).complete
 
 
 # ---- what a plan says of a witness binds: who has to be there, and that nobody is two people ------------------------

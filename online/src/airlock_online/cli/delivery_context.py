@@ -37,7 +37,7 @@ from airlock_online.delivery.deliveries import encoding_signed
 from airlock_online.delivery.event_lines import event_json, event_lines, is_end
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import is_proved, is_waiting
-from airlock_online.delivery.routes.context import DeliveryContext, NonceRead
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, NonceRead
 from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.delivery.routes.twap import ROUTE as TWAPS
 from airlock_online.home import OnlineHome
@@ -218,8 +218,9 @@ class Desk:
             self._step = step
             show(f"  {step}")
 
-    def run(self, step: str, digest: str, deliver: Callable[[], OrderOutcome]) -> ExitCode:
+    def run(self, order: Delivery | Record, deliver: Callable[[], OrderOutcome]) -> ExitCode:
         """Submit or follow an order, tell what became of it, record it, and return its exit code."""
+        step, digest = order.step, order.digest
         outcome: OrderOutcome | None = None
         expectations: list[Expectation] = []
         failure: AirlockError | None
@@ -234,7 +235,7 @@ class Desk:
         state, anomalies = (outcome.state.value, len(outcome.anomalies)) if outcome else ("", 0)
         with self._writing:
             try:
-                self._tell(step, digest, outcome, expectations, failure)
+                self._tell(order, outcome, expectations, failure)
             except (AirlockError, OSError) as error:
                 code = worst([code, self._untold(digest, state, error)])
             self._summaries.append(OutcomeSummary(step, state, anomalies, code))
@@ -262,14 +263,14 @@ class Desk:
 
     def _tell(
         self,
-        step: str,
-        digest: str,
+        order: Delivery | Record,
         outcome: OrderOutcome | None,
         expectations: list[Expectation],
         error: AirlockError | None,
     ) -> None:
         """Show what became of an order, record it, also where it could not be shown, and note that a person was told."""
-        facts: dict[str, object] = {"step": step, "digest": digest}
+        digest = order.digest
+        facts: dict[str, object] = {"step": order.step, "digest": digest}
         if outcome is not None:
             facts |= {"state": outcome.state.value, "code": safe(outcome.code, limit=64)}
         read = [expectation._asdict() for expectation in expectations]
@@ -288,7 +289,7 @@ class Desk:
                 told |= {"claim": known.claims} if known.state in before(OrderState.SENDING) else {}
             if outcome is None and error is not None:
                 told = {"error": error.what} | ({TOO_LATE: True} if isinstance(error, Expired) else {})
-            self.home.transcript.record("outcome", facts | told, now_ms())
+            self.home.transcript.record("outcome", {"ceremony": order.ceremony} | facts | told, now_ms())
         if outcome is not None:
             self.journal.tell(digest, outcome.state)
 

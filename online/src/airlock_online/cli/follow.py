@@ -69,7 +69,7 @@ def _job(record: Record, desk: Desk, given_id: str | None) -> Job[ExitCode]:
     def job(_: Callable[[], None]) -> ExitCode:
         desk.announce(f"step {record.step} of {record.ceremony}, {record.digest}")
         context = desk.context(record.step, record.digest)
-        return desk.run(record.step, record.digest, lambda: follow_order(record.digest, context, given_id))
+        return desk.run(record, lambda: follow_order(record.digest, context, given_id))
 
     return job
 

@@ -121,7 +121,7 @@ def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
                 answered()
 
             context = desk.context(request.step, delivery.digest, show_answered)
-            return desk.run(request.step, delivery.digest, lambda: deliver(delivery, context))
+            return desk.run(delivery, lambda: deliver(delivery, context))
 
     return job
 

@@ -135,8 +135,8 @@ def last_on_record(section: Iterable[Entry], plan: Plan, checkpoint: Checkpoint)
 
 
 def _is_about(data: JsonObject, plan: Plan) -> bool:
-    """Tell whether an entry is not about another ceremony, plan or deployment; many say nothing of these."""
-    wanted = {"ceremony": plan.id, "plan": plan.fingerprint, "name": plan.deployment}
+    """Tell whether an entry is not about another plan or deployment; many say nothing of these."""
+    wanted = {"plan": plan.fingerprint, "name": plan.deployment}
     return all(data.get(member, value) == value for member, value in wanted.items())
 
 

@@ -40,11 +40,15 @@ class PlanMark(NamedTuple):
 
 
 def section_of(entries: Iterable[Entry], plan: Plan | PlanMark) -> tuple[list[Entry], bool]:
-    """Return the entries from the last beginning with this plan to its end or the next beginning, and whether it is open."""
+    """Return the entries from the last beginning with this plan to its end or the next beginning, and whether it is open.
+
+    What another ceremony has on record meanwhile is none of them: a machine may have several in a day.
+    """
     section: list[Entry] = []
     is_open = False
     for entry in entries:
-        own = entry.event not in _FORMS or read_entry(entry)["ceremony"] == plan.id
+        data = read_entry(entry) if entry.event in _FORMS else entry.data
+        own = data.get("ceremony", plan.id) == plan.id
         if own and entry.event == CEREMONY_BEGUN:
             is_open = entry.data["plan"] == plan.fingerprint
             section = [] if is_open else section
