@@ -37,12 +37,11 @@ OFFLINE = Path(os.environ.get("AIRLOCK_OFFLINE_COMMAND", str(OWN if OWN.exists()
 SOFTWARE_LEDGER = OFFLINE.with_name("airlock-software-ledger")
 
 
-class BothMachines:
-    """A table with both machines on it: a folder for each, the services, and the software Ledger when it is asked for."""
+class Machines:
+    """A table with both machines on it, a folder for each."""
 
-    def __init__(self, folder: Path, services: RehearsalServices) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.services = services
 
     def run(self, program: Path, words: tuple[object, ...], typed: str = "", screen: str = "") -> FinishedCommand:
         home = self.folder / ("online-home" if program == ONLINE else "offline-home")
@@ -56,6 +55,20 @@ class BothMachines:
 
     def path(self, name: str) -> Path:
         return self.folder / name
+
+    def state_time(self, off_s: int = 0, uncertainty_s: int = 60) -> FinishedCommand:
+        """State the time from a watch that is ``off_s`` seconds ahead of this machine; no Ledger is plugged in yet."""
+        watch = datetime.now(UTC) + timedelta(seconds=off_s)
+        words = ("preflight", "--time", watch.strftime("%Y-%m-%dT%H:%M:%SZ"), "--uncertainty", uncertainty_s)
+        return self.offline(*words)
+
+
+class BothMachines(Machines):
+    """Both machines, the rehearsal's services, and the software Ledger when it is asked for."""
+
+    def __init__(self, folder: Path, services: RehearsalServices) -> None:
+        super().__init__(folder)
+        self.services = services
 
     def fetch(self, output: Path, *more: object, batched: str = "") -> FinishedCommand:
         """Fetch the deployment; the batched market may be at another address."""
@@ -78,12 +91,6 @@ class BothMachines:
             return self.online("follow", json.loads(signatures.read_text())["signatures"][0]["digest"])
         finally:
             config.unlink()
-
-    def state_time(self, off_s: int = 0, uncertainty_s: int = 60) -> FinishedCommand:
-        """State the time from a watch that is ``off_s`` seconds ahead of this machine; no Ledger is plugged in yet."""
-        watch = datetime.now(UTC) + timedelta(seconds=off_s)
-        words = ("preflight", "--time", watch.strftime("%Y-%m-%dT%H:%M:%SZ"), "--uncertainty", uncertainty_s)
-        return self.offline(*words)
 
     def write_plan(self, ceremony: str) -> Path:
         """Write one of the rehearsal's plans and return its path; it does not say that a witness is required.
