@@ -173,7 +173,7 @@ def play(
     with ExitStack() as stack:
         venue = stack.enter_context(LineProcess(sys.executable, "-m", "campaign.venue", cwd=TESTS))
         postgres = stack.enter_context(running_server()) if can_run() else ""
-        campaign = Campaign(folder, make_orders(PROGRAM), int(venue.line()), postgres, started=started)
+        campaign = Campaign(folder, make_orders(), int(venue.line()), postgres, started=started)
         pool = stack.enter_context(ThreadPoolExecutor(IN_PARALLEL))
         if not postgres:
             counts = counts | {"commits": 0}

@@ -1,6 +1,5 @@
 """Whole requests documents through ``sign`` itself, in this process: a fresh folder, a rehearsal, the software Ledger."""
 
-import io
 import json
 import shutil
 from collections.abc import Iterator
@@ -17,13 +16,13 @@ from airlock_offline.cli.preflight import Statement
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_shared.checks.times import STATED
-from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.transcript import PROVED
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.reader import parse_plan
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
+from commands import run_here
 from offline.signing_room import stop_the_clock
 from offline.test_signing import SEED
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint
@@ -81,9 +80,8 @@ def ended_of(code: int, err: str, home: Path, before: int, output: Path) -> Ende
 class World:
     """The folder of a rehearsal, in which every document is signed on a fresh machine at the vectors' time."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
-        self._monkeypatch, self._capsys = monkeypatch, capsys
         state = OfflineHome(folder / "fresh")
         state.pin(parse_deployment(rehearsal_text().encode()), rehearsal_text().encode(), NOW_MS)
         state.transcript.record(STATED, Statement(NOW_MS, 60).as_data(NOW_MS), NOW_MS)
@@ -107,11 +105,9 @@ class World:
             shutil.copytree(self.folder / "fresh", home)
         output.unlink(missing_ok=True)
         (self.folder / "requests.json").write_bytes(data)
-        self._monkeypatch.setattr("sys.stdin", io.StringIO(answers))
-        words = ["--home", str(home), "sign", str(self.folder / "requests.json")]
-        words += ["--plan", str(self.folder / f"{folder}.toml"), "-o", str(output), "--emulator", "9"]
-        code = run(program, words)
-        return ended_of(code, self._capsys.readouterr().err, home, self._before, output)
+        words = ("sign", self.folder / "requests.json", "--plan", self.folder / f"{folder}.toml", "-o", output)
+        ended = run_here(program, "--home", home, *words, "--emulator", "9", typed=answers)
+        return ended_of(ended.code, ended.err, home, self._before, output)
 
 
 @contextmanager

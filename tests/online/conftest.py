@@ -52,5 +52,5 @@ def services() -> Iterator[RehearsalServices]:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> OnlineCommand:
-    return OnlineCommand(tmp_path, services, capsys)
+def machine(tmp_path: Path, services: RehearsalServices) -> OnlineCommand:
+    return OnlineCommand(tmp_path, services)
