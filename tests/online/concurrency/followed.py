@@ -73,6 +73,22 @@ class Followed(NamedTuple):
     counted: Counted
 
 
+def delays_s(found: Followed, moments: Mapping[str, list[float]]) -> tuple[list[float], list[float]]:
+    """Return how long after its moment each event was told, and how long after its last event each outcome.
+
+    ``moments`` are when the events of each order happened after its first.
+    """
+    events, outcomes = [], []
+    for line in found.lines:
+        own = moments.get(order_name(int(str(line.document["digest"]), 16)))
+        seq = line.document.get("seq")
+        if own and isinstance(seq, int) and seq > 0:
+            events.append(line.told_s - own[seq - 1])
+        elif own and "state" in line.document:
+            outcomes.append(line.told_s - own[-1])
+    return events, outcomes
+
+
 def orders(base_url: str, count: int) -> list[Delivery]:
     """Return orders of the batched market, each with a digest of its own."""
     return [
