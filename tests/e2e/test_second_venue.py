@@ -16,43 +16,11 @@ import pytest
 from commands import FinishedCommand
 from e2e.conftest import Ledger, Machines, ledger_fixture
 from plans import TRADER, plan_head
+from second_venue.other_speech import UNSHOWN
 from second_venue.other_types import PROFILE
 from second_venue.venue import STORAGE, SecondVenue, second_venue
 
 DELEGATE = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2"
-CONFIG = """\
-format = "airlock/venue-services@1"
-[replies.meta]
-trading_domain = "domains.trading"
-referral_domain = "domains.referral"
-contracts = "contracts"
-simulator = "testnet"
-
-[replies.pairs]
-id = "pairIndex"
-name = "pair"
-pnl = "pnlPair"
-
-[requests.all]
-expiry = "$expirySeconds"
-
-[paths]
-relayer = "/submit"
-relayer-status = "/submissions/{id}"
-
-[bodies.relayer]
-kind = "$primary_type"
-abi = "$encoded_intent"
-sig = "$signature"
-
-[bodies.core-api]
-trigger = "$message"
-sig = "$signature"
-
-[bodies.twap]
-userIntent = "$encoded_intent"
-userSignature = "$signature"
-"""
 LIMITS = {
     "deadline_at_most": "30m", "slippage_percent_at_most": "1", "max_fee_gwei_at_most": "50", "remaining_at_least": "1m",
 }  # fmt: skip
@@ -76,7 +44,7 @@ BY_HAND = ("--nonce", 4, "--gas", 120_000, "--max-fee-gwei", 5, "--priority-fee-
 class Desk(Machines):
     """Both machines at a table, and the second venue somewhere else."""
 
-    def __init__(self, folder: Path, venue: SecondVenue, services: str = CONFIG) -> None:
+    def __init__(self, folder: Path, venue: SecondVenue, services: str = UNSHOWN) -> None:
         super().__init__(folder)
         self.venue, self.plans, self.profile = venue, 0, PROFILE
         self.path("online-home").mkdir()
