@@ -21,10 +21,12 @@ from airlock_shared.ceremony.seals import SEALED, VOID
 from commands import FinishedCommand, run_command
 from draws import draws
 from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.terminal import Terminal
 from shared.make_payloads import seal
 
 INTERLEAVINGS = draws(3, 50)
 DELAY_S = 2.5  # within which commands are started and answered: about as long as one takes
+ASKED = "Type Yes to go on, no to stop"
 ROLES = ("signer=Ada Lovelace", "facilitator=Grace Hopper", "witness=Mary Somerville")
 
 
@@ -137,38 +139,19 @@ def test_two_terminals_sign_a_step_once(desk: BothMachines, ledgers: list[Ledger
 # ---- a seal, and what is recorded while it is made -----------------------------------------------------------------
 
 
-def _until_asked(process: subprocess.Popen[str]) -> str:
-    """Read what a command says until it asks."""
-    assert process.stderr is not None
-    said = ""
-    while not said.endswith("Type Yes to go on, no to stop: "):
-        read = process.stderr.read(1)
-        assert read, f"it ended without a question: {said}"
-        said += read
-    return said
-
-
-def _answer(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
-    process.stdin.write("Yes\n")
-    process.stdin.flush()
-
-
 def test_a_command_that_records_while_the_seal_is_made_makes_it_void_and_it_is_asked_again(
     desk: BothMachines, ledger: Ledger
 ) -> None:
     plan, home = desk.write_plan("referral-code"), desk.path("offline-home")
-    words = ("--home", home, "transcript", "seal", "--plan", plan, "--emulator", ledger.port)
-    pipe = subprocess.PIPE
-    with subprocess.Popen([str(OFFLINE), *map(str, words)], stdin=pipe, stdout=pipe, stderr=pipe, text=True) as sealing:
-        _until_asked(sealing)
-        desk.state_time()  # recorded beside it, without waiting for the seal
-        _answer(sealing)
-        assert "This seal is void" in _until_asked(sealing)
-        _answer(sealing)
-        _, err = sealing.communicate(timeout=60)
-        assert sealing.returncode == 0, err
-    assert "Sealed." in err
+    sealing = Terminal(OFFLINE, "--home", home, "transcript", "seal", "--plan", plan, "--emulator", ledger.port)
+    assert sealing.until_question() == ASKED
+    desk.state_time()  # recorded beside it, without waiting for the seal
+    sealing.press("Yes\n")
+    assert sealing.until_question() == ASKED
+    assert "This seal is void" in sealing.shown
+    sealing.press("Yes\n")
+    assert sealing.end() == 0, sealing.shown
+    assert "Sealed." in sealing.shown
     assert desk.events()[-2:] == [VOID, SEALED]
     verified = desk.offline("transcript", "verify", "--plan", plan, "--json")
     assert verified.code == 0, verified.err
