@@ -170,8 +170,10 @@ def _serve(asks: socket.socket, script: Path) -> None:
             if not head:
                 return
             asked, length = b"", int.from_bytes(head, "big")
-            while len(asked) < length:
-                asked += asks.recv(length - len(asked))  # and nothing of the next one, which may be there already
+            while len(asked) < length:  # and nothing of the next one, which may be there already
+                if not (more := asks.recv(length - len(asked))):
+                    return
+                asked += more
             child = os.fork()
             if not child:
                 asks.detach()
