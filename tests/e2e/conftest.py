@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -35,6 +36,8 @@ BESIDE = Path(sys.executable).parent / "airlock-offline"  # where the offline ha
 OWN = ROOT / ".venvs/offline/bin/airlock-offline"
 OFFLINE = Path(os.environ.get("AIRLOCK_OFFLINE_COMMAND", str(OWN if OWN.exists() else BESIDE)))
 SOFTWARE_LEDGER = OFFLINE.with_name("airlock-software-ledger")
+PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}
+BY_NAME = tuple(word for role, name in PEOPLE.items() for word in ("--role", f"{role}={name}"))
 
 
 class Machines:
@@ -92,8 +95,8 @@ class BothMachines(Machines):
         finally:
             config.unlink()
 
-    def write_plan(self, ceremony: str) -> Path:
-        """Write one of the rehearsal's plans and return its path; it does not say that a witness is required.
+    def write_plan(self, ceremony: str, *roles: str) -> Path:
+        """Write one of the rehearsal's plans, perhaps with these roles; it does not say that a witness is required.
 
         What is required then is tested in ``test_roles.py``, and played by the rehearsal.
         """
@@ -101,7 +104,9 @@ class BothMachines(Machines):
         text = next(
             c.plan for c in ceremonies("rehearsal", datetime.now(UTC), trading_storage=STORAGE) if c.id == ceremony
         )
-        path.write_text(text.replace('\nwitness = "required"', ""))
+        text = text.replace('\nwitness = "required"', "")
+        assert text.count("\nroles = ") == 1
+        path.write_text(re.sub(r"(?m)^roles = .*$", f"roles = {json.dumps(roles)}", text) if roles else text)
         return path
 
     def prepare(self, ceremony: str) -> tuple[Path, Path]:

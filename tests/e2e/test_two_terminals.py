@@ -20,14 +20,13 @@ import pytest
 from airlock_shared.ceremony.seals import SEALED, VOID
 from commands import FinishedCommand, run_command
 from draws import draws
-from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import BY_NAME, OFFLINE, PEOPLE, BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.terminal import Terminal
 from shared.make_payloads import seal
 
 INTERLEAVINGS = draws(3, 50)
 DELAY_S = 2.5  # within which commands are started and answered: about as long as one takes
 ASKED = "Type Yes to go on, no to stop"
-ROLES = ("signer=Ada Lovelace", "facilitator=Grace Hopper", "witness=Mary Somerville")
 
 
 class Command:
@@ -73,10 +72,7 @@ def ledgers() -> Any:
 
 def two_documents(desk: BothMachines) -> tuple[Path, Path, Path]:
     """Return a plan with a delegate's registration, and two requests documents for it with different nonces."""
-    plan, one = desk.write_plan("delegate-key"), desk.path("one.json")
-    text = plan.read_text()
-    assert "roles = []" in text
-    plan.write_text(text.replace("roles = []", 'roles = ["signer", "facilitator", "witness"]'))
+    plan, one = desk.write_plan("delegate-key", *PEOPLE), desk.path("one.json")
     desk.prove(plan)
     prepared = desk.online("prepare", plan, "-o", one)
     assert prepared.code == 0, prepared.err
@@ -86,8 +82,7 @@ def two_documents(desk: BothMachines) -> tuple[Path, Path, Path]:
     seal(payload)
     two = desk.path("two.json")
     two.write_text(json.dumps(document))
-    roles = [word for role in ROLES for word in ("--role", role)]
-    begun = desk.offline("ceremony", "begin", "--plan", plan, *roles, typed="Yes\n")
+    begun = desk.offline("ceremony", "begin", "--plan", plan, *BY_NAME, typed="Yes\n")
     assert begun.code == 0, begun.err
     return plan, one, two
 
