@@ -1,17 +1,24 @@
 """A command that ran and ended, and how an installed one is run: what every part of the tests shares."""
 
 import fcntl
+import io
 import json
 import os
 import re
 import subprocess
+import sys
 import termios
 from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TextIO
+from unittest.mock import patch
 
+import click
+
+from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.errors import AirlockError
 from airlock_shared.text.safe import spoken
@@ -116,6 +123,24 @@ def run_command(
         ended = FinishedCommand(code, _text(out.read()), _text(said))
     assert "Traceback" not in ended.err, ended.err
     return ended
+
+
+def run_here(
+    program: click.Command,
+    *words: object,
+    typed: str | None = None,
+    out: TextIO | None = None,
+    err: TextIO | None = None,
+) -> FinishedCommand:
+    """Run a program in this process to its end, with what is typed on its stdin, or this process's own stdin.
+
+    It may write to streams of the test's own; what goes there is not returned.
+    """
+    stdin = sys.stdin if typed is None else io.StringIO(typed)
+    told = io.StringIO(), io.StringIO()
+    with patch.object(sys, "stdin", stdin), redirect_stdout(out or told[0]), redirect_stderr(err or told[1]):
+        code = run(program, [*map(str, words)])
+    return FinishedCommand(code, told[0].getvalue(), told[1].getvalue())
 
 
 class LineProcess:

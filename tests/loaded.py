@@ -169,9 +169,11 @@ def _serve(asks: socket.socket, script: Path) -> None:
             head, descriptors, _, _ = socket.recv_fds(asks, 4, 4)
             if not head:
                 return
-            asked = b""
-            while len(asked) < int.from_bytes(head, "big"):
-                asked += asks.recv(1 << 16)
+            asked, length = b"", int.from_bytes(head, "big")
+            while len(asked) < length:  # and nothing of the next one, which may be there already
+                if not (more := asks.recv(length - len(asked))):
+                    return
+                asked += more
             child = os.fork()
             if not child:
                 asks.detach()

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from bench.page import machine, write_section
-from online.concurrency.followed import Followed, Sample, follow_planned, order_name
+from online.concurrency.followed import Followed, Sample, delays_s, follow_planned, order_name
 from online.postgres import can_run, new_database, running_server
 
 ORDERS = 500
@@ -44,20 +44,6 @@ def measure(folder: Path, journal: str = "") -> Measured:
     return Measured(follow_planned(folder, ORDERS, plan, journal=journal), moments)
 
 
-def delays_s(measured: Measured) -> tuple[list[float], list[float]]:
-    """Return how long after its moment each event was told, and how long after its last event each outcome."""
-    events, outcomes = [], []
-    for line in measured.found.lines:
-        moments = measured.moments[order_name(int(str(line.document["digest"]), 16))]
-        if "state" in line.document:
-            outcomes.append(line.told_s - moments[-1])
-        else:
-            seq = line.document["seq"]
-            assert isinstance(seq, int)
-            events.append(line.told_s - moments[seq - 1])
-    return events, outcomes
-
-
 def quiet(measured: Measured) -> tuple[Sample, Sample]:
     """Return the first and the last sample of the time in which every order is asked about and nothing happens."""
     begins = min(moments[0] for moments in measured.moments.values())
@@ -68,7 +54,7 @@ def quiet(measured: Measured) -> tuple[Sample, Sample]:
 def _row(database: str, measured: Measured) -> str:
     """Return a row of the table. Raises ``RuntimeError`` for a run that told too little."""
     found = measured.found
-    events, outcomes = delays_s(measured)
+    events, outcomes = delays_s(*measured)
     if found.code or (len(events), len(outcomes)) != (3 * ORDERS, ORDERS):
         raise RuntimeError(f"exit code {found.code}, {len(events)} events and {len(outcomes)} outcomes")
     first, last = quiet(measured)

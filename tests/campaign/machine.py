@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_shared.host.files import read_transcript
 from campaign.orders import Order, lay_out
+from campaign.venue import ScriptedVenue
 from commands import begin
 from loaded import LoadedCommand
 
@@ -52,37 +53,25 @@ class Ran(NamedTuple):
 
 
 class Machine:
-    """A machine with one order, whose services are a case of the venue; ``journal`` is a database's address or empty.
+    """A machine with one order, and the venue of its services; ``journal`` is a database's address or empty.
 
     Its commands are ``started`` as from a shell, or forked from the program as it is loaded.
     """
 
-    def __init__(self, folder: Path, order: Order, venue_port: int, journal: str = "", *, started: bool) -> None:
+    def __init__(self, folder: Path, order: Order, venue: ScriptedVenue, journal: str = "", *, started: bool) -> None:
         folder.mkdir()
-        self.folder, self.order, self._started = folder, order, started
-        self._venue = f"http://127.0.0.1:{venue_port}"
+        self.folder, self.order, self._venue, self._started = folder, order, venue, started
         self.home = folder / "home"
-        self.file = lay_out(order, self.home, f"{self._venue}/{folder.name}")
+        self.file = lay_out(order, self.home, venue.url)
         self.journal = journal or str(self.home / "journal.sqlite3")
         self.commands = 0
-
-    def script(self, **script: Any) -> dict[str, Any]:
-        """Tell the venue how this case goes; return what it saw so far."""
-        return self._ask("_set", script)
 
     @property
     def seen(self) -> dict[str, Any]:
         """What the venue saw of this order."""
-        return self._ask("_told", {})
+        return self._venue.seen
 
-    def _ask(self, what: str, document: dict[str, Any]) -> dict[str, Any]:
-        url = f"{self._venue}/{what}/{self.folder.name}"
-        request = urllib.request.Request(url, json.dumps(document).encode(), method="POST")
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            said: dict[str, Any] = json.loads(answer.read())
-        return said
-
-    def run(self, *words: object, blow: Blow = Blow(), script: dict[str, Any] | None = None, journal: str = "") -> Ran:  # noqa: B008
+    def run(self, *words: object, blow: Blow = Blow(), script: Mapping[str, Any] = {}, journal: str = "") -> Ran:  # noqa: B008
         """Run a command as an operator would, with what happens to it. Raises ``Broken`` for a trace or a leak."""
         self.commands += 1
         out, err = (self.folder / f"{self.commands}.{end}" for end in ("out", "err"))
@@ -92,12 +81,11 @@ class Machine:
         env = os.environ | {"AIRLOCK_JOURNAL": journal or self.journal}
         marks = self._marks()
         at_venue = bool(blow.moment) and blow.moment != "claimed"
-        self.script(**(script or {}), **(blow._asdict() if at_venue else {}))
+        self._venue.play(script, *((blow.moment, blow.signal) if at_venue else ()))
         with Path(os.devnull).open() as nobody, out.open("wb") as screen, err.open("wb") as talk:
             streams = (nobody.fileno(), screen.fileno(), talk.fileno())
             process = begin(command, streams, env, started=self._started)
-        if at_venue:
-            self.script(pid=process.pid)
+        self._venue.pid = process.pid
         if blow.disk_bytes:
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (blow.disk_bytes, blow.disk_bytes))
         hit = bool(blow.signal) and not at_venue and self._strike(process, blow, marks)
@@ -107,10 +95,8 @@ class Machine:
                 process.send_signal(signal.SIGKILL)
                 raise self._broken(f"{command} did not end")
             time.sleep(0.01)
-        if at_venue:
-            hit = self.seen["signalled"]
-            self.script(**(script or {}))
-        ran = Ran(code, hit, out.read_text(), err.read_text())
+        self._venue.pid = 0
+        ran = Ran(code, hit or self.seen["signalled"], out.read_text(), err.read_text())
         self._check_words(ran, blow)
         return ran
 

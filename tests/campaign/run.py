@@ -27,14 +27,12 @@ from bench.page import write_section
 from campaign.commit_proxy import CommitProxy
 from campaign.machine import PROGRAM, Blow, Broken, Machine
 from campaign.orders import WAYS, Order, make_orders
-from campaign.venue import MOMENTS
+from campaign.venue import MOMENTS, ScriptedVenue
 from campaign.wire_faults import FAULTS, WAITING
-from commands import LineProcess
 from loaded import loaded_program
 from online.postgres import can_run, new_database, running_server
 from serving import serving
 
-TESTS = Path(__file__).parents[1]
 CATEGORIES = ("kills", "interrupts", "wire", "commits", "disks")
 FULL = {"kills": 500, "interrupts": 40, "wire": 300, "commits": 60, "disks": 60}
 IN_PARALLEL = 6
@@ -59,8 +57,8 @@ class Done(NamedTuple):
 class Campaign:
     """What every case shares."""
 
-    def __init__(self, folder: Path, orders: dict[str, Order], venue_port: int, postgres: str, *, started: int) -> None:
-        self._folder, self._orders, self._venue_port, self._postgres = folder, orders, venue_port, postgres
+    def __init__(self, folder: Path, orders: dict[str, Order], postgres: str, *, started: int) -> None:
+        self._folder, self._orders, self._postgres = folder, orders, postgres
         self._started = started
         if started > 1:
             loaded_program(str(PROGRAM))
@@ -77,12 +75,13 @@ class Campaign:
             journal = new_database(self._postgres) if on_postgres else ""
             name = f"{category}-{next(self._numbers)}"
         by_itself = self._started == 1 or number // (2 * len(WAYS)) % self._started == 0
-        machine = Machine(self._folder / name, self._orders[way], self._venue_port, journal, started=by_itself)
-        end = _end(way, drawn)
-        hits = _CASES[category](machine, drawn, end)
-        script = {"end": end, "pending": drawn.randrange(5) == 0}
-        machine.run("submit", machine.file, "--patience", PATIENCE_S, script=script)
-        state = machine.check(end)
+        with ScriptedVenue() as venue:
+            machine = Machine(self._folder / name, self._orders[way], venue, journal, started=by_itself)
+            end = _end(way, drawn)
+            hits = _CASES[category](machine, drawn, end)
+            script = {"end": end, "pending": drawn.randrange(5) == 0}
+            machine.run("submit", machine.file, "--patience", PATIENCE_S, script=script)
+            state = machine.check(end)
         posts = machine.seen["posts"]
         self.commands["the installed program" if by_itself else "forked"] += machine.commands
         shutil.rmtree(machine.folder)
@@ -171,9 +170,8 @@ def play(
     done: list[Done] = []
     broken: list[str] = []
     with ExitStack() as stack:
-        venue = stack.enter_context(LineProcess(sys.executable, "-m", "campaign.venue", cwd=TESTS))
         postgres = stack.enter_context(running_server()) if can_run() else ""
-        campaign = Campaign(folder, make_orders(PROGRAM), int(venue.line()), postgres, started=started)
+        campaign = Campaign(folder, make_orders(), postgres, started=started)
         pool = stack.enter_context(ThreadPoolExecutor(IN_PARALLEL))
         if not postgres:
             counts = counts | {"commits": 0}

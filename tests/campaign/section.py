@@ -22,7 +22,7 @@ venue's word for it; a state that `resolve` does not explain; a sent order that 
 that is not whole; a piece of the signature on a screen or in a file at the top
 of the machine's folder; folders below it and a PostgreSQL journal are not looked through."""
 _METHOD = """\
-The venue (`tests/campaign/venue.py`) is a process of its own, written from the specification; it counts a POST from
+The venue (`tests/campaign/venue.py`) is written from the specification; each case has its own, which counts a POST from
 the first line of its head on. A signal goes to the process id: at the mark in the transcript between claim and
 request, at the request's first line, at its last byte, within the answer, after it, or at a random moment. Most cases
 are killed once more, in `submit` or `follow`. Then `submit` is run again, and `resolve`. The answers are cut, slow

@@ -7,7 +7,6 @@ documents have the same structure draw the same ones.
 
 import argparse
 import copy
-import io
 import json
 import os
 import random
@@ -15,20 +14,19 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from airlock_offline.cli.main import program
 from airlock_rehearsal.services import server
 from airlock_rehearsal.services.faults import IN_EXECUTION, Faults
-from airlock_shared.cli.program import run
 from airlock_shared.errors import AirlockError
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import report_of_artefacts
+from commands import run_here
 from offline.altered_requests import altered_documents
 from offline.signing_world import FOLDERS, World, document
 from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, OnlineCommand
@@ -53,49 +51,24 @@ STEPS = {"sell": CLOSE, "buy": OPEN, "code": CODE, "stop": TWAP, "arm": TRIGGER,
 VALUES = {"attempts-fail": "=2", "error": "=NO_PRICE"}
 
 
-class Written(NamedTuple):
-    """What a command wrote to its two outputs."""
-
-    out: str
-    err: str
-
-
-class Screen:
-    """Takes what a command writes, in the place of pytest's."""
-
-    def __init__(self) -> None:
-        self.out, self.err = io.StringIO(), io.StringIO()
-
-    def readouterr(self) -> Written:
-        """Return what was written since the last call."""
-        told = Written(self.out.getvalue(), self.err.getvalue())
-        for stream in (self.out, self.err):
-            stream.seek(0)
-            stream.truncate()
-        return told
-
-
 class Observer:
     """The machine on which the commands run, and what they are given."""
 
     def __init__(self, folder: Path, count: int, seed: str) -> None:
         self.folder, self.count, self.seed = folder, count, seed
-        self.screen = Screen()
         self.patches = pytest.MonkeyPatch()
-        self.world = World(folder, self.patches, self.screen)  # type: ignore[arg-type]
+        self.world = World(folder, self.patches)
         self.patches.setattr(time, "time_ns", lambda: NOW_MS * 1_000_000)
         self.patches.setattr("airlock_offline.cli.verify.uptime", lambda: None)
 
     def command(self, *words: object, typed: str = "") -> Observation:
         """Run a command of the air-gapped half, and return its exit code and both its outputs; JSON in one layout."""
-        self.patches.setattr("sys.stdin", io.StringIO(typed))
-        code = run(program, ["--home", str(self.folder / "fresh"), *map(str, words)])
-        told = self.screen.readouterr()
+        told = run_here(program, "--home", self.folder / "fresh", *words, typed=typed)
         try:
             out = json.dumps(json.loads(told.out), indent=1)
         except ValueError:
             out = told.out
-        return {"code": code, "out": out, "err": told.err}
+        return {"code": told.code, "out": out, "err": told.err}
 
     def draw(self, part: str) -> random.Random:
         """Return the draw of a part: the same for each state."""
@@ -199,7 +172,7 @@ class Observer:
         for fault in ("", *(name for name in IN_EXECUTION if not name.startswith("silent"))):
             settings = server.RehearsalSettings(pacing_s=0.002, slow_s=0.01)  # type: ignore[attr-defined]  # in both states
             with TemporaryDirectory() as folder, server.RehearsalServices(settings=settings) as services:
-                machine = OnlineCommand(Path(folder), services, self.screen)  # type: ignore[arg-type]
+                machine = OnlineCommand(Path(folder), services)
                 signatures = machine.signatures(**STEPS)
                 services.faults = Faults.of(fault + VALUES.get(fault, "")) if fault else Faults()
                 machine("submit", signatures, "--patience", 0)
@@ -289,10 +262,9 @@ def main() -> None:
         os.environ["TMPDIR"] = name
         os.chdir(name)  # the same relative names in each state's sentences
         observer = Observer(Path(), given.count, given.seed)
-        with redirect_stdout(observer.screen.out), redirect_stderr(observer.screen.err):
-            for part in given.part or PARTS:
-                for case, seen in getattr(observer, part)():
-                    output.write(json.dumps({"case": f"{part}: {case}", **seen}) + "\n")
+        for part in given.part or PARTS:
+            for case, seen in getattr(observer, part)():
+                output.write(json.dumps({"case": f"{part}: {case}", **seen}) + "\n")
         observer.patches.undo()
         os.chdir("/")
         shutil.rmtree(name, ignore_errors=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -35,14 +36,15 @@ BESIDE = Path(sys.executable).parent / "airlock-offline"  # where the offline ha
 OWN = ROOT / ".venvs/offline/bin/airlock-offline"
 OFFLINE = Path(os.environ.get("AIRLOCK_OFFLINE_COMMAND", str(OWN if OWN.exists() else BESIDE)))
 SOFTWARE_LEDGER = OFFLINE.with_name("airlock-software-ledger")
+PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}
+BY_NAME = tuple(word for role, name in PEOPLE.items() for word in ("--role", f"{role}={name}"))
 
 
-class BothMachines:
-    """A table with both machines on it: a folder for each, the services, and the software Ledger when it is asked for."""
+class Machines:
+    """A table with both machines on it, a folder for each."""
 
-    def __init__(self, folder: Path, services: RehearsalServices) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.services = services
 
     def run(self, program: Path, words: tuple[object, ...], typed: str = "", screen: str = "") -> FinishedCommand:
         home = self.folder / ("online-home" if program == ONLINE else "offline-home")
@@ -56,6 +58,20 @@ class BothMachines:
 
     def path(self, name: str) -> Path:
         return self.folder / name
+
+    def state_time(self, off_s: int = 0, uncertainty_s: int = 60) -> FinishedCommand:
+        """State the time from a watch that is ``off_s`` seconds ahead of this machine; no Ledger is plugged in yet."""
+        watch = datetime.now(UTC) + timedelta(seconds=off_s)
+        words = ("preflight", "--time", watch.strftime("%Y-%m-%dT%H:%M:%SZ"), "--uncertainty", uncertainty_s)
+        return self.offline(*words)
+
+
+class BothMachines(Machines):
+    """Both machines, the rehearsal's services, and the software Ledger when it is asked for."""
+
+    def __init__(self, folder: Path, services: RehearsalServices) -> None:
+        super().__init__(folder)
+        self.services = services
 
     def fetch(self, output: Path, *more: object, batched: str = "") -> FinishedCommand:
         """Fetch the deployment; the batched market may be at another address."""
@@ -79,21 +95,16 @@ class BothMachines:
         finally:
             config.unlink()
 
-    def state_time(self, off_s: int = 0, uncertainty_s: int = 60) -> FinishedCommand:
-        """State the time from a watch that is ``off_s`` seconds ahead of this machine; no Ledger is plugged in yet."""
-        watch = datetime.now(UTC) + timedelta(seconds=off_s)
-        words = ("preflight", "--time", watch.strftime("%Y-%m-%dT%H:%M:%SZ"), "--uncertainty", uncertainty_s)
-        return self.offline(*words)
-
-    def write_plan(self, ceremony: str) -> Path:
-        """Write one of the rehearsal's plans and return its path; it does not say that a witness is required.
+    def write_plan(self, ceremony: str, *roles: str) -> Path:
+        """Write one of the rehearsal's plans, perhaps with these roles; it does not say that a witness is required.
 
         What is required then is tested in ``test_roles.py``, and played by the rehearsal.
         """
         path = self.path(f"{ceremony}.plan.toml")
         known = ceremonies("rehearsal", datetime.now(UTC), trading_storage=CONTRACTS[STORAGE])
-        text = next(c.plan for c in known if c.id == ceremony)
-        path.write_text(text.replace('\nwitness = "required"', ""))
+        text = next(c.plan for c in known if c.id == ceremony).replace('\nwitness = "required"', "")
+        assert text.count("\nroles = ") == 1
+        path.write_text(re.sub(r"(?m)^roles = .*$", f"roles = {json.dumps(roles)}", text) if roles else text)
         return path
 
     def prepare(self, ceremony: str) -> tuple[Path, Path]:

@@ -14,9 +14,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from e2e.conftest import PEOPLE
 from e2e.terminal import Terminal
 
-PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}
 _ASKED = re.compile(r"[^\n]*[:?)] $")
 _PLACES = re.compile(r", (\w+)(, YOUR PAPER)?: word (\d+) and word (\d+)")
 _PROGRESS = re.compile(

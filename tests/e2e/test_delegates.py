@@ -10,8 +10,7 @@ from eth_account.messages import encode_defunct
 
 from airlock_rehearsal.scenarios import DELEGATE, DELEGATE_PATH, TRADER
 from commands import FinishedCommand
-from e2e.conftest import ROOT, BothMachines, Ledger, key_at, refused, start_ledger, stop_ledger
-from e2e.test_report import PEOPLE
+from e2e.conftest import BY_NAME, ROOT, BothMachines, Ledger, key_at, refused, start_ledger, stop_ledger
 
 NEW_PATH = "m/44'/60'/2'/0/0"
 EXAMPLES = ROOT / "docs/guides/examples"
@@ -33,7 +32,7 @@ def prepared(desk: BothMachines, plan: Path, *, node: bool) -> FinishedCommand:
 
 def begin(desk: BothMachines, plan: Path) -> None:
     """Begin the ceremony, which the examples require, unless it is open."""
-    ended = desk.offline("ceremony", "begin", "--plan", plan, *PEOPLE, typed="Yes\n")
+    ended = desk.offline("ceremony", "begin", "--plan", plan, *BY_NAME, typed="Yes\n")
     assert ended.code == 0, ended.err
 
 

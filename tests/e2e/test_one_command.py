@@ -13,7 +13,7 @@ from airlock_shared.host.files import read_transcript
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import spoken
 from draws import ALL
-from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger, key_at
+from e2e.conftest import OFFLINE, ONLINE, PEOPLE, BothMachines, Ledger, key_at
 from e2e.led import Asked, Read, Screen, careful, count, kill, lead, rows_of, start, words_on
 
 AT_MOST = Read(commands=4, typed=24, enters=12, rows=260)
@@ -25,9 +25,7 @@ class Day:
 
     def __init__(self, desk: BothMachines, ledger: Ledger, ceremony: str, *, by_qr: bool = False) -> None:
         self.desk, self.ledger, self.by_qr = desk, ledger, by_qr
-        text = desk.write_plan(ceremony).read_text()
-        text, count = re.subn(r"(?m)^roles = .*$", 'roles = ["signer", "facilitator", "witness"]', text)
-        assert count == 1
+        text = desk.write_plan(ceremony, *PEOPLE).read_text()
         self.plans = {half: desk.path(half) / "the.plan.toml" for half in ("online", "offline")}
         for plan in self.plans.values():
             plan.parent.mkdir()
@@ -92,10 +90,7 @@ class Day:
 def unpinned(tmp_path: Path, services: object) -> BothMachines:
     """Return a desk where the deployment was fetched, and the signing machine has nothing."""
     made = BothMachines(tmp_path, services)  # type: ignore[arg-type]
-    urls = made.services
-    words = ("--builder", urls.builder_url, "--batched-market", urls.batched_url, "--relayer", urls.relayer_url)
-    output = made.path("deployment.json")
-    assert made.online("deployment", "fetch", "--name", "rehearsal", *words, "-o", output).code == 0
+    assert made.fetch(made.path("deployment.json")).code == 0
     return made
 
 

@@ -68,7 +68,7 @@ def test_a_venue_with_a_struct_that_the_ledger_signs_over_another_hash_is_not_pi
         ended = made.offline("trust", made.path("deployment.json"), typed="Yes\n")
     said = (ended.code, "DIGEST-LEDGER" in ended.err, "16 members" in ended.err, "Pin " in ended.err)
     assert said == (3, True, True, False), ended.err
-    assert not (made.path("offline") / "pins").exists()
+    assert not (made.path("offline-home") / "pins").exists()
 
 
 ENDPOINTS = (EXAMPLES / "services.toml").read_text().partition("\n")[2]
@@ -76,7 +76,7 @@ ENDPOINTS = (EXAMPLES / "services.toml").read_text().partition("\n")[2]
 
 def _with_endpoints(desk: Desk, text: str = ENDPOINTS) -> Desk:
     """Have this desk's services file say where the venue builds what it alone has, beside all that it says already."""
-    folder = desk.path("online")
+    folder = desk.path("online-home")
     paths, _, requests = text.partition("[requests")
     told = (folder / "services.toml").read_text().replace("[paths]", paths.strip())
     (folder / "services.toml").write_text(f"{told}\n[requests{requests}")

@@ -19,7 +19,7 @@ from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.wire.strict_json import fingerprint
-from e2e.conftest import ONLINE, BothMachines
+from e2e.conftest import ONLINE, Machines
 from e2e.terminal import Terminal
 from plans import plan_head
 from serving import QuietHandler, serving
@@ -87,11 +87,11 @@ def builder() -> Iterator[LimitedBuilder]:
             yield server
 
 
-class PreparingDesk(BothMachines):
+class PreparingDesk(Machines):
     """An online machine that has fetched the limited builder's deployment, and a plan of so many steps."""
 
     def __init__(self, folder: Path, builder: LimitedBuilder, steps: int, **limits: str) -> None:
-        self.folder, self.builder = folder, builder
+        super().__init__(folder)
         words = ("--name", "rehearsal", "--builder", builder.url, "-o", self.path("deployment.json"))
         assert self.online("deployment", "fetch", *words).code == 0
         self.plan, self.requests = self.path("plan.toml"), self.path("requests.json")

@@ -25,14 +25,10 @@ from airlock_shared.report.verify import report_of_artefacts, verify_report
 from airlock_shared.venue.structs import BATCHED_MARKET, CORE_API, RELAY
 from commands import FinishedCommand
 from draws import every_nth
-from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import BY_NAME, PEOPLE, BothMachines, Ledger, start_ledger, stop_ledger
 from online.loopback import Wire, frame, stream
 
-PEOPLE = (
-    "--role", "signer=Ada Lovelace", "--role", "facilitator=Grace Hopper", "--role", "witness=Mary Somerville",
-)  # fmt: skip
 EVERYBODY = ("--by", "signer", "--by", "facilitator", "--by", "witness")
-ROLES = ["signer", "facilitator", "witness"]
 Run = Callable[..., FinishedCommand]
 
 
@@ -41,9 +37,7 @@ class Day:
 
     def __init__(self, desk: BothMachines, ledger: Ledger, ceremony: str) -> None:
         self.desk, self.ledger, self.emulator = desk, ledger, ("--emulator", ledger.port)
-        self.plan = desk.write_plan(ceremony)
-        lines = [line for line in self.plan.read_text().splitlines() if not line.startswith(("roles = ", "witness = "))]
-        self.plan.write_text("\n".join(lines).replace("[ceremony]", f"[ceremony]\nroles = {json.dumps(ROLES)}"))
+        self.plan = desk.write_plan(ceremony, *PEOPLE)
         self.requests, self.signatures = desk.path("requests.json"), desk.path("signatures.json")
 
     def ceremony(self, run: Run, *words: object) -> FinishedCommand:
@@ -51,7 +45,7 @@ class Day:
 
     def begin(self) -> None:
         for run in (self.desk.online, self.desk.offline):
-            assert self.ceremony(run, "begin", *PEOPLE).code == 0
+            assert self.ceremony(run, "begin", *BY_NAME).code == 0
 
     def work(self) -> None:
         """Do all of it; nothing is confirmed."""

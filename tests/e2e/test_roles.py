@@ -11,8 +11,8 @@ import pytest
 from airlock_offline.home import OfflineHome, now_ms, uptime
 from airlock_shared.checks.times import STATED
 from commands import FinishedCommand
-from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
-from e2e.test_report import PEOPLE, Day
+from e2e.conftest import BY_NAME, BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.test_report import Day
 
 # ---- the people of a ceremony ---------------------------------------------------------------------------------------
 
@@ -30,9 +30,9 @@ def test_a_plan_that_requires_a_witness_is_signed_in_its_open_ceremony_alone(des
     assert desk.online("prepare", day.plan, "-o", day.requests).code == 0
     refused = day.sign()
     assert (refused.code, "PLAN-PEOPLE" in refused.err, day.signatures.exists()) == (3, True, False), refused.err
-    alone = day.ceremony(desk.offline, "begin", *PEOPLE[:4], "--role", "witness=")
+    alone = day.ceremony(desk.offline, "begin", *BY_NAME[:4], "--role", "witness=")
     assert (alone.code, "ROLE-TEXT" in alone.err) == (3, True), alone.err
-    assert day.ceremony(desk.offline, "begin", *PEOPLE).code == 0
+    assert day.ceremony(desk.offline, "begin", *BY_NAME).code == 0
     signed = day.sign()
     assert (signed.code, day.signatures.exists(), "compared this plan with" in signed.err) == (0, True, True), (
         signed.err

@@ -13,46 +13,14 @@ from typing import Any
 
 import pytest
 
-from commands import FinishedCommand, run_command
-from e2e.conftest import OFFLINE, ONLINE, Ledger, ledger_fixture
+from commands import FinishedCommand
+from e2e.conftest import Ledger, Machines, ledger_fixture
 from plans import TRADER, plan_head
+from second_venue.other_speech import UNSHOWN
 from second_venue.other_types import PROFILE
 from second_venue.venue import STORAGE, SecondVenue, second_venue
 
 DELEGATE = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2"
-CONFIG = """\
-format = "airlock/venue-services@1"
-[replies.meta]
-trading_domain = "domains.trading"
-referral_domain = "domains.referral"
-contracts = "contracts"
-simulator = "testnet"
-
-[replies.pairs]
-id = "pairIndex"
-name = "pair"
-pnl = "pnlPair"
-
-[requests.all]
-expiry = "$expirySeconds"
-
-[paths]
-relayer = "/submit"
-relayer-status = "/submissions/{id}"
-
-[bodies.relayer]
-kind = "$primary_type"
-abi = "$encoded_intent"
-sig = "$signature"
-
-[bodies.core-api]
-trigger = "$message"
-sig = "$signature"
-
-[bodies.twap]
-userIntent = "$encoded_intent"
-userSignature = "$signature"
-"""
 LIMITS = {
     "deadline_at_most": "30m", "slippage_percent_at_most": "1", "max_fee_gwei_at_most": "50", "remaining_at_least": "1m",
 }  # fmt: skip
@@ -73,24 +41,15 @@ CLOSE = (
 BY_HAND = ("--nonce", 4, "--gas", 120_000, "--max-fee-gwei", 5, "--priority-fee-gwei", 1)
 
 
-class Desk:
+class Desk(Machines):
     """Both machines at a table, and the second venue somewhere else."""
 
-    def __init__(self, folder: Path, venue: SecondVenue, services: str = CONFIG) -> None:
-        self.folder, self.venue, self.plans = folder, venue, 0
-        self.profile = PROFILE
-        (folder / "online").mkdir()
-        (folder / "online/services.toml").write_text(services)
-        (folder / "online/config.toml").write_text('[venue]\nservices = "services.toml"\n')
-
-    def online(self, *words: object, typed: str | None = None) -> FinishedCommand:
-        return run_command(ONLINE, "--home", self.folder / "online", *words, typed=typed)
-
-    def offline(self, *words: object, typed: str = "") -> FinishedCommand:
-        return run_command(OFFLINE, "--home", self.folder / "offline", *words, typed=typed)
-
-    def path(self, name: str) -> Path:
-        return self.folder / name
+    def __init__(self, folder: Path, venue: SecondVenue, services: str = UNSHOWN) -> None:
+        super().__init__(folder)
+        self.venue, self.plans, self.profile = venue, 0, PROFILE
+        self.path("online-home").mkdir()
+        self.path("online-home/services.toml").write_text(services)
+        self.path("online-home/config.toml").write_text('[venue]\nservices = "services.toml"\n')
 
     def fetch(self) -> FinishedCommand:
         options = ("--builder", "--batched-market", "--relayer", "--twap", "--core-api")
@@ -103,8 +62,7 @@ class Desk:
     def pin(self) -> None:
         assert (ended := self.fetch()).code == 0, ended.err
         assert (ended := self.offline("trust", self.path("deployment.json"), typed="Yes\n")).code == 0, ended.err
-        words = ("--time", datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "--uncertainty", 60)
-        self.offline("preflight", *words)
+        self.state_time()
 
     def prepare(self, action: str, fields: str, *more: object, plan: str = PLAN) -> FinishedCommand:
         self.plans += 1
@@ -118,7 +76,7 @@ class Desk:
         words = ("--plan", self.path("plan.toml"), "-o", self.path("signatures.json"), "--emulator", ledger.port)
         return self.offline("sign", self.path("requests.json"), *words, typed="Yes\n" * 6)
 
-    def submit(self, *more: object, typed: str | None = None) -> FinishedCommand:
+    def submit(self, *more: object, typed: str = "") -> FinishedCommand:
         return self.online("submit", self.path("signatures.json"), *more, typed=typed)
 
     def whole_way(self, ledger: Ledger, action: str, fields: str, *more: object) -> FinishedCommand:
@@ -159,7 +117,10 @@ def test_what_is_pinned_is_shown_in_words_and_a_change_of_it_old_beside_new(desk
     desk.path("deployment.json").unlink()
     assert (ended := desk.fetch()).code == 0, ended.err
     declined = desk.offline("trust", desk.path("deployment.json"), typed="no\n")
-    assert (declined.code, "uint128 expiry" in (desk.path("offline") / "pins/second.json").read_text()) == (6, False)
+    assert (declined.code, "uint128 expiry" in (desk.path("offline-home") / "pins/second.json").read_text()) == (
+        6,
+        False,
+    )
     assert "- signed: DelegateReq: member expiry is uint64 (ships: uint256)" in declined.err
     assert "+ signed: DelegateReq: member expiry is uint128 (ships: uint256)" in declined.err
     assert "  signed: DelegateReq: member tnc removed" in declined.err
@@ -252,7 +213,7 @@ def test_terms_that_the_plan_fixes_and_the_venue_does_not_sign_are_refused(desk:
 
 
 def test_the_limit_of_rate_is_kept(desk: Desk) -> None:
-    with desk.path("online/services.toml").open("a") as written:
+    with desk.path("online-home/services.toml").open("a") as written:
         written.write("[limits]\nbuilder = 60\n")  # a second each; what arrives late on a busy machine came not early
     before = len(desk.venue.asked)
     ended = desk.prepare("twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
@@ -271,12 +232,12 @@ def test_doctor_and_the_record_of_a_sending_name_the_fingerprint(desk: Desk, led
     assert mark in "".join(desk.online("doctor").out.split())
     ended = desk.whole_way(ledger, "referral-set-code", f'referee = "{TRADER}"\ncode = "SECOND"\n')
     assert ended.code == 0, ended.err
-    assert f'"services":"{mark}"' in desk.path("online/transcript.jsonl").read_text().replace(": ", ":")
+    assert f'"services":"{mark}"' in desk.path("online-home/transcript.jsonl").read_text().replace(": ", ":")
 
 
 def test_a_word_that_says_failure_ends_nothing_and_nobody_is_told_to_sign_again(desk: Desk, ledger: Ledger) -> None:
     desk.venue.relay_says = "failed"
-    with desk.path("online/services.toml").open("a") as written:
+    with desk.path("online-home/services.toml").open("a") as written:
         written.write('[words]\nfailed = "failed"\n')
     assert desk.prepare("claim-keeper-rewards", TRANSACTIONS["claim-keeper-rewards"], *BY_HAND).code == 0
     assert desk.sign(ledger).code == 0
@@ -299,7 +260,7 @@ def keyed(tmp_path: Path) -> Iterator[Desk]:
         file.write_text(KEY)
         file.chmod(0o600)
         config = f'[api_key]\nheader = "X-Venue-Key"\nfile = "{file}"\naddresses = "{running.url}"\n'
-        with made.path("online/config.toml").open("a") as written:
+        with made.path("online-home/config.toml").open("a") as written:
             written.write(config)
         yield made
 
@@ -309,7 +270,7 @@ def test_a_venue_that_wants_a_key_gets_it_at_every_service_and_no_screen_does(ke
     ended = keyed.whole_way(ledger, "twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
     assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
     assert {asked.headers.get("x-venue-key") for asked in keyed.venue.asked} == {KEY}
-    written = [path for path in keyed.path("online").rglob("*") if path.is_file()]
+    written = [path for path in keyed.path("online-home").rglob("*") if path.is_file()]
     assert [path.name for path in written if KEY.encode() in path.read_bytes()] == []
     shown = keyed.online("config", "show", "--json")
     assert (shown.code, KEY in shown.out) == (0, False)

@@ -45,7 +45,7 @@ class ThirdDesk(Desk):
     def __init__(self, folder: Path, venue: Any) -> None:
         super().__init__(folder, venue, SERVICES)
         self.profile = PROFILE
-        with (folder / "online/config.toml").open("a") as written:
+        with self.path("online-home/config.toml").open("a") as written:
             written.write(f'[rpc]\nurl = "{venue.address("node")}"\n')
 
     def ends(self, ledger: Ledger, action: str, fields: str, *more: str) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def test_a_busy_word_that_is_a_lie_cannot_have_it_executed_twice(signed: ThirdDe
 def test_an_own_struct_without_a_body_is_refused_before_anybody_signs(desk: ThirdDesk, tmp_path: Path) -> None:
     other = ThirdDesk(tmp_path, desk.venue)
     before, _, after = SERVICES.partition("[bodies.twap-TwapOpenOrder]")
-    other.path("online/services.toml").write_text(before + after[after.index("[bodies.") :])
+    other.path("online-home/services.toml").write_text(before + after[after.index("[bodies.") :])
     ended = other.fetch()
     told = " ".join(ended.err.split())
     assert (ended.code, "TwapOpenOrder could not be delivered" in told) == (2, True), told

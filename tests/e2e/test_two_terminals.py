@@ -20,12 +20,13 @@ import pytest
 from airlock_shared.ceremony.seals import SEALED, VOID
 from commands import FinishedCommand, run_command
 from draws import draws
-from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import BY_NAME, OFFLINE, PEOPLE, BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.terminal import Terminal
 from shared.make_payloads import seal
 
 INTERLEAVINGS = draws(3, 50)
 DELAY_S = 2.5  # within which commands are started and answered: about as long as one takes
-ROLES = ("signer=Ada Lovelace", "facilitator=Grace Hopper", "witness=Mary Somerville")
+ASKED = "Type Yes to go on, no to stop"
 
 
 class Command:
@@ -71,10 +72,7 @@ def ledgers() -> Any:
 
 def two_documents(desk: BothMachines) -> tuple[Path, Path, Path]:
     """Return a plan with a delegate's registration, and two requests documents for it with different nonces."""
-    plan, one = desk.write_plan("delegate-key"), desk.path("one.json")
-    text = plan.read_text()
-    assert "roles = []" in text
-    plan.write_text(text.replace("roles = []", 'roles = ["signer", "facilitator", "witness"]'))
+    plan, one = desk.write_plan("delegate-key", *PEOPLE), desk.path("one.json")
     desk.prove(plan)
     prepared = desk.online("prepare", plan, "-o", one)
     assert prepared.code == 0, prepared.err
@@ -84,8 +82,7 @@ def two_documents(desk: BothMachines) -> tuple[Path, Path, Path]:
     seal(payload)
     two = desk.path("two.json")
     two.write_text(json.dumps(document))
-    roles = [word for role in ROLES for word in ("--role", role)]
-    begun = desk.offline("ceremony", "begin", "--plan", plan, *roles, typed="Yes\n")
+    begun = desk.offline("ceremony", "begin", "--plan", plan, *BY_NAME, typed="Yes\n")
     assert begun.code == 0, begun.err
     return plan, one, two
 
@@ -137,38 +134,19 @@ def test_two_terminals_sign_a_step_once(desk: BothMachines, ledgers: list[Ledger
 # ---- a seal, and what is recorded while it is made -----------------------------------------------------------------
 
 
-def _until_asked(process: subprocess.Popen[str]) -> str:
-    """Read what a command says until it asks."""
-    assert process.stderr is not None
-    said = ""
-    while not said.endswith("Type Yes to go on, no to stop: "):
-        read = process.stderr.read(1)
-        assert read, f"it ended without a question: {said}"
-        said += read
-    return said
-
-
-def _answer(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
-    process.stdin.write("Yes\n")
-    process.stdin.flush()
-
-
 def test_a_command_that_records_while_the_seal_is_made_makes_it_void_and_it_is_asked_again(
     desk: BothMachines, ledger: Ledger
 ) -> None:
     plan, home = desk.write_plan("referral-code"), desk.path("offline-home")
-    words = ("--home", home, "transcript", "seal", "--plan", plan, "--emulator", ledger.port)
-    pipe = subprocess.PIPE
-    with subprocess.Popen([str(OFFLINE), *map(str, words)], stdin=pipe, stdout=pipe, stderr=pipe, text=True) as sealing:
-        _until_asked(sealing)
-        desk.state_time()  # recorded beside it, without waiting for the seal
-        _answer(sealing)
-        assert "This seal is void" in _until_asked(sealing)
-        _answer(sealing)
-        _, err = sealing.communicate(timeout=60)
-        assert sealing.returncode == 0, err
-    assert "Sealed." in err
+    sealing = Terminal(OFFLINE, "--home", home, "transcript", "seal", "--plan", plan, "--emulator", ledger.port)
+    assert sealing.until_question() == ASKED
+    desk.state_time()  # recorded beside it, without waiting for the seal
+    sealing.press("Yes\n")
+    assert sealing.until_question() == ASKED
+    assert "This seal is void" in sealing.shown
+    sealing.press("Yes\n")
+    assert sealing.end() == 0, sealing.shown
+    assert "Sealed." in sealing.shown
     assert desk.events()[-2:] == [VOID, SEALED]
     verified = desk.offline("transcript", "verify", "--plan", plan, "--json")
     assert verified.code == 0, verified.err

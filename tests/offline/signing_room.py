@@ -1,6 +1,5 @@
 """A plan of one step, two requests documents for it, and a home on which commands run as the program runs them."""
 
-import json
 import os
 from collections.abc import Callable
 from functools import partial
@@ -24,33 +23,22 @@ from airlock_shared.host.machine import library_lines
 from airlock_shared.units import utc_text
 from airlock_software_ledger.app import SoftwareLedger
 from offline.test_signing import SEED, SameProcess
-from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
-from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, good, patched, to_bytes
+from shared.make_payloads import NOW_MS
+from shared.world import good, plan_text_of, rehearsal_deployment, rehearsed, renonce, to_bytes
 
 STEPS = ("open", "take-profit")  # with a deadline, and without one
 PEOPLE = ("signer=Ada Lovelace", "facilitator=Grace Hopper", "witness=Mary Somerville")
 WATCH = utc_text(NOW_MS).replace(" UTC", "Z").replace(" ", "T")
 
 
-def plan_of(step: str, folder: str = "requests") -> str:
-    """Return the vectors' plan with one step alone."""
-    head, *steps = PLAN_TEXTS[folder].split("[[steps]]\n")
-    [wanted] = [text for text in steps if f'id = "{step}"\n' in text]
-    return f"{head}[[steps]]\n{wanted}"
-
-
 def write_documents(folder: Path, step: str) -> None:
     """Write the plan and two requests documents for its step, of which the second has another nonce."""
-    deployment = patched(json.loads(DEPLOYMENT_TEXT), [{"at": "rehearsal", "set": True}])
-    (folder / "deployment.json").write_bytes(to_bytes(deployment))
-    plan = plan_of(step)
+    (folder / "deployment.json").write_bytes(to_bytes(rehearsal_deployment()))
+    plan = plan_text_of(step)
     (folder / "plan.toml").write_text(plan)
     for name, nonce in (("one", "1001"), ("two", "1002")):
-        document = good(step)
-        message = document["requests"][0]["payload"]["message"]
-        message["_nonce" if "_nonce" in message else "nonce"] = nonce
-        seal(document["requests"][0]["payload"])
-        document["header"] |= {"plan": plan_fingerprint(plan), "deployment": fingerprint(deployment), "rehearsal": True}
+        document = rehearsed(good(step), plan)
+        renonce(document["requests"][0], nonce)
         (folder / f"{name}.json").write_bytes(to_bytes(document))
 
 

@@ -1,11 +1,9 @@
 """Whole requests documents through ``sign`` itself, in this process: a fresh folder, a rehearsal, the software Ledger."""
 
-import io
 import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -17,17 +15,17 @@ from airlock_offline.cli.preflight import Statement
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_shared.checks.times import STATED
-from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.transcript import PROVED
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.reader import parse_plan
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
+from commands import run_here
 from offline.signing_room import stop_the_clock
 from offline.test_signing import SEED
-from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint
-from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, patched, whole
+from shared.make_payloads import NOW_MS
+from shared.world import PLAN_TEXTS, rehearsal_deployment, rehearsed, whole
 
 DESK_PATHS = ("m/44'/60'/1'/0/0", "m/44'/60'/0'/0/1")
 FOLDERS = ("requests", "transactions", "authorizations")
@@ -54,18 +52,12 @@ def plan_text(folder: str) -> str:
     return PLAN_TEXTS[folder].replace(*DESK_PATHS)
 
 
-@cache
-def rehearsal_text() -> str:
-    """Return the vectors' deployment as a rehearsal."""
-    return json.dumps(patched(json.loads(DEPLOYMENT_TEXT), [{"at": "rehearsal", "set": True}]))
+REHEARSAL = json.dumps(rehearsal_deployment()).encode()
 
 
 def document(folder: str) -> dict[str, Any]:
     """Return the good requests of a whole plan under the rehearsal deployment."""
-    made: dict[str, Any] = json.loads(json.dumps(whole(folder)).replace(*DESK_PATHS))
-    made["header"] |= {"deployment": fingerprint(json.loads(rehearsal_text())), "rehearsal": True}
-    made["header"]["plan"] = plan_fingerprint(plan_text(folder))
-    return made
+    return rehearsed(json.loads(json.dumps(whole(folder)).replace(*DESK_PATHS)), plan_text(folder))
 
 
 def ended_of(code: int, err: str, home: Path, before: int, output: Path) -> Ended:
@@ -81,17 +73,16 @@ def ended_of(code: int, err: str, home: Path, before: int, output: Path) -> Ende
 class World:
     """The folder of a rehearsal, in which every document is signed on a fresh machine at the vectors' time."""
 
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
-        self._monkeypatch, self._capsys = monkeypatch, capsys
         state = OfflineHome(folder / "fresh")
-        state.pin(parse_deployment(rehearsal_text().encode()), rehearsal_text().encode(), NOW_MS)
+        state.pin(parse_deployment(REHEARSAL), REHEARSAL, NOW_MS)
         state.transcript.record(STATED, Statement(NOW_MS, 60).as_data(NOW_MS), NOW_MS)
         for kind in FOLDERS:
             (folder / f"{kind}.toml").write_text(plan_text(kind))
             plan = parse_plan(plan_text(kind).encode())
             for step in registrations(plan):
-                proved = challenge_of(plan, parse_deployment(rehearsal_text().encode()), step).as_data()
+                proved = challenge_of(plan, parse_deployment(REHEARSAL), step).as_data()
                 state.transcript.record(PROVED, proved, NOW_MS)
         self._before = len(state.transcript.entries())
         stop_the_clock(monkeypatch)
@@ -107,11 +98,9 @@ class World:
             shutil.copytree(self.folder / "fresh", home)
         output.unlink(missing_ok=True)
         (self.folder / "requests.json").write_bytes(data)
-        self._monkeypatch.setattr("sys.stdin", io.StringIO(answers))
-        words = ["--home", str(home), "sign", str(self.folder / "requests.json")]
-        words += ["--plan", str(self.folder / f"{folder}.toml"), "-o", str(output), "--emulator", "9"]
-        code = run(program, words)
-        return ended_of(code, self._capsys.readouterr().err, home, self._before, output)
+        words = ("sign", self.folder / "requests.json", "--plan", self.folder / f"{folder}.toml", "-o", output)
+        ended = run_here(program, "--home", home, *words, "--emulator", "9", typed=answers)
+        return ended_of(ended.code, ended.err, home, self._before, output)
 
 
 @contextmanager

@@ -18,10 +18,10 @@ from airlock_shared.errors import Declined, UsageError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import spoken
 from airlock_software_ledger.app import SoftwareLedger
-from offline.signing_room import Room, answer_with, plan_of, set_up, stop_the_clock, write_documents
+from offline.signing_room import Room, answer_with, set_up, stop_the_clock, write_documents
 from offline.test_signing import SEED
 from shared.make_payloads import NOW_MS
-from shared.world import DEPLOYMENT_TEXT
+from shared.world import DEPLOYMENT_TEXT, plan_text_of
 
 PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}
 SIGNER, WITNESS = ["signer"], ["witness"]
@@ -32,8 +32,8 @@ def asked_when_pinned(
 ) -> bool:
     """Begin the ceremony, record these confirmations, pin the deployment; tell whether a person was asked."""
     mark(folder)
-    (folder / "plan.toml").write_text(plan_of("open"))
-    state, plan = OfflineHome(folder / "home"), parse_plan(plan_of("open").encode())
+    (folder / "plan.toml").write_text(plan_text_of("open"))
+    state, plan = OfflineHome(folder / "home"), parse_plan(plan_text_of("open").encode())
     begun = {"ceremony": plan.id, "plan": plan.fingerprint, "roles": PEOPLE}
     state.transcript.record("ceremony-begun", begun, NOW_MS)
     for proof in proofs:

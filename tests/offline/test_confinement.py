@@ -13,8 +13,7 @@ from airlock_shared.ceremony.roles import write_people
 from airlock_shared.host.picture_sources import SONAME, why_left_out
 from airlock_shared.plan.reader import parse_plan
 from offline.confined import confined, require_landlock, require_seccomp
-from offline.signing_room import plan_of
-from shared.world import DEPLOYMENT_TEXT
+from shared.world import DEPLOYMENT_TEXT, plan_text_of
 
 SH = 'import subprocess; print(subprocess.run(["sh", "-c", {line!r}], capture_output=True, text=True).stdout, end="")'
 FILE = "document.json"
@@ -243,10 +242,10 @@ def test_a_read_makes_no_state_folder(tmp_path: Path, words: tuple[str, ...]) ->
 
 
 def test_where_a_ceremony_stands_is_read_from_the_folder_beside_its_plan(tmp_path: Path) -> None:
-    (tmp_path / "plan.toml").write_text(plan_of("open"))
+    (tmp_path / "plan.toml").write_text(plan_text_of("open"))
     (folder := tmp_path / "plan.ceremony").mkdir()
     (folder / "deployment.json").write_text(DEPLOYMENT_TEXT)
-    (folder / "people.json").write_bytes(write_people(parse_plan(plan_of("open").encode()), {}))
+    (folder / "people.json").write_bytes(write_people(parse_plan(plan_text_of("open").encode()), {}))
     command = str(Path(sys.executable).with_name("airlock-offline"))
     line = [command, "--home", str(tmp_path / "home"), "ceremony", "workflow", str(tmp_path / "plan.toml")]
     ended = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60)

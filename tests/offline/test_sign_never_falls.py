@@ -17,18 +17,18 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.signing import sign_item
 from airlock_offline.signing.second_opinion import compare_opinion
 from airlock_shared.checks.model import Case
-from airlock_shared.cli.program import run
 from airlock_shared.cli.terminal import LED
 from airlock_shared.errors import DeviceError, Refusal
 from airlock_shared.venue.structs import AUTHORIZATION
+from commands import run_here
 from draws import draws, every_nth
 from offline.altered_requests import altered_documents
 from offline.signing_world import FOLDERS, World, document, require_complete
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> World:
-    return World(tmp_path, monkeypatch, capsys)
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(tmp_path, monkeypatch)
 
 
 def _bytes(made: dict[str, Any]) -> bytes:
@@ -100,11 +100,7 @@ def _failing(monkeypatch: pytest.MonkeyPatch, error: Exception, at: int) -> None
     ],
 )
 def test_whatever_fails_inside_an_item_what_was_signed_before_is_handed_over(
-    error: Exception,
-    why: str,
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    error: Exception, why: str, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = document("requests")
     steps = [item["step"] for item in made["requests"]]
@@ -122,10 +118,11 @@ def test_whatever_fails_inside_an_item_what_was_signed_before_is_handed_over(
     assert "Traceback" not in ended.err
     told = "first move out.json away" in " ".join(ended.err.split())  # the same command then signs the rest
     assert told is isinstance(error, DeviceError)
-    files = [str(world.folder / name) for name in ("requests.json", "requests.toml", "out.json")]
-    words = ["verify", files[0], "--plan", files[1], "--signatures", files[2]]
-    run(program, ["--home", str(world.folder / "home"), *words])
-    assert ", signed 2\n" in capsys.readouterr().err
+    requests, plan, output = (world.folder / name for name in ("requests.json", "requests.toml", "out.json"))
+    verified = run_here(
+        program, "--home", world.folder / "home", "verify", requests, "--plan", plan, "--signatures", output
+    )
+    assert ", signed 2\n" in verified.err
 
 
 def test_groups_that_were_signed_whole_are_handed_over_again_though_no_ledger_is_needed(

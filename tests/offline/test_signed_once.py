@@ -20,8 +20,8 @@ from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import DeviceError, ExitCode, UsageError
 from airlock_software_ledger.app import SoftwareLedger
 from offline.test_signing import STEP, Table, case, fill_the_disk, ledger
-from shared.make_payloads import NOW_MS, seal
-from shared.world import case_of, good, situation
+from shared.make_payloads import NOW_MS
+from shared.world import case_of, good, renonce, situation
 
 MINUTE = 60_000
 SIGNER = case_of(good(STEP)).step.signer.address
@@ -29,13 +29,7 @@ SIGNER = case_of(good(STEP)).step.signer.address
 
 def renonced(step: str, nonce: str) -> Request:
     """Return a step's request as prepared once more: with another nonce."""
-
-    def change(item: dict[str, Any]) -> None:
-        message = item["payload"]["message"]
-        message["_nonce" if "_nonce" in message else "nonce"] = nonce
-        seal(item["payload"])
-
-    return case(step, change)
+    return case(step, lambda item: renonce(item, nonce))
 
 
 def sign(table: Table, item: Request) -> ItemResult:

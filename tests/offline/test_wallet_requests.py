@@ -29,9 +29,8 @@ from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.signatures import recover, unsigned_bytes
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.ur.eth import DataType, Keypath, Signature, SignRequest
-from offline.signing_room import plan_of
 from shared.make_payloads import DOMAIN_TYPE, NOW_MS, TREASURY
-from shared.world import PLAN_TEXTS, VECTORS, deployment, examined, good, refusals
+from shared.world import PLAN_TEXTS, VECTORS, deployment, examined, good, plan_text_of, refusals
 from shared.world import request_of as vector_request
 
 ID = uuid.UUID("9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d")
@@ -44,7 +43,7 @@ SIGNATURES = {
 @cache
 def situation(step: str, folder: str = "requests") -> Situation:
     """The vectors' world with a plan that has this step alone."""
-    return Situation(parse_plan(plan_of(step, folder).encode()), deployment(), NOW_MS)
+    return Situation(parse_plan(plan_text_of(step, folder=folder).encode()), deployment(), NOW_MS)
 
 
 def typed(step: str, **changes: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.clients.http import Http
+from airlock_online.clients.http import Http, Timeouts
 from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
 from online.delivering_machine import DeliveringMachine, delivering_machine
@@ -33,8 +33,15 @@ def desk(path: Path) -> Iterator[DeliveringMachine]:
 
 
 @pytest.fixture
-def client() -> Iterator[Http]:
-    with Http() as opened:
+def naps() -> list[float]:
+    """How long was slept."""
+    return []
+
+
+@pytest.fixture
+def client(naps: list[float]) -> Iterator[Http]:
+    """Connections that give up soon, and note how long they would sleep."""
+    with Http(Timeouts(connect=5, silence=2), sleep=naps.append) as opened:
         yield opened
 
 
@@ -45,5 +52,5 @@ def services() -> Iterator[RehearsalServices]:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> OnlineCommand:
-    return OnlineCommand(tmp_path, services, capsys)
+def machine(tmp_path: Path, services: RehearsalServices) -> OnlineCommand:
+    return OnlineCommand(tmp_path, services)

@@ -3,26 +3,20 @@
 import json
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
-
-import pytest
 
 from airlock_online.cli.main import program
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_rehearsal.services.runtime import DEFAULT_TRADER
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.cli.ceremony import by_screens as typed_words
-from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import Answer, Request, SignaturesHeader, parse_requests, write_signatures
 from airlock_shared.ethereum.signatures import signing_hash
-from commands import FinishedCommand, asked_words, other_screen
+from commands import FinishedCommand, asked_words, other_screen, run_here
 from online.delivering_machine import TRADER_KEY
 from plans import plan_head
 
-_PLAN = plan_head(
-    "desk", roles='["signer"]', signer=DEFAULT_TRADER,
-    deadline_at_most="30m", slippage_percent_at_most="1", max_fee_gwei_at_most="50",
-)  # fmt: skip
 OPEN = """\
 action = "open"
 [steps.fields]
@@ -71,8 +65,8 @@ fields = { trader = "TRADER", spender = "STORAGE", amountUsdc = "250" }
 class OnlineCommand:
     """A machine that has fetched the rehearsal's deployment."""
 
-    def __init__(self, folder: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder, self.services, self._capsys = folder, services, capsys
+    def __init__(self, folder: Path, services: RehearsalServices) -> None:
+        self.folder, self.services = folder, services
         self.home = folder / "home"
         names = {"batched-market": "batched", "relayer": "relayer", "twap": "twap", "core-api": "core"}
         others = [word for option, name in names.items() for word in (f"--{option}", services.urls[name])]
@@ -80,8 +74,8 @@ class OnlineCommand:
         assert self(*words, "-o", folder / "deployment.json").code == 0
         (self.home / "config.toml").write_text(f'[rpc]\nurl = "{services.rpc_url}"\n')
 
-    def __call__(self, *words: object) -> FinishedCommand:
-        self._capsys.readouterr()
+    def __call__(self, *words: object, **streams: Any) -> FinishedCommand:
+        """Run a command; ``streams`` as ``run_here`` takes them."""
         screen = other_screen(words)
 
         def ask(question: str, *, piped: bool) -> str:
@@ -89,14 +83,14 @@ class OnlineCommand:
             return asked_words(question, screen)
 
         with patch.object(typed_words, "ask", ask) if screen else nullcontext():
-            code = run(program, ["--home", str(self.home), *map(str, words)])
-        out, err = self._capsys.readouterr()
-        return FinishedCommand(code, out, err)
+            return run_here(program, "--home", self.home, *words, **streams)
 
-    def signatures(self, name: str = "signatures.json", **steps: str) -> Path:
-        """Prepare the steps of a plan, sign each, and return the signatures document."""
+    def signatures(self, name: str = "signatures.json", *, deadline: str = "30m", **steps: str) -> Path:
+        """Prepare the steps of a plan, which end so soon, sign each, and return the signatures document."""
         plan, requests, output = (self.folder / f"{name}.{end}" for end in ("plan.toml", "requests.json", "json"))
-        plan.write_text(_PLAN + "".join(self._step(step, fields) for step, fields in steps.items()))
+        limits = {"deadline_at_most": deadline, "slippage_percent_at_most": "1", "max_fee_gwei_at_most": "50"}
+        text = plan_head("desk", roles='["signer"]', signer=DEFAULT_TRADER, **limits)
+        plan.write_text(text + "".join(self._step(step, fields) for step, fields in steps.items()))
         ended = self("prepare", plan, "-o", requests)
         assert ended.code == 0, ended.err
         header, items, fingerprint = parse_requests(requests.read_bytes())

@@ -3,30 +3,17 @@
 import gzip
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from airlock_online.addresses import join_address, segment
 from airlock_online.clients.builder import BuilderClient, BuilderError, advice_on
-from airlock_online.clients.http import MAX_JSON_BYTES, Http, HttpCall, NotSent, Timeouts
+from airlock_online.clients.http import MAX_JSON_BYTES, Http, HttpCall, NotSent
 from airlock_shared.errors import ServiceError, UsageError
 from online.loopback import Answer, Wire, closed_port, http, reply
 
 CLOSE = "/v2/intents/close"
-
-
-@pytest.fixture
-def naps() -> list[float]:
-    """How long was slept."""
-    return []
-
-
-@pytest.fixture
-def client(naps: list[float]) -> Iterator[Http]:
-    with Http(Timeouts(connect=5, silence=5), sleep=naps.append) as opened:
-        yield opened
 
 
 def answer_to_close(client: Http, answer: Answer) -> object:

@@ -10,14 +10,12 @@ import pytest
 from airlock_online.cli import comparing
 from airlock_online.cli.main import program
 from airlock_online.home import COLLECTED, OnlineHome
-from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED
 from airlock_shared.cli.ceremony import by_screens as typed_words
-from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.text.safe import spoken
-from commands import asked_words
+from commands import asked_words, run_here
 from online.online_command import CODE, OnlineCommand
 
 PEOPLE = {"facilitator": "Grace Hopper", "witness": "Mary Somerville", "signer": "Ada Lovelace"}
@@ -26,8 +24,8 @@ PEOPLE = {"facilitator": "Grace Hopper", "witness": "Mary Somerville", "signer":
 class Desk:
     """Signatures on a machine, people who type, and what is on record afterwards."""
 
-    def __init__(self, machine: OnlineCommand, capsys: pytest.CaptureFixture[str]) -> None:
-        self.machine, self._capsys = machine, capsys
+    def __init__(self, machine: OnlineCommand) -> None:
+        self.machine, self.said = machine, ""
         self.file = machine.signatures(code=CODE)
         _, _, self.mark = parse_signatures(self.file.read_bytes())
         self.plan = parse_requests((machine.folder / "signatures.json.requests.json").read_bytes())[0]
@@ -45,12 +43,10 @@ class Desk:
             self.questions.append(question)
             return typist(question) if typist else asked_words(question, self.screen)
 
-        self._capsys.readouterr()
         with patch.object(typed_words, "ask", ask):
-            return run(program, ["--home", str(self.machine.home), *words])
-
-    def said(self) -> str:
-        return self._capsys.readouterr().err
+            ended = run_here(program, "--home", self.machine.home, *words)
+        self.said = ended.err
+        return ended.code
 
     def begin(self, people: dict[str, str]) -> None:
         self.record(CEREMONY_BEGUN, ceremony="desk", plan=self.plan.plan, roles=people)
@@ -71,8 +67,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(OnlineCommand(tmp_path, services, capsys), capsys)
+def desk(machine: OnlineCommand) -> Desk:
+    return Desk(machine)
 
 
 def test_whoever_submits_types_two_words_once_for_a_document(desk: Desk) -> None:
@@ -102,7 +98,7 @@ def test_who_types_anything_else_sends_and_exports_nothing(desk: Desk, tmp_path:
     package = tmp_path / "package.json"
     for tries, target in ((3, None), (6, package)):
         assert desk.submit(lambda _question: typed, export_to=target) == 3
-        assert "ROLE-WORDS" in desk.said()
+        assert "ROLE-WORDS" in desk.said
         assert len(desk.questions) == 3
         assert len(desk.entries(comparing.COMPARED_WRONG)) == tries
     assert (desk.posts, package.exists(), desk.machine.states()) == (0, False, {})
@@ -113,13 +109,13 @@ def test_its_own_words_are_shown_after_the_answers_and_not_before(desk: Desk) ->
     before: list[str] = []
 
     def typist(question: str) -> str:
-        before.append(desk.said())
+        before.append(desk.said)
         return asked_words(question, desk.screen)
 
     assert desk.submit(typist) == 0
     row = "  ".join(f"{number} {word}" for number, word in enumerate(desk.screen.split()[:8], start=1))
     assert row not in "".join(before)
-    assert row in desk.said()
+    assert row in desk.said
 
 
 def test_after_nine_wrong_answers_nothing_is_asked_for_this_document(desk: Desk) -> None:
@@ -134,8 +130,8 @@ def test_without_a_terminal_only_a_rehearsal_takes_the_words_from_a_pipe(desk: D
     deployment = next((desk.machine.home / "deployments").glob("*.json"))
     real = deployment.read_text().replace('"name": "rehearsal"', '"name": "real"')
     (deployment.parent / "real.json").write_text(real.replace('"rehearsal": true', '"rehearsal": false'))
-    assert run(program, ["--home", str(desk.machine.home), "submit", str(desk.file)]) == 6
-    assert "answers come from a terminal" in desk.said()
+    ended = run_here(program, "--home", desk.machine.home, "submit", desk.file)
+    assert (ended.code, "answers come from a terminal" in ended.err) == (6, True)
     assert (desk.posts, desk.entries("submit-begun")) == (0, [])
 
 

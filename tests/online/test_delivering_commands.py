@@ -4,9 +4,7 @@ import errno
 import io
 import json
 import stat
-import sys
 import time
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -107,19 +105,15 @@ def _presigned(folder: Path, key: str = "0x" + TRADER_KEY.to_hex()) -> Path:
     return folder / "a.json"
 
 
-def test_without_a_yes_nothing_is_sent(machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
-    ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={_presigned(tmp_path)}")
+def test_without_a_yes_nothing_is_sent(machine: OnlineCommand, tmp_path: Path) -> None:
+    ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={_presigned(tmp_path)}", typed="no\n")
     assert (ended.code, machine.states()) == (6, {}), ended.err
 
 
-def test_what_was_sent_is_asked_about_no_more(
-    machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_sent_is_asked_about_no_more(machine: OnlineCommand, tmp_path: Path) -> None:
     words = ("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={_presigned(tmp_path)}")
     for answer in ("Yes\n", ""):
-        monkeypatch.setattr("sys.stdin", io.StringIO(answer))
-        ended = machine(*words)
+        ended = machine(*words, typed=answer)
         assert (ended.code, machine.states()) == (0, {"buy": "FILLED"}), ended.err
     assert once(machine)
 
@@ -174,8 +168,8 @@ def test_nothing_is_called_sent_on_a_full_disk(machine: OnlineCommand, monkeypat
 @pytest.mark.parametrize("buffering", [1, -1])
 def test_what_was_sent_is_followed_although_stdout_is_full(machine: OnlineCommand, buffering: int) -> None:
     signatures = machine.signatures(sell=CLOSE, buy=OPEN)
-    with Path("/dev/full").open("w", buffering) as full, redirect_stdout(full):
-        ended = machine("submit", signatures)
+    with Path("/dev/full").open("w", buffering) as full:
+        ended = machine("submit", signatures, out=full)
     assert (ended.code, ended.err.count("could not be shown or recorded")) == (9, 2)
     assert machine.states() == {"sell": "FILLED", "buy": "FILLED"}
     assert machine("follow").out.count("outcome: FILLED") == 2
@@ -196,7 +190,7 @@ def test_several_lost_orders_are_followed_at_once_to_their_ends(machine: OnlineC
 
 
 def test_an_end_that_another_desk_saw_first_is_not_called_read_back(
-    machine: OnlineCommand, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AIRLOCK_JOURNAL", str(tmp_path / "shared.sqlite3"))
     signatures = machine.signatures(sell=CLOSE)
@@ -205,7 +199,7 @@ def test_an_end_that_another_desk_saw_first_is_not_called_read_back(
     assert machine("submit", signatures, "--patience", 0).code == 9
     machine.services.faults = Faults()
     (tmp_path / "other").mkdir()
-    other = OnlineCommand(tmp_path / "other", machine.services, capsys)
+    other = OnlineCommand(tmp_path / "other", machine.services)
     (other.home / "config.toml").write_text("")
     digest = json.loads(machine("status", "--json").out)[0]["digest"]
     assert machine("resolve", digest).out.endswith("Run `airlock-online follow`.\n")
@@ -352,16 +346,13 @@ def test_a_journal_that_was_written_back_in_place_calls_nothing_unsent(machine: 
 
 
 @pytest.mark.parametrize("command", ["submit", "follow"])
-def test_talk_that_cannot_be_written_keeps_nothing_unsent(
-    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
+def test_talk_that_cannot_be_written_keeps_nothing_unsent(machine: OnlineCommand, command: str) -> None:
     words: list[object] = ["submit", machine.signatures(code=CODE, stop=TWAP)]
     if command == "follow":
         machine.services.faults = Faults.of("drop-before-accepted@relayer", "drop-before-accepted@twap")
         machine(*words, "--patience", 0)
         words, machine.services.faults = ["follow"], Faults()
-    monkeypatch.setattr(sys, "stderr", Full("step code"))
-    assert machine(*words).code == 0
+    assert machine(*words, err=Full("step code")).code == 0
     assert machine.states() == {"code": "CONFIRMED", "stop": "CONFIRMED"}
 
 

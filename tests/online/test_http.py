@@ -8,8 +8,9 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from socketserver import BaseRequestHandler, TCPServer
 
 import pytest
 
@@ -27,6 +28,7 @@ from commands import FinishedCommand, run_command
 from draws import every_nth
 from e2e.conftest import OFFLINE, ONLINE
 from online.loopback import Answer, Wire, closed_port, http, reply
+from serving import serving
 from shared.world import VECTORS
 
 TLS = VECTORS / "tls"
@@ -57,31 +59,20 @@ def server(talk: Talk, *, tls: bool = False) -> Iterator[int]:
     """Yield the port of a server that talks so with each connection, one after another."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(TLS / "venue.pem")
-    listener = socket.create_server(("127.0.0.1", 0))
-    ending = threading.Event()
 
-    def serve() -> None:
-        while True:
-            connection, _ = listener.accept()
-            if ending.is_set():
-                connection.close()
-                return
-            connection.settimeout(5)
-            try:
-                with context.wrap_socket(connection, server_side=True) if tls else connection as wrapped:
-                    talk(wrapped)
-            except OSError:  # the client went away, or did not believe the certificate
-                connection.close()
+    class Talking(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.settimeout(5)
+            with suppress(OSError):  # the client went away, or did not believe the certificate
+                if tls:
+                    with context.wrap_socket(self.request, server_side=True) as wrapped:
+                        talk(wrapped)
+                else:
+                    talk(self.request)
 
-    thread = threading.Thread(target=serve)
-    thread.start()
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        ending.set()
-        socket.create_connection(listener.getsockname()).close()
-        thread.join()
-        listener.close()
+    listening = TCPServer(("127.0.0.1", 0), Talking)
+    with serving(listening):
+        yield listening.server_address[1]
 
 
 def answer(connection: socket.socket) -> None:
@@ -294,12 +285,6 @@ def test_a_body_may_have_more_bytes_than_a_head(client: Http) -> None:
 NOW_S = 784_111_777.0  # 1994-11-06 08:49:37, the moment of RFC 9110's examples
 DATE = "date: Sun, 06 Nov 1994 08:49:37 GMT"
 GOOD = reply(200, {"ok": True, "data": [1]})
-
-
-@pytest.fixture
-def naps() -> list[float]:
-    """How long was slept."""
-    return []
 
 
 @pytest.fixture

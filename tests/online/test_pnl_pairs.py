@@ -20,7 +20,7 @@ from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from online.loopback import Wire, reply
 from shared.make_payloads import NOW_MS
-from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, examined, good, refusals, request_of
+from shared.world import DEPLOYMENT_TEXT, examined, good, plan_text_of, refusals, request_of
 
 CLOSES = {"close": (0, 2), "close-coin": (7, 0)}
 """Each close with its pair and its slot."""
@@ -34,13 +34,8 @@ def not_known(change: Callable[[dict[str, Any]], object] = lambda pair: pair.pop
     return parse_deployment(json.dumps(document).encode())
 
 
-def _plan(step: str, extra: str = "", *changes: tuple[str, str]) -> Plan:
-    head, *steps = PLAN_TEXTS["requests"].split("[[steps]]")
-    text = head + "[[steps]]" + next(each for each in steps if f'id = "{step}"\n' in each)
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    return parse_plan(text.replace("[steps.fields]\n", f"[steps.fields]\n{extra}\n", 1).encode())
+def _plan(step: str, extra: str = "") -> Plan:
+    return parse_plan(plan_text_of(step).replace("[steps.fields]\n", f"[steps.fields]\n{extra}\n", 1).encode())
 
 
 def prepared(

@@ -1,6 +1,5 @@
 """Transactions prepared: what is asked, filled in, and refused before a byte is written."""
 
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.clients.http import Http, Timeouts
+from airlock_online.clients.http import Http
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees, gas_and_fees_of
 from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step, with_decimals
 from airlock_shared.checks.nonces import UsedNonces
@@ -26,12 +25,6 @@ from shared.make_payloads import DESK, TREASURY
 
 BY_HAND = ByHand(nonce=3, gas=60_000, max_fee_wei=2 * GWEI, priority_fee_wei=GWEI)
 FROM_NODE = Transaction(7, 120_002, 2 * GWEI + GWEI // 10, GWEI // 10)  # the estimate, and 20 % of it, rounded up
-
-
-@pytest.fixture
-def client() -> Iterator[Http]:
-    with Http(Timeouts(connect=5, silence=2), sleep=lambda _: None) as opened:
-        yield opened
 
 
 def prepared(client: Http, wire: Wire, plan: Plan, filler: GasAndFees | None) -> list[Prepared]:

@@ -34,12 +34,6 @@ SECRET = "/v3/do-not-show-me?token=nor-me"
 RECEIPT = {"transactionHash": HASH, "blockNumber": "0x10", "status": "0x1", "logs": []}
 
 
-@pytest.fixture
-def client() -> Iterator[Http]:
-    with Http(Timeouts(connect=5, silence=1)) as opened:
-        yield opened
-
-
 def result(value: object, number: object = 1) -> Answer:
     return reply(200, {"jsonrpc": "2.0", "id": number, "result": value})
 

@@ -2,8 +2,7 @@
 
 import copy
 import json
-import tomllib
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from airlock_shared.plan.model import Plan, Step
 from airlock_shared.plan.reader import parse_plan
 from online.loopback import Answer, reply
 from shared.make_payloads import NOW_MS
-from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, VECTORS, good
+from shared.world import DEPLOYMENT_TEXT, VECTORS, good, plan_text_of
 
 DELEGATION = {"isEnabled": True, "expiry": 1806451200, "canDelegatedAction": True, "canSignIntents": True}
 STEPS = tuple(sorted(path.stem for path in (VECTORS / "transactions/good").glob("*.json")))
@@ -25,12 +24,7 @@ BY_CALL = {"trade-open", "trade-open-desk", "trade-close", "trade-close-desk"}
 """The steps whose action has no documented endpoint."""
 
 
-@cache
-def plan_text(*steps: str) -> str:
-    """Return the vectors' plan with these steps alone, in this order."""
-    head, *chunks = PLAN_TEXTS["transactions"].split("[[steps]]\n")
-    by_id = {tomllib.loads(chunk.replace("[steps.fields]", "[fields]"))["id"]: chunk for chunk in chunks}
-    return "".join([head, *(f"[[steps]]\n{by_id[step]}" for step in steps)])
+plan_text = partial(plan_text_of, folder="transactions")
 
 
 def plan_of(*steps: str, **limits: str) -> Plan:

@@ -14,15 +14,22 @@ limit of rate          400 questions of the builder in a minute
 ====================== ==============================================================================================
 """
 
-SERVICES = """\
+UNSHOWN = """\
 format = "airlock/venue-services@1"
 
-[paths]
-nonce = "/v2/reads/nonce"
-close-coin = "/v2/trade/close-in-coins"
-relayer = "/submit"
-relayer-status = "/submissions/{id}"
-twap-status = "/twaps/{id}"
+[replies.meta]
+trading_domain = "domains.trading"
+referral_domain = "domains.referral"
+contracts = "contracts"
+simulator = "testnet"
+
+[replies.pairs]
+id = "pairIndex"
+name = "pair"
+pnl = "pnlPair"
+
+[requests.all]
+expiry = "$expirySeconds"
 
 [bodies.relayer]
 kind = "$primary_type"
@@ -37,24 +44,22 @@ userSignature = "$signature"
 trigger = "$message"
 sig = "$signature"
 
-[requests.all]
-expiry = "$expirySeconds"
+[paths]
+relayer = "/submit"
+relayer-status = "/submissions/{id}"
+"""
+"""What no document shows of any venue: where things stand in the meta document and in the pairs, the relayer, and bodies."""
+SERVICES = (
+    UNSHOWN
+    + """\
+nonce = "/v2/reads/nonce"
+close-coin = "/v2/trade/close-in-coins"
+twap-status = "/twaps/{id}"
 
 [words]
 success = "confirmed"
 queued = "pending"
 failed = "failed"
-
-[replies.meta]
-trading_domain = "domains.trading"
-referral_domain = "domains.referral"
-contracts = "contracts"
-simulator = "testnet"
-
-[replies.pairs]
-id = "pairIndex"
-name = "pair"
-pnl = "pnlPair"
 
 [replies.builder]
 extra_members = ["requestId", "expiresAt", "quoteId"]
@@ -91,3 +96,4 @@ time = "iso"
 [limits]
 builder = 400
 """
+)

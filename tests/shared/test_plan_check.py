@@ -22,7 +22,7 @@ from airlock_shared.plan.model import CUSTOM, AsSigned
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.plan.toml_positions import lines_by_path
 from shared import test_own_structs as own
-from shared.world import PLAN_TEXT, PLAN_TEXTS, deployment, situation
+from shared.world import PLAN_TEXT, PLAN_TEXTS, deployment, plan_text_of, situation
 
 WRONG = """format = "airlock/plan@1"
 [ceremony]
@@ -195,8 +195,7 @@ TRADER = 'trader = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"'
 
 def _changed(folder: str, step: str, *changes: tuple[str, str]) -> str:
     """Return the plan with one step of it alone, changed."""
-    head, *steps = PLAN_TEXTS[folder].split("[[steps]]")
-    text = head + "[[steps]]" + next(each for each in steps if f'id = "{step}"\n' in each)
+    text = plan_text_of(step, folder=folder)
     for old, new in changes:
         assert old in text, (old, text)
         text = text.replace(old, new, 1)

@@ -73,6 +73,14 @@ def plan(folder: str = "requests") -> Plan:
 
 
 @cache
+def plan_text_of(*steps: str, folder: str = "requests") -> str:
+    """Return the text of a folder's plan with these steps alone, in this order."""
+    head, *texts = PLAN_TEXTS[folder].split("[[steps]]\n")
+    by_id = {text.split('"')[1]: text for text in texts}
+    return "[[steps]]\n".join([head, *(by_id[step] for step in steps)])
+
+
+@cache
 def deployment() -> Deployment:
     return parse_deployment(DEPLOYMENT_TEXT.encode())
 
@@ -91,6 +99,25 @@ def situation(folder: str = "requests") -> Situation:
 def good_challenges(folder: str = "requests") -> list[Challenge]:
     """Return what the delegate keys of the plan's registrations have to sign."""
     return [challenge_of(plan(folder), deployment(), step) for step in registrations(plan(folder))]
+
+
+def rehearsal_deployment() -> dict[str, Any]:
+    """Return the deployment of the vectors as a rehearsal's, as parsed JSON."""
+    document: dict[str, Any] = json.loads(DEPLOYMENT_TEXT) | {"rehearsal": True}
+    return document
+
+
+def rehearsed(document: dict[str, Any], plan: str) -> dict[str, Any]:
+    """Return a requests document of a rehearsal: for the text of a plan, under the deployment of the vectors as one."""
+    header = {"plan": plan_fingerprint(plan), "deployment": fingerprint(rehearsal_deployment()), "rehearsal": True}
+    return {**document, "header": document["header"] | header}
+
+
+def renonce(item: dict[str, Any], nonce: str) -> None:
+    """Give an item another nonce, and what belongs to it."""
+    message = item["payload"]["message"]
+    message["_nonce" if "_nonce" in message else "nonce"] = nonce
+    seal(item["payload"])
 
 
 def good(step: str, folder: str = "requests") -> dict[str, Any]:

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.transport import parse_path
@@ -27,8 +27,8 @@ from airlock_shared.documents.deployment import parse_deployment
 from airlock_software_ledger.keys import TEST_SEED, derive
 from commands import run_command
 from e2e.conftest import OFFLINE, start_ledger, stop_ledger
-from shared.make_payloads import TREASURY, fingerprint, plan_fingerprint, seal
-from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, good, patched, to_bytes
+from shared.make_payloads import TREASURY, seal
+from shared.world import good, plan_text_of, rehearsal_deployment, rehearsed, to_bytes
 from workspace.house import ROOT, graph, imports, modules
 
 SIGNER_PATH = "m/44'/60'/0'/0/0"
@@ -210,20 +210,15 @@ def _run(folder: Path, *words: str, typed: str = "", environment: Mapping[str, s
 def _write_documents(folder: Path) -> None:
     """Write deployment, plan and requests: the vectors' own close, signed now by the software Ledger's account."""
     now_ms = time.time_ns() // 1_000_000
-    deployment = patched(json.loads(DEPLOYMENT_TEXT), [{"at": "rehearsal", "set": True}])
-    head, *steps = PLAN_TEXTS["requests"].split("[[steps]]\n")
-    [step] = [text for text in steps if 'id = "close"' in text]
-    plan = _own(f"{head}[[steps]]\n{step}")
-    document: dict[str, Any] = json.loads(_own(json.dumps(good("close", "requests"))))
+    plan = _own(plan_text_of("close"))
+    document = rehearsed(json.loads(_own(json.dumps(good("close")))), plan)
+    document["header"]["created_ms"] = now_ms
     payload = document["requests"][0]["payload"]
     payload["message"]["_deadline"] = str(now_ms + 10 * MINUTES_MS)
     seal(payload)
-    document["header"] |= {
-        "plan": plan_fingerprint(plan), "deployment": fingerprint(deployment), "rehearsal": True, "created_ms": now_ms,
-    }  # fmt: skip
-    for name, data in (("deployment.json", to_bytes(deployment)), ("requests.json", to_bytes(document)),
-                       ("plan.toml", plan.encode())):  # fmt: skip
-        (folder / name).write_bytes(data)
+    (folder / "plan.toml").write_text(plan)
+    for name, made in (("deployment.json", rehearsal_deployment()), ("requests.json", document)):
+        (folder / name).write_bytes(to_bytes(made))
 
 
 def _own(text: str) -> str:

@@ -21,7 +21,6 @@ from online.crash.venue import EVENTS as LIFE
 from online.crash.venue import tracking_id
 from online.delivering_machine import NOW, unsent
 
-VENUE = Path(__file__).with_name("planned_venue.py")
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -39,7 +38,7 @@ class VenueProcess(LineProcess):
     def __init__(self, folder: Path, moments: Mapping[str, list[float]], hanging: Sequence[str]) -> None:
         plan = folder / "plan.json"
         plan.write_text(json.dumps({"at": moments, "hanging": list(hanging)}))
-        super().__init__(sys.executable, VENUE, plan)
+        super().__init__(sys.executable, "-m", "online.concurrency.planned_venue", plan, cwd=Path(__file__).parents[2])
         self.url = f"http://127.0.0.1:{int(self.line())}"
 
     def count(self) -> Counted:
@@ -73,6 +72,22 @@ class Followed(NamedTuple):
     counted: Counted
 
 
+def delays_s(found: Followed, moments: Mapping[str, list[float]]) -> tuple[list[float], list[float]]:
+    """Return how long after its moment each event was told, and how long after its last event each outcome.
+
+    ``moments`` are when the events of each order happened after its first.
+    """
+    events, outcomes = [], []
+    for line in found.lines:
+        own = moments.get(order_name(int(str(line.document["digest"]), 16)))
+        seq = line.document.get("seq")
+        if own and isinstance(seq, int) and seq > 0:
+            events.append(line.told_s - own[seq - 1])
+        elif own and "state" in line.document:
+            outcomes.append(line.told_s - own[-1])
+    return events, outcomes
+
+
 def orders(base_url: str, count: int) -> list[Delivery]:
     """Return orders of the batched market, each with a digest of its own."""
     return [
@@ -91,7 +106,7 @@ def accept(journal: Path | str, deliveries: list[Delivery]) -> None:
         order = tracking_id(delivery.encoded_intent)
         submissions.append({**record._asdict(), **known, "tracking_id": order})
         payload = json.dumps({"trackingId": order}, separators=(",", ":"))
-        event = {"digest": delivery.digest, "ordinal": 0, "kind": "event", "seq": 0, "type": LIFE[0][1]}
+        event = {"digest": delivery.digest, "ordinal": 0, "kind": "event", "seq": 0, "type": LIFE[0][0]}
         events.append({**event, "payload": payload, "at_ms": None, "received_ms": NOW})
     engine, _ = open_engine(str(journal), make=True)
     with engine.begin() as connection:

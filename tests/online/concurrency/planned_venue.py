@@ -12,12 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-LIFE: tuple[tuple[str, dict[str, object]], ...] = (
-    ("MarketOrderAccepted", {}),
-    ("MarketOrderInitiated", {"orderId": 9}),
-    ("AttemptFailed", {"attempt": 1, "code": "PRICE_STALE", "message": "price is stale", "willRetry": True}),
-    ("MarketOrderExecuted", {"orderId": 9, "price": "30000000000000", "transactionHash": "0x" + "ee" * 32}),
-)
+from online.crash.venue import EVENTS
 
 
 class Venue:
@@ -32,7 +27,7 @@ class Venue:
         now = time.monotonic()
         happened = [0.0, *self.moments.get(order, [])]
         events = [
-            {"seq": seq, "type": LIFE[seq][0], "payload": {"trackingId": order, **LIFE[seq][1]}, "at": 1}
+            {"seq": seq, "type": EVENTS[seq][0], "payload": {"trackingId": order, **EVENTS[seq][1]}, "at": 1}
             for seq, moment in enumerate(happened)
             if seq > after and moment <= now
         ]

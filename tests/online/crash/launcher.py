@@ -67,8 +67,8 @@ def _world(run: dict[str, Any], journal: Journal, http: Http, points: Points) ->
         points.reach("tell-after")
 
     def nonce_used(_record: Record, _account: str) -> bool:
-        url = run["venue"] + "/nonce"
-        return bool(json_of(http.exchange(HttpCall("GET", url)), url)["used"])
+        url = run["venue"] + "/nonce?check=7"
+        return bool(json_of(http.exchange(HttpCall("GET", url)), url)["data"]["used"])
 
     return DeliveryContext(
         journal=journal,

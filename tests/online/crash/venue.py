@@ -1,8 +1,9 @@
 """A venue that counts: every endpoint that takes a submission, and the reads that tell what became of it.
 
 What it has taken it keeps, whatever happens to the connection; how often it was asked to take anything, it counts from the
-first byte of the request's head. It can be killed at any of its steps: it then resets every connection, and refuses new
-ones until it is back, with all that it had taken.
+first line of the request's head. It can be killed at any of its steps: it then resets every connection, and refuses new
+ones until it is back, with all that it had taken. Where the first question after that is answered that it is pending, the
+next one tells the end.
 """
 
 import json
@@ -10,20 +11,25 @@ import socket
 import struct
 import threading
 from contextlib import suppress
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
+from urllib.parse import parse_qsl
 
 from airlock_online.delivery.routes.rpc import transaction_hash
 
 HASH = "0x" + "ee" * 32
 BLOCK = 41
 MANY = 10_000  # transactions: more than any nonce of the vectors
-EVENTS: tuple[tuple[int, str, dict[str, object]], ...] = (
-    (0, "MarketOrderAccepted", {}),
-    (1, "MarketOrderInitiated", {"orderId": 9}),
-    (2, "AttemptFailed", {"attempt": 1, "code": "PRICE_STALE"}),
-    (3, "MarketOrderExecuted", {"orderId": 9, "price": "30000000000000"}),
+Event = tuple[str, dict[str, object]]
+EVENTS: tuple[Event, ...] = (
+    ("MarketOrderAccepted", {}),
+    ("MarketOrderInitiated", {"orderId": 9}),
+    ("AttemptFailed", {"attempt": 1, "code": "PRICE_STALE", "message": "price is stale", "willRetry": True}),
+    ("MarketOrderExecuted", {"orderId": 9, "price": "30000000000000"}),
 )
-_RESET = struct.pack("ii", 1, 0)
+"""The life of a market order, by the sequence number."""
+RESET = struct.pack("ii", 1, 0)
+STREAMED = "/market/execute-batched"
+STREAM_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
 
 
 class Request(NamedTuple):
@@ -42,6 +48,15 @@ class Venue:
 
     now_ms = 0
     """The chain's time."""
+    chain_id = 84532
+    pending = 1
+    """How many questions about what was taken are answered that it is pending."""
+    good = True
+    """Whether what was taken succeeds."""
+    last = EVENTS[-1]
+    """The event that ends a market order."""
+    told_end = False
+    """Whether an end was told in a read."""
 
     def __init__(self, *, die_at: int = 0) -> None:
         self.started = self.steps = self._polls = 0
@@ -121,7 +136,7 @@ class Venue:
         self._socket.close()
         with self._lock:
             for connection in self._open:
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
                 with suppress(OSError):  # the client has left
                     connection.shutdown(socket.SHUT_RDWR)
 
@@ -159,21 +174,31 @@ class Venue:
             submitting = True
         if submitting:
             self._step()
-            with self._lock:
-                self.bodies.append(body)
-                self._stored = path.startswith("/price-triggers")
+            self._take(request)
         self._step()
-        self._answer(connection, request)
+        self._answer(connection, request, submitting=submitting)
 
     def _count_start(self) -> None:
         with self._lock:
             self.started += 1
 
+    def _take(self, request: Request) -> None:
+        with self._lock:
+            self.bodies.append(request.body)
+            self._stored = request.path.startswith("/price-triggers")
+
     # ---- answers ----------------------------------------------------------------------------------------------------
 
-    def _answer(self, connection: socket.socket, request: Request) -> None:
-        if request.path == "/market/execute-batched":
-            self._stream(connection, tracking_id(json.loads(request.body)["erc712"]["userIntent"]))
+    def _answer(self, connection: socket.socket, request: Request, *, submitting: bool) -> None:
+        del submitting
+        if request.path == STREAMED:
+            connection.sendall(STREAM_HEAD)
+            for frame in self._frames(request):
+                self._step()
+                connection.sendall(frame[: len(frame) // 2])
+                self._step()
+                connection.sendall(frame[len(frame) // 2 :])
+            self._step()
             return
         status, document = self._document(request)
         text = json.dumps(document).encode()
@@ -183,22 +208,23 @@ class Venue:
         connection.sendall(text)
         self._step()
 
-    def _stream(self, connection: socket.socket, order: str) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
-        for seq, kind, payload in EVENTS:
-            self._step()
-            data = json.dumps({"trackingId": order, **payload})
-            frame = f": keep-alive\n\nid: {seq}\nevent: {kind}\ndata: {data}\n\n".encode()
-            connection.sendall(frame[: len(frame) // 2])
-            self._step()
-            connection.sendall(frame[len(frame) // 2 :])
-        self._step()
+    def _life(self, order: str) -> list[dict[str, Any]]:
+        return [
+            {"seq": seq, "type": kind, "payload": {"trackingId": order, **payload}, "at": 1}
+            for seq, (kind, payload) in enumerate([*EVENTS[:-1], self.last])
+        ]
+
+    def _frames(self, request: Request) -> list[bytes]:
+        life = self._life(tracking_id(json.loads(request.body)["erc712"]["userIntent"]))
+        frame = ": keep-alive\n\nid: {}\nevent: {}\ndata: {}\n\n"
+        return [frame.format(each["seq"], each["type"], json.dumps(each["payload"])).encode() for each in life]
 
     def _document(self, request: Request) -> tuple[int, object]:
         match request.method, request.path.strip("/").split("/"):
-            case "GET", ["nonce"]:
-                nonce = request.query.removeprefix("check=")
-                return 200, {"nonce": nonce, "used": self.taken > 0 and not self._stored}
+            case "GET", [*_, "nonce"]:
+                asked = dict(parse_qsl(request.query))
+                used = self.taken > 0 and not self._stored
+                return 200, _ok({**asked, "nonce": asked["check"], "used": used})
             case "POST", ["rpc"]:
                 return 200, self._rpc(json.loads(request.body))
             case "POST", ["intents"]:
@@ -222,22 +248,24 @@ class Venue:
                 return 404, {"statusCode": 404, "message": "not found"}
             case ["tracking-id", order, "status"]:
                 after = int(request.query.removeprefix("afterSeq=") or -1)
-                events = [{"seq": s, "type": t, "payload": {"trackingId": order, **p}, "at": 1} for s, t, p in EVENTS]
-                return 200, {"events": events[after + 1 :]}
+                known = self._life(order)[: None if self._ended() else -1]
+                return 200, {"events": known[after + 1 :]}
             case ["intents", "r-1"]:
                 return 200, _ok({"id": "r-1", **self._in_turn()})
         return 404, {"statusCode": 404, "message": "no such path"}
 
-    def _in_turn(self, hash_: str = HASH) -> dict[str, object]:
-        """Return pending when it is first asked, and the end from then on."""
+    def _ended(self) -> bool:
+        """Return whether the end is told by now; from then on it is."""
         with self._lock:
             self._polls += bool(self.bodies)
-            pending = self._polls <= 1
-        return (
-            {"status": "pending"}
-            if pending
-            else {"status": "confirmed", "transactionHash": hash_, "blockNumber": BLOCK}
-        )
+            ended = self._polls > self.pending and bool(self.bodies)
+            self.told_end |= ended
+        return ended
+
+    def _in_turn(self, hash_: str = HASH) -> dict[str, object]:
+        if not self._ended():
+            return {"status": "pending"}
+        return {"status": "confirmed" if self.good else "reverted", "transactionHash": hash_, "blockNumber": BLOCK}
 
     def _rpc(self, asked: dict[str, object]) -> dict[str, object]:
         params = asked["params"]
@@ -246,12 +274,13 @@ class Venue:
         match asked["method"]:
             case "eth_sendRawTransaction":
                 result = _hash_of(params[0])
-            case "eth_getTransactionReceipt" if params[0] == HASH or self._in_turn()["status"] == "confirmed":
-                result = {"transactionHash": params[0], "blockNumber": hex(BLOCK), "status": "0x1", "logs": []}
+            case "eth_getTransactionReceipt" if params[0] == HASH or self._ended():
+                status = hex(self.good)
+                result = {"transactionHash": params[0], "blockNumber": hex(BLOCK), "status": status, "logs": []}
             case "eth_blockNumber":
                 result = hex(BLOCK + 2)
             case "eth_chainId":
-                result = "0x14a34"
+                result = hex(self.chain_id)
             case "eth_getBlockByNumber":
                 number = hex(BLOCK + 2) if params[0] == "finalized" else params[0]
                 result = {"number": number, "timestamp": hex(self.now_ms // 1000), "transactions": []}
