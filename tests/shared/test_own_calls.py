@@ -16,7 +16,7 @@ from airlock_shared.cli.comparison_lines import changed_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.venue.calls import CALLS, function_of, selector_of, structs_of_call
+from airlock_shared.venue.calls import CALLS, selector_of, structs_of_call
 from airlock_shared.venue.profile import MAX_OF_EACH, NEVER
 from airlock_shared.venue.profile_words import profile_words, resolve_profile
 from shared.make_payloads import DESK, NOW_MS, TREASURY
@@ -127,7 +127,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "a number for a contract": _own(contract=7),
     "a name that is not the function's": {"deposit": _own()["depositLp"]},
     "bytes": _own(signature="depositLp(bytes data)", leaves={"data": "raw"}),
-
+    "an argument of the function's own type": _own(signature="depositLp((depositLp x) y)", leaves={}),
     "an array": _own(signature="depositLp(uint256[] amounts)", leaves={"amounts": "raw"}),
     "an argument without a kind": _own(leaves={}),
     "a kind of another type": _own(leaves={**_own()["depositLp"]["leaves"], "amount": "trader"}),
@@ -154,7 +154,7 @@ def test_what_a_profile_may_not_say_of_a_call_is_refused(calls: dict[str, Any]) 
 def test_no_call_of_its_own_in_a_document_that_was_written_by_hand_has_the_name_of_another(never: str) -> None:
     """The reader of the signing machine says so by itself: nothing that resolves a profile has looked at this one."""
     document = json.loads(DEPLOYMENT_TEXT)
-    leaves = {each.name: "raw" for each in structs_of_call(never)[function_of(never)]}
+    leaves = {each.name: "raw" for each in structs_of_call(never)[""]}
     entry = {"signature": never, "leaves": leaves, "contract": "tradingStorage"}
     document["signed"]["calls"][never.partition("(")[0]] = entry
     with pytest.raises(DocumentError, match=r"the name of another function|not a signature|approve is the token"):

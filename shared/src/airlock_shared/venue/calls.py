@@ -77,11 +77,10 @@ def function_of(signature: str) -> str:
 def structs_of_call(signature: str) -> Structs:
     """Return the arguments of a signature with names, such as ``approve(address spender,uint256 value)``, as a struct.
 
-    It has the function's name; a tuple among the arguments is another struct, whose name is its text.
+    It is called ``""``, which no argument's type is; a tuple among the arguments is another struct, whose name is its text.
     """
-    function, _, arguments = signature.partition("(")
-    members = members_of(arguments)
-    return {function: members} | {each.type: members_of(each.type) for each in members if each.type.startswith("(")}
+    members = members_of(signature.partition("(")[2])
+    return {"": members} | {each.type: members_of(each.type) for each in members if each.type.startswith("(")}
 
 
 def _call(
@@ -96,7 +95,7 @@ def _call(
 ) -> Call:
     """Return a call of the table; ``kinds`` are its leaves', in order, ``meanings`` stand in for a kind's own."""
     told = {"trader": "the account that owns the position", **meanings}
-    fields = shipped_fields(structs_of_call(signature), function_of(signature), kinds, told)
+    fields = shipped_fields(structs_of_call(signature), "", kinds, told)
     return Call(signature, title, contract, fields, delegable, pending)
 
 
@@ -202,7 +201,7 @@ def _call_of(data: bytes, calls: Calls) -> Call:
 
 def arguments_in(data: bytes, signature: str) -> StructValues:
     """Return the arguments by name with which calldata call a function. Raises ``Refusal("ENC-CANONICAL")``."""
-    return decode_abi(structs_of_call(signature), function_of(signature), data[4:])
+    return decode_abi(structs_of_call(signature), "", data[4:])
 
 
 # ---- authorizations -------------------------------------------------------------------------------------------------

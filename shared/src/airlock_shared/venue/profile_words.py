@@ -9,7 +9,7 @@ from typing import Any
 from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.eip712 import Definitions
 from airlock_shared.ethereum.struct_types import leaves_of
-from airlock_shared.venue.calls import CALLS, Call, canonical, function_of, selector_of, structs_of_call
+from airlock_shared.venue.calls import CALLS, Call, canonical, selector_of, structs_of_call
 from airlock_shared.venue.profile import (
     FIXED,
     VENUE_FORMAT,
@@ -69,8 +69,8 @@ def _call_words(call: Call, shipped: Call | None) -> Iterator[str]:
     if shipped is None or call.contract != shipped.contract:
         was = f" (ships: {shipped.contract})" if shipped is not None else ""
         yield f"call {call.name}: made to the pinned {call.contract}, by the signer for itself{was}"
-    new = dict(leaves_of(call.structs, call.function))
-    old = dict(leaves_of(shipped.structs, shipped.function)) if shipped is not None else {}
+    new = dict(leaves_of(call.structs, ""))
+    old = dict(leaves_of(shipped.structs, "")) if shipped is not None else {}
     yield from _leaf_words(f"call {call.name}", new, call.fields, old, shipped.fields if shipped is not None else ())
     if call.fee:
         yield f"call {call.name}: native currency may be sent with it as a fee, within the plan's native_fee_at_most"
@@ -197,7 +197,7 @@ def _call(name: str, entry: Any) -> JsonObject:
     whole: JsonObject = {**known, **entry}
     signature = whole["signature"]
     require_harmless(where, signature, CALLS.get(name))
-    paths = dict(leaves_of(structs_of_call(signature), function_of(signature)))
+    paths = dict(leaves_of(structs_of_call(signature), ""))
     return {**whole, "leaves": _inherited(paths, entry, known)}
 
 

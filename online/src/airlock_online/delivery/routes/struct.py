@@ -28,7 +28,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.eip712 import StructValues, as_argument, decode_abi, encode_abi
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.text.safe import safe
-from airlock_shared.venue.calls import canonical, function_of, selector_of, structs_of_call
+from airlock_shared.venue.calls import canonical, selector_of, structs_of_call
 from airlock_shared.venue.structs import CATALOGUE, CORE_API, TWAP, Intent, value_of
 from airlock_shared.wire.strict_json import JsonObject
 
@@ -86,7 +86,7 @@ def executing_call(delivery: Delivery) -> dict[str, str]:
         "intent": bytes.fromhex(delivery.encoded_intent[2:]),
         "signature": bytes.fromhex(delivery.signature[2:]),
     }
-    arguments = encode_abi(structs_of_call(signature), function_of(signature), signed)
+    arguments = encode_abi(structs_of_call(signature), "", signed)
     data = "0x" + (selector_of(signature) + arguments).hex()
     return {"function": canonical(signature), "to": delivery.contract, "data": data, "value": "0"}
 
