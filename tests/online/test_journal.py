@@ -78,6 +78,8 @@ def test_a_held_journal_is_told_so(path: Path, journal: Journal, monkeypatch: py
         with pytest.raises(JournalError, match="database is locked") as caught:
             open_journal(str(path), lambda: NOW)
     assert caught.value.do.startswith("another program holds it: wait until that has ended")
+    with open_journal(str(path), lambda: NOW) as again, again._reading() as reading:  # it was put back without its log
+        assert reading.scalar(text("PRAGMA journal_mode")) == "wal"
 
 
 @pytest.mark.parametrize(("here", "there"), list(itertools.product(OrderState, OrderState)))

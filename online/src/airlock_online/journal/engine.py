@@ -278,13 +278,15 @@ def _make_file(path: Path) -> None:
         new.touch(0o600, exist_ok=False)
         with journal_errors("made"), closing(sqlite3.connect(new)) as database:
             database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            database.execute("PRAGMA journal_mode = WAL")  # the file keeps it
+            database.execute("PRAGMA journal_mode = WAL")
         with suppress(FileExistsError):
             os.link(new, path)
 
 
 def _set_up(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # transactions are begun by _begin, not by the driver
+    with suppress(sqlite3.OperationalError):  # a backup may lack it; where others hold the file, the next one tries
+        connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA foreign_keys = ON")
 
 
