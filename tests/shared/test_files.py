@@ -137,6 +137,8 @@ def test_the_folders_above_a_new_folder_are_private_too(tmp_path: Path) -> None:
 def test_what_is_replaced_stands_until_the_new_one_is_there_whole(tmp_path: Path) -> None:
     path, full = tmp_path / "pins/venue.json", OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     files.keep_current(path, b"old", "")
+    with pytest.raises(UsageError, match="exists already"):
+        files.keep_current(path, b"of another terminal", "")
     for room in range(2):  # on the disk, for so many files
         made = mock.patch.object(files, "_create", side_effect=[*[mock.DEFAULT] * room, full], wraps=files._create)
         with made, pytest.raises(UsageError, match="No space left"):

@@ -137,9 +137,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "another contract of a shipped call with arguments": {"setDelegate": {"contract": "tradingStorage"}},
     "a shipped call to the token": {"claimTokens": {"contract": "usdc"}},
     "a shipped call to no pinned contract": {"claimTokens": {"contract": "vault"}},
-    "too many": {
-        f"own{n}": {"signature": f"own{n}()", "leaves": {}, "contract": "referral"} for n in range(MAX_OF_EACH + 1)
-    },
+    "too many": {f"f{n}": {"signature": f"f{n}()", "leaves": {}, "contract": "referral"} for n in range(MAX_OF_EACH + 1)},
 }  # fmt: skip
 
 

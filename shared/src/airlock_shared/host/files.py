@@ -245,7 +245,10 @@ def keep_current(path: Path, data: bytes, replaced: str) -> None:
     """
     before, new = (path.with_suffix(f".{end}") for end in (f"{replaced[:16]}.replaced.json", secrets.token_hex(6)))
     make_folder(path.parent)
-    if replaced and not before.exists():
+    if not replaced:
+        write_new(path, data)  # not over one that appeared meanwhile
+        return
+    if not before.exists():
         write_new(before, read_input(path))
     write_new(new, data)
     new.replace(path)
