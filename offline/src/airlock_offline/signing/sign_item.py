@@ -153,8 +153,8 @@ def _confirm_and_sign(case: Case, desk: SigningDesk, opinion: Opinion, *, ask: b
 
 
 def _declined(case: Case, desk: SigningDesk, why: str) -> ItemResult:
-    desk.record("declined", _step_and_digest(case))
-    desk.tell(f"Declined: {why}.")
+    desk.record("declined", _step_and_digest(case) | {"why": why})
+    desk.tell(f"Not signed: {why}.")
     return ItemResult(Answer(case.request.step, "declined", why), ExitCode.DECLINED)
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.errors import Declined
+from airlock_shared.errors import Declined, NotAnswered
 from airlock_shared.plan.model import APART, Plan
 from airlock_shared.wire.strict_json import JsonObject, read_members
 
@@ -154,7 +154,7 @@ def no_on_record(
     try:
         yield
     except Declined as declined:
-        if section_of(transcript.entries(), plan)[1]:
+        if section_of(transcript.entries(), plan)[1] and not isinstance(declined, NotAnswered):
             by = role if role in plan.roles else plan.roles[0]
             data = {"ceremony": plan.id, "checkpoint": checkpoint, "by": by, "reason": declined.what}
             transcript.record(EXCEPTION, data, now_ms())

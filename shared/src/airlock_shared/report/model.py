@@ -279,9 +279,8 @@ def _not_signed(evidence: Evidence) -> Iterator[str]:
             current = these.items() <= entry.data.items()
             whys = {} if current and requests else whys
         elif current and entry.event in ("declined", "refused", "signed"):
-            checks = entry.data.get("checks")
-            named = f" ({plain_text(checks[:1])})" if type(checks) is list and checks else ""
-            whys[str(entry.data.get("step"))] = f"{entry.event}{named}"
+            named = plain_text(entry.data.get("checks") or entry.data.get("why", ""))
+            whys[str(entry.data.get("step"))] = f"{entry.event} ({named})" if named else entry.event
     for step in evidence.plan.steps:
         if whys.get(step, "signed") != "signed":
             yield f"step {step}: {whys[step]}"
