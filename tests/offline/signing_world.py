@@ -86,7 +86,6 @@ class World:
                 state.transcript.record(PROVED, proved, NOW_MS)
         self._before = len(state.transcript.entries())
         stop_the_clock(monkeypatch)
-        monkeypatch.setattr("airlock_offline.signing.sign_item.now_ms", lambda: NOW_MS)
         monkeypatch.setattr("airlock_offline.preflight.isolation.airgap_lines", lambda _world: [])
         monkeypatch.setattr("airlock_offline.cli.sign.opened", lambda *_, **__: _device())
 

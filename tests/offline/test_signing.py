@@ -70,7 +70,7 @@ class Table:
         self._device = device
         proofs = frozenset(challenge.sha256() for challenge in good_challenges())
         self.desk = SigningDesk(
-            self.state, ledger or UsedNonces(), self._look, lambda: open_app(self), self.close, lambda: self.now_ms,
+            self.state, "demo", ledger or UsedNonces(), self._look, lambda: open_app(self), self.close, lambda: self.now_ms,
             lambda entries: clock_of(entries, self.now_ms, None), partial(account_lock, home), lambda _examined: None,
             self._ask, self.told.append, proofs, SameProcess,
         )  # fmt: skip

@@ -124,6 +124,18 @@ class Declined(AirlockError):
     exit_code = ExitCode.DECLINED
 
 
+class NotAnswered(Declined):
+    """Nobody answered: it is nobody's No, and goes on record as none."""
+
+    def __init__(
+        self,
+        what: str = "not answered: the input has ended",
+        *,
+        do: str = "run the command again where somebody can answer",
+    ) -> None:
+        super().__init__(what, do=do)
+
+
 class Expired(AirlockError):
     """A deadline is past or too near, or a clock is wrong."""
 

@@ -79,6 +79,7 @@ def offline_events() -> list[Event]:
         ("exception", {"ceremony": plan().id, "checkpoint": "", "by": "witness", "reason": HOSTILE}),
         ("sign-begun", {"requests": marks["requests"], "plan": plan().fingerprint, "ceremony": plan().id,
                         "model": "nanosp"}),
+        *((event, {"ceremony": "other", "step": signed()[0].step}) for event in ("sign-begun", "declined")),
         *(("signed", {"step": each.step, "digest": each.digest}) for each in signed()),
         ("signatures-written", marks),
     ]  # fmt: skip

@@ -35,7 +35,7 @@ from airlock_shared.cli.terminal import (
     say_all,
     screen_rows,
 )
-from airlock_shared.errors import Declined
+from airlock_shared.errors import Declined, NotAnswered
 from airlock_shared.ethereum.signatures import checksum_address, value_wei
 from airlock_shared.plan.decisions import Decision
 from airlock_shared.start import ENDING
@@ -157,9 +157,7 @@ class ReviewPages:
                 keys.forget()
                 key = next_key(keys, f"{at + 1} of {len(screens)}", at > 0, same=same)
                 if key == ENDED:
-                    raise Declined(
-                        "not answered: the input has ended", do="run the command again where somebody can answer"
-                    )
+                    raise NotAnswered
                 now = _size()
                 if now == size and now[1] >= WIDTH:
                     at = max(at + _step(key), 0)
@@ -460,7 +458,7 @@ class GroupPages:
             self._ask(question, asking=opening(ask, opens))
         except Declined as declined:
             self.confirmed |= dict.fromkeys(page, False)
-            say(f"Declined: {declined.what}.")
+            say(f"Not signed: {declined.what}.")
             return
         self._record(page)
         self.confirmed |= dict.fromkeys(page, True)

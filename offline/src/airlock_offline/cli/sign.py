@@ -147,11 +147,11 @@ def sign(
         say_all(part)
     if not (compared and led()):
         say_all((*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)))
-    document = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
+    document = {"requests": fingerprint, "plan": plan.fingerprint}
     meanwhile = pages.turning if pages else nullcontext
     with opened(emulator_port, ledger_path, meanwhile, named_model=model or "") as device:
         app = isolation.guarded(device.app)
-        desk = _desk(state, entries, device, app, ask, pages)
+        desk = _desk(state, plan.id, entries, device, app, ask, pages)
         examined = [judged(item, situation, desk) for item in items]
         if first := first_to_sign(examined, state):
             desk.probe(first)  # nobody compares or reads anything for a Ledger that cannot sign it
@@ -165,7 +165,7 @@ def sign(
                 )
         state.record_unenforced(now_ms())
         begun = document | {"model": device.model, "signer": header.signer}
-        state.transcript.record("sign-begun", {name: text for name, text in begun.items() if text}, now_ms())
+        desk.record("sign-begun", {name: text for name, text in begun.items() if text})
         if pages and first:
             pages.begin()
         groups = GroupPages(
@@ -182,7 +182,7 @@ def sign(
         if not signed or (led() and stopped.exit_code is ExitCode.DEVICE):  # `ceremony run` waits, and runs this again
             raise stopped
         try:
-            results += left_behind(items[len(results) :], stopped, state)
+            results += left_behind(items[len(results) :], stopped, desk)
         except AirlockError:  # nothing can be written: what was signed is kept, and what happened first says more
             raise stopped from None
     if not signed:
@@ -255,6 +255,7 @@ def _hand_over(
 
 def _desk(
     state: OfflineHome,
+    ceremony: str,
     entries: list[Entry],
     device: Device,
     app: Callable[[], EthereumApp],
@@ -310,13 +311,14 @@ def _desk(
             (on_screen.ask if on_screen else ask)(question)
         finally:
             sections = sorted(on_screen.opened) if on_screen else "all"
-            state.transcript.record(REVIEWED, read[0] | {"opened": sections}, now_ms())
+            desk.record(REVIEWED, read[0] | {"opened": sections})
 
-    proofs, tell = proved(state.transcript.entries()), on_screen.tell if on_screen else say
+    proofs, tell = proved(entries), on_screen.tell if on_screen else say
     clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
-    return SigningDesk(
-        state, used, probe, app, device.close, now_ms, clock, alone, show, confirm, tell, proofs, list_pages=list_pages
-    )
+    desk = SigningDesk(
+        state, ceremony, used, probe, app, device.close, now_ms, clock, alone, show, confirm, tell, proofs
+    )._replace(list_pages=list_pages)
+    return desk
 
 
 def _sign_all(
@@ -341,7 +343,7 @@ def _sign_all(
             results.append(sign_item(item, fresh, desk, groups.confirmed))
         except Exception as error:  # noqa: BLE001 (whatever it is, what was signed before must not be lost with it)
             with suppress(AirlockError):  # when nothing can be written, what happened says it
-                desk.state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
+                desk.record("sign-stopped", {"step": item.step, "why": type(error).__name__})
             say(f"\nStopped at step {item.step}; {len(results)} of {len(examined)} steps are done and kept.")
             return results, error if isinstance(error, AirlockError) else ItemFault(error, item.step)
         answer = results[-1].answer

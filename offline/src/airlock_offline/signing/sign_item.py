@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from airlock_offline.home import OfflineHome, now_ms
+from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import EthereumApp, require_ready
 from airlock_offline.ledger.typed_data import require_no_fault
 from airlock_offline.ledger.uploads import filtered_message, need_of
@@ -45,6 +45,7 @@ from airlock_shared.wire.strict_json import JsonObject
 class SigningDesk(NamedTuple):
     """What signing needs of the world: the state folder, how to reach the device, the clock, and how to show and ask.
 
+    ``ceremony`` is the id of the one on whose record it is.
     ``used`` holds what the transcript says was signed, and grows with every signature.
     ``proofs`` holds the challenges that delegate keys have answered; without one in it no delegate is registered.
     ``probe`` requires before people read that the device can sign, and lets go of it; ``app`` opens it to sign,
@@ -57,6 +58,7 @@ class SigningDesk(NamedTuple):
     """
 
     state: OfflineHome
+    ceremony: str
     used: UsedNonces
     probe: Callable[[Case], None]
     app: Callable[[], EthereumApp]
@@ -72,8 +74,8 @@ class SigningDesk(NamedTuple):
     list_pages: Callable[[Examined], None] = lambda _examined: None
 
     def record(self, event: str, data: JsonObject) -> None:
-        """Put an event on record, with the time of now."""
-        self.state.transcript.record(event, data, self.now_ms())
+        """Put an event of the ceremony on record, with the time of now."""
+        self.state.transcript.record(event, {"ceremony": self.ceremony, **data}, self.now_ms())
 
 
 class ItemResult(NamedTuple):
@@ -151,8 +153,8 @@ def _confirm_and_sign(case: Case, desk: SigningDesk, opinion: Opinion, *, ask: b
 
 
 def _declined(case: Case, desk: SigningDesk, why: str) -> ItemResult:
-    desk.record("declined", _step_and_digest(case))
-    desk.tell(f"Declined: {why}.")
+    desk.record("declined", _step_and_digest(case) | {"why": why})
+    desk.tell(f"Not signed: {why}.")
     return ItemResult(Answer(case.request.step, "declined", why), ExitCode.DECLINED)
 
 
@@ -342,11 +344,11 @@ class ItemFault(AirlockError):
         )
 
 
-def left_behind(items: Sequence[Request], stopped: AirlockError, state: OfflineHome) -> Iterator[ItemResult]:
+def left_behind(items: Sequence[Request], stopped: AirlockError, desk: SigningDesk) -> Iterator[ItemResult]:
     """Record and yield, as refused, the item that stopped signing and those after it: a document answers every item."""
     why = stopped.check if isinstance(stopped, Refusal) else type(stopped).__name__
     for item in items:
-        state.transcript.record("refused", {"step": item.step, "checks": [], "why": why}, now_ms())
+        desk.record("refused", {"step": item.step, "checks": [], "why": why})
         yield ItemResult(Answer(item.step, "refused", why), stopped.exit_code)
         why = "not begun"
 

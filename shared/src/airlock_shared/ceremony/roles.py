@@ -70,7 +70,10 @@ class Checkpoint(NamedTuple):
     undone: str = ""
 
     def needs(self, half: Half, plan: Plan) -> tuple[str, ...]:
-        """Return the roles of a plan that confirm it on a machine at least: none where it was made, else somebody."""
+        """Return the roles of a plan that have to confirm it on a machine: none where it was made, else one at least.
+
+        Of a plan that names none of its roles it is the plan's first.
+        """
         if half == self.made_on or half not in self.by:
             return ()
         return tuple(role for role in self.by[half] if role in plan.roles) or plan.roles[:1]
@@ -284,12 +287,8 @@ def _unconfirmed(checkpoints: dict[str, tuple[Confirmation, ...]], plan: Plan, h
     """Return a sentence for each checkpoint at which a role is missing that has to confirm it, or that changed since."""
     lines = []
     for name, confirmations in checkpoints.items():
-        if half == CHECKPOINTS[name].made_on:
-            continue
         by = {role for each in confirmations if each.holds for role in each.by}
-        needed = [role for role in CHECKPOINTS[name].by[half] if role in plan.roles]
-        lacking = [role for role in needed if role not in by] if needed or by else ["anybody"]
-        if lacking:
+        if lacking := [role for role in CHECKPOINTS[name].needs(half, plan) if role not in by]:
             changed = ", because something else was confirmed" if any(not each.holds for each in confirmations) else ""
             lines.append(f"checkpoint {name} is not confirmed by {' and '.join(lacking)}{changed}")
     return lines

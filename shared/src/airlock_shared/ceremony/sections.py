@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.errors import Declined
+from airlock_shared.errors import Declined, NotAnswered
 from airlock_shared.plan.model import APART, Plan
 from airlock_shared.wire.strict_json import JsonObject, read_members
 
@@ -39,20 +39,25 @@ class PlanMark(NamedTuple):
     fingerprint: str
 
 
+def without_others(entries: Iterable[Entry], ceremony: str) -> list[Entry]:
+    """Return the entries that are not of another ceremony than that of this id: a machine may have several at once."""
+    return [entry for entry in entries if entry.data.get("ceremony", ceremony) == ceremony]
+
+
 def section_of(entries: Iterable[Entry], plan: Plan | PlanMark) -> tuple[list[Entry], bool]:
     """Return the entries from the last beginning with this plan to its end or the next beginning, and whether it is open.
 
-    What another ceremony has on record meanwhile is none of them: a machine may have several in a day.
+    What another ceremony has on record meanwhile is none of them.
     """
     section: list[Entry] = []
     is_open = False
-    for entry in entries:
-        data = read_entry(entry) if entry.event in _FORMS else entry.data
-        own = data.get("ceremony", plan.id) == plan.id
-        if own and entry.event == CEREMONY_BEGUN:
+    for entry in without_others(entries, plan.id):
+        if entry.event in _FORMS:
+            read_entry(entry)
+        if entry.event == CEREMONY_BEGUN:
             is_open = entry.data["plan"] == plan.fingerprint
             section = [] if is_open else section
-        if is_open and own:
+        if is_open:
             section.append(entry)
             is_open = entry.event != CEREMONY_ENDED
     return section, is_open
@@ -149,7 +154,7 @@ def no_on_record(
     try:
         yield
     except Declined as declined:
-        if section_of(transcript.entries(), plan)[1]:
+        if section_of(transcript.entries(), plan)[1] and not isinstance(declined, NotAnswered):
             by = role if role in plan.roles else plan.roles[0]
             data = {"ceremony": plan.id, "checkpoint": checkpoint, "by": by, "reason": declined.what}
             transcript.record(EXCEPTION, data, now_ms())

@@ -350,8 +350,7 @@ class _Workflow(NamedTuple):
             if each.compared == compared
             for role in each.by
         }
-        named = [role for role in roles if role in CHECKPOINTS[checkpoint].by[self.half]]
-        done = bool(compared) and (set(named) <= by if named else bool(by))
+        done = bool(compared) and by.issuperset(roles)
         return Task(
             "compare", roles, CHECKPOINTS[checkpoint].compares, done, checkpoint, brings=(file,) if file else ()
         )

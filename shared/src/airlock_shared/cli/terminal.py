@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import click
 
-from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
+from airlock_shared.errors import AirlockError, Declined, ExitCode, NotAnswered, Refusal
 from airlock_shared.text.safe import WIDTH, columns, hanging, harmless, labelled_rows, safe_again
 
 # ---- console --------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def ask(question: str, *, piped: bool) -> str:
     click.echo(harmless(without_secrets(question)), err=True, nl=False)
     if not (piped or at_a_terminal()):
         say()
-        raise Declined(
+        raise NotAnswered(
             "not answered: answers come from a terminal",
             do="run the command in a terminal; a pipe answers only for what is worth nothing, by the software Ledger",
         )
@@ -131,7 +131,7 @@ def ask(question: str, *, piped: bool) -> str:
     if not at_a_terminal():
         say(safe_again(answer.rstrip("\n")))
     if not answer:
-        raise Declined("not answered: the input has ended", do="run the command again where somebody can answer")
+        raise NotAnswered
     return answer.removesuffix("\n")
 
 
@@ -161,7 +161,7 @@ def opening(asking: Callable[..., str], opens: Opens) -> Callable[..., str]:
 def yes_or_other(question: str, again: str, asking: Callable[..., str], *, piped: bool) -> str:
     """Ask by ``asking`` (as :func:`ask`), a few times more after an empty line or a slip of ``Yes``; return the last one.
 
-    Letters of another keyboard are a slip too.
+    Letters of another keyboard are a slip too. Raises ``NotAnswered`` where the last line is empty, too.
     """
     answer = asking(question, piped=piped)
     for _ in range(_SLIPS):
@@ -171,6 +171,8 @@ def yes_or_other(question: str, again: str, asking: Callable[..., str], *, piped
             break
         say(slip)
         answer = asking(again, piped=piped)
+    if not answer.strip():
+        raise NotAnswered("not answered: each line was empty")
     return answer
 
 

@@ -14,7 +14,13 @@ from typing import Any
 
 from airlock_shared.ceremony.roles import HOW, NO_KIT, NO_PAPER, Half, differences, standing, wrong_words
 from airlock_shared.ceremony.seals import SEALED, check_seals, signer_of
-from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED, PAGE_CONFIRMED, section_of
+from airlock_shared.ceremony.sections import (
+    CEREMONY_BEGUN,
+    CHECKPOINT_CONFIRMED,
+    PAGE_CONFIRMED,
+    section_of,
+    without_others,
+)
 from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING
 from airlock_shared.checks.times import CONTRADICTED
 from airlock_shared.documents.transcript import GENESIS, Entry
@@ -194,7 +200,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "matches": matches,
         "artefacts": artefact_rows(evidence.files),
     }
-    if found := list(_interrupted(offline or (), evidence.plan.fingerprint)):
+    if found := list(_interrupted(offline or (), plan)):
         report["interrupted"] = found
     missing = list(_missing(evidence, report))
     notes = [*filter(None, [deployment.test_mark]), *_notes(plan, report)]
@@ -268,14 +274,13 @@ def _not_signed(evidence: Evidence) -> Iterator[str]:
     these = {"requests": requests.fingerprint} if requests else {"plan": evidence.plan.fingerprint}
     whys: dict[str, str] = {}
     current = False
-    for entry in evidence.transcripts.get("offline", ()):
+    for entry in without_others(evidence.transcripts.get("offline", ()), evidence.plan.id):
         if entry.event == SIGN_BEGUN:
             current = these.items() <= entry.data.items()
             whys = {} if current and requests else whys
         elif current and entry.event in ("declined", "refused", "signed"):
-            checks = entry.data.get("checks")
-            named = f" ({plain_text(checks[:1])})" if type(checks) is list and checks else ""
-            whys[str(entry.data.get("step"))] = f"{entry.event}{named}"
+            named = plain_text(entry.data.get("checks") or entry.data.get("why", ""))
+            whys[str(entry.data.get("step"))] = f"{entry.event} ({named})" if named else entry.event
     for step in evidence.plan.steps:
         if whys.get(step, "signed") != "signed":
             yield f"step {step}: {whys[step]}"
@@ -319,16 +324,16 @@ _IN_A_SIGNING = (SIGN_BEGUN, "reviewed", PAGE_CONFIRMED, SIGNING, NOT_SIGNED, SI
 _SIGNING_ENDED = ("declined", "refused", "signatures-written")
 
 
-def _interrupted(entries: Sequence[Entry], plan: str) -> Iterator[Row]:
+def _interrupted(entries: Sequence[Entry], plan: Plan) -> Iterator[Row]:
     """Yield each signing of a plan without an end before the next, and for which step the Ledger was asked then."""
     last: Entry | None = None
     begun: Entry | None = None
-    for entry in entries:
+    for entry in without_others(entries, plan.id):
         if entry.event == SIGN_BEGUN:
             if begun is not None and last is not None and last.event in _IN_A_SIGNING:
                 step = str(last.data.get("step")) if last.event == SIGNING else ""
                 yield {"begun": moment(begun.at_ms), "step": step}
-            begun = entry if entry.data.get("plan") == plan else None
+            begun = entry if entry.data.get("plan") == plan.fingerprint else None
         if entry.event in (*_IN_A_SIGNING, *_SIGNING_ENDED):
             last = entry
 

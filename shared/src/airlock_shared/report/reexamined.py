@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from airlock_shared.ceremony.sections import without_others
 from airlock_shared.checks.judge import (
     Examined,
     Known,
@@ -49,7 +50,7 @@ def _each(
 ) -> Iterator[Judged]:
     found: list[Entry] = []
     current = False
-    for each in entries:
+    for each in without_others(entries, situation.plan.id):
         if each.event == SIGN_BEGUN:
             current = each.data.get("requests") == requests.fingerprint
         elif current and each.event in _DECIDED:

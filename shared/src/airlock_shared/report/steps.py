@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from airlock_shared.ceremony.sections import section_of
 from airlock_shared.checks.model import CallCase, Case, ReadCall, ReadIntent
-from airlock_shared.checks.nonces import NOT_SIGNED, use_of
+from airlock_shared.checks.nonces import use_of
 from airlock_shared.documents.requests import Answer, Request
 from airlock_shared.documents.transcript import PROVED, Entry
 from airlock_shared.ethereum.signatures import checksum_address
@@ -52,19 +52,15 @@ def reviews_of(evidence: Evidence, step: str, digest: str) -> list[Row]:
 
     Also where what was prepared for the step before it, in this ceremony, was declined.
     """
-    rows, why = [], ""
+    rows = []
     entries = evidence.transcripts.get("offline", ())
     here = {entry.seq for entry in section_of(entries, evidence.plan)[0]}
     for entry in entries:
-        before = entry.event in ("declined", NOT_SIGNED) and entry.seq in here and entry.data.get("step") == step
-        if entry.data.get("digest") != digest and not before:
-            continue
-        if entry.event in ("reviewed", "declined"):
-            where = "refused on the Ledger" if why == "RefusedOnDevice" else "declined at its review"
-            declined = where if entry.event == "declined" else ""
+        before = entry.event == "declined" and entry.seq in here and entry.data.get("step") == step
+        if entry.event in ("reviewed", "declined") and (before or entry.data.get("digest") == digest):
+            declined = plain_text(entry.data.get("why", "declined")) if entry.event == "declined" else ""
             opened = plain_text(entry.data.get("opened", ""))
             rows.append({"at": moment(entry.at_ms), "declined": declined, "opened": opened})
-        why = entry.data.get("why", "") if entry.event == NOT_SIGNED else ""
     return rows
 
 

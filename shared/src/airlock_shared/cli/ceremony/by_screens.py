@@ -26,7 +26,7 @@ from airlock_shared.cli.terminal import (
     opening,
     say,
 )
-from airlock_shared.errors import Declined, Refusal
+from airlock_shared.errors import Declined, NotAnswered, Refusal
 from airlock_shared.text.safe import BYTEWORDS, SPOKEN_BYTES, spoken
 from airlock_shared.wire.strict_json import JsonObject
 
@@ -78,7 +78,7 @@ def _await_key(place: str = "") -> None:
     with SingleKeys() as keys:
         keys.forget()
         if next_key(keys, place) == ENDED:
-            raise Declined("not read: the input has ended", do="run the command again where somebody can answer")
+            raise NotAnswered
 
 
 # ---- typed words ----------------------------------------------------------------------------------------------------
