@@ -15,7 +15,7 @@ forms of a transcript's entries, and by 52 for a Ledger that is silent, two of t
 The process of the second opinion is counted in it, too. The 60th module holds the types of structs, in their three forms.
 """
 
-PRODUCT_TOKENS, TERMINAL_TOKENS, TABLES = 311_852, 82_171, 81
+PRODUCT_TOKENS, TERMINAL_TOKENS, TABLES = 311_880, 82_171, 81
 """Ceilings, too: of all halves with what packs them and their rehearsals; of an intent at a terminal over USB; of tables."""
 
 FOREIGN = (

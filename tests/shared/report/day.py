@@ -18,7 +18,7 @@ from airlock_shared.report.evidence.redaction import withhold
 from airlock_shared.report.evidence.timeline import Screens, ShownPages, write_screens
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import MadeReport, report_of_artefacts
-from airlock_shared.wire.strict_json import read_batch
+from airlock_shared.wire.strict_json import JsonObject, read_batch
 from shared.make_payloads import KEYS, NOW_MS, signed_item
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, deployment, plan, to_bytes, whole
 
@@ -151,6 +151,14 @@ def after(event: str, *more: Event) -> list[Event]:
     return [*events[:at], *more, *events[at:]]
 
 
+def seal_of(key: str, ceremony: str, count: int, head: str) -> JsonObject:
+    """Return a seal over ``count`` entries by a private key, as a transcript has it."""
+    text = f"Airlock transcript of {ceremony}, {count} entries, head {head}"
+    signature = "0x" + Account.sign_message(encode_defunct(text=text), key).signature.hex()
+    by = Account.from_key(key).address
+    return {"ceremony": ceremony, "entries": count, "head": head, "address": by, "signature": signature}
+
+
 def sealed(key: str, ceremony: str = "", **altered: Any) -> bytes:
     """Return the offline transcript sealed by the published key of an address, over all its entries.
 
@@ -159,11 +167,7 @@ def sealed(key: str, ceremony: str = "", **altered: Any) -> bytes:
     lines = chain(offline_events()).splitlines()
     entries = read_entries(lines)
     count, head = len(entries), entries[-1].hash
-    name = ceremony or plan().id
-    text = f"Airlock transcript of {name}, {count} entries, head {head}"
-    signature = "0x" + Account.sign_message(encode_defunct(text=text), KEYS[key]).signature.hex()
-    data = {"ceremony": name, "entries": count, "head": head, "address": key, "signature": signature}
-    seal = next_entry(entries[-1], NOW_MS, "sealed", data | altered)
+    seal = next_entry(entries[-1], NOW_MS, "sealed", seal_of(KEYS[key], ceremony or plan().id, count, head) | altered)
     return b"".join(line + b"\n" for line in [*lines, seal.line()])
 
 

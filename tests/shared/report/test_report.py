@@ -487,6 +487,16 @@ def test_a_seal_by_another_key_is_refused() -> None:
     assert _refused(bare).check == "DOC-SEAL"
 
 
+def test_a_seal_from_before_this_plan_is_an_earlier_signers_and_stops_no_report() -> None:
+    earlier = "ceremony-begun", {"ceremony": plan().id, "plan": "f" * 64, "roles": {}}
+    head = read_entries(day.chain([earlier, earlier, *day.offline_events()]).splitlines())[0].hash
+    seal = "sealed", day.seal_of("0x" + "11" * 32, plan().id, 1, head)
+    whole = day.chain([earlier, seal, *day.offline_events()])
+    report = report_of_artefacts(day.offline_files() | {OFFLINE: whole}, judge).value
+    assert report["transcripts"][0]["seals"] == []
+    assert "the air-gapped machine's transcript is not sealed by a signer of the plan" in report["missing"]
+
+
 @pytest.mark.parametrize(
     "altered",
     [{"entries": 3}, {"head": "f" * 64}, {"address": STRANGER}, {"signature": "0x" + "11" * 65}, {"signature": 7}],

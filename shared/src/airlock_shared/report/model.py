@@ -149,15 +149,17 @@ def _flat(value: Any, where: str) -> Iterator[Row]:
 def _transcript(half: Half, entries: Sequence[Entry] | None, plan: Plan) -> Row:
     """Return a row for a machine's transcript, with the seals that were made for the plan's ceremony, oldest first.
 
+    One from before the ceremony began with this plan is none of them: it is by a signer of an earlier plan.
     Raises ``DocumentError("DOC-SEAL")``.
     """
     if entries is None:
         return {"machine": half, "given": False}
-    head = entries[-1].hash if entries else GENESIS
+    head, section = entries[-1].hash if entries else GENESIS, section_of(entries, plan)[0]
+    begun = section[0].seq if section else 0
     seals = [
         {"entries": count, "head": sealed, "by": by, "signer": signer_of(by, plan), "at": moment(at_ms)}
         for (ceremony, count, sealed), by, at_ms in check_seals(entries)
-        if ceremony == plan.id
+        if ceremony == plan.id and count >= begun
     ]
     facts = {"entries": len(entries), "head": head, "words": spoken(head), "seals": seals}
     return {"machine": half, "given": True, **facts}
