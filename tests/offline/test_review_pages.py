@@ -231,7 +231,7 @@ def test_a_terminal_that_was_closed_declines(tmp_path: Path, sections: list[list
     assert reader.keys() == (1, 5)
     os.close(reader.terminal.outside)
     reader.terminal.command.wait(20)
-    assert json.loads((tmp_path / "ended").read_text())[0] == "Declined"
+    assert json.loads((tmp_path / "ended").read_text())[0] == "NotAnswered"
 
 
 FIVE = ["WHAT IS SIGNED", "  what        all of it"]
