@@ -135,6 +135,16 @@ def test_a_checkpoint_that_the_witness_did_not_confirm_keeps_it_incomplete(half:
     assert stands(*events, half=half).missing == (f"checkpoint {checkpoint} is not confirmed by witness",)
 
 
+@pytest.mark.parametrize(("by", "lacking"), [((), True), (("clerk",), True), (("auditor",), False)])
+def test_of_a_plan_that_names_none_of_its_roles_the_first_confirms_a_checkpoint(
+    by: tuple[str, ...], lacking: bool
+) -> None:
+    plan = parse_plan(written('"auditor", "clerk"'))
+    said = [confirmed("plan", plan.fingerprint, by)] if by else []
+    missing = stands(begun(plan, {"auditor": "Ada", "clerk": "Grace"}), *said, plan=plan).missing
+    assert ("checkpoint plan is not confirmed by auditor" in " ".join(missing)) is lacking
+
+
 def test_no_exception_heals() -> None:
     said = EXCEPTION, {"ceremony": "demo", "checkpoint": "review", "by": "facilitator", "reason": "The witness left."}
     found = stands(*whole("offline", without="review")[:-1], said, ended())
