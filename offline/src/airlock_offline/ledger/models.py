@@ -252,16 +252,12 @@ RELEASED, DEVELOPMENT = "1.22.0", "1.22.0-dev"
 
 
 class Buttons(NamedTuple):
-    """A Nano's screen: one field to a page, ``lines`` of its value under the field's name; sizes in pixels.
+    """A Nano's screen: one field to a page, ``lines`` of its value under the field's name; sizes in pixels."""
 
-    ``pause``: the page that asks to go on after each field of a long review.
-    """
-
-    face: Typeface
-    titles: Typeface
+    names: Typeface
+    values: Typeface
     line_px: int
     lines: int
-    pause: tuple[str, ...]
 
 
 class Touch(NamedTuple):
@@ -333,14 +329,13 @@ class Model(NamedTuple):
 
 _NANO_SCREEN = Screen(
     Buttons(
-        face=OPEN_SANS_REGULAR_11,
-        titles=OPEN_SANS_EXTRABOLD_11,
+        names=OPEN_SANS_EXTRABOLD_11,
+        values=OPEN_SANS_REGULAR_11,
         line_px=114,
         lines=3,
-        pause=("Press right button to ", "continue message or ", "press both to skip"),
     ),
     Wording(
-        warning=("Blind signing ahead", "To accept risk, press ", "both buttons"),
+        warning=("Blind signing ahead", "To accept risk, press both buttons"),
         transaction_hash="Tx hash",
         delegated_network="On network",
     ),

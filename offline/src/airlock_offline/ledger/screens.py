@@ -34,6 +34,7 @@ from airlock_shared.wire.strict_json import JsonObject
 
 Page = list[str]
 
+_PAUSE = "Press right button to continue message or press both to skip"
 _PAGED_TITLE = 35  # characters of a title with its page's number (``displayTextPage`` of the device SDK)
 MORE_TAKES_LINES = 3  # the room of the button
 SHOWN_CHARACTERS = 379  # of a value, as measured; the rest of it is hashed and not shown
@@ -47,34 +48,24 @@ class ScreenField(NamedTuple):
     value: str
 
 
-class Frame(NamedTuple):
-    """The first and the last page around the fields, without what the layout adds."""
-
-    first: tuple[str, ...]
-    last: tuple[str, ...]
-
-
 class Review(NamedTuple):
-    """The frame around the fields of one kind of review, on each kind of screen, and what comes between.
+    """The texts around the fields of one kind of review, and what comes between: on the first page, and on the last one.
 
-    ``blind``: preceded by the warning; ``skippable``: a touch screen offers Skip; ``pauses``: buttons ask to go on after
-    each field.
+    The last one is of ``buttons`` or ``touch``. ``blind``: preceded by the warning; ``skippable``: a touch screen offers
+    Skip; ``pauses``: buttons ask to go on after each field.
     """
 
-    buttons: Frame
-    touch: Frame
+    first: str
+    buttons: str
+    touch: str
     blind: bool = True
     skippable: bool = False
     pauses: bool = False
 
 
-_TYPED_FRAMES = (
-    Frame(("Review typed ", "message"), ("Sign message",)),
-    Frame(("Review typed message",), ("Accept risk and sign ", "typed message?")),
-)
-TYPED_DATA = Review(*_TYPED_FRAMES, skippable=True, pauses=True)
-HASHES = Review(*_TYPED_FRAMES, skippable=True)
-FILTERED = Review(_TYPED_FRAMES[0], Frame(("Review typed message",), ("Sign typed message?",)), blind=False)
+HASHES = Review("Review typed message", "Sign message", "Accept risk and sign typed message?", skippable=True)
+TYPED_DATA = HASHES._replace(pauses=True)
+FILTERED = Review("Review typed message", "Sign message", "Sign typed message?", blind=False)
 
 
 def typed_data_pages(typed_data: TypedData, hashes: Hashes, model: str, *, by_hashes: bool) -> list[Page]:
@@ -142,37 +133,40 @@ def _cut(text: str) -> str:
 def review_pages(review: Review, fields: list[ScreenField], model: str) -> list[Page]:
     """Return the pages of a review, from the warning, if any, to the page that signs."""
     screen = screen_of(model)
-    layout, warning = screen.layout, list(screen.wording.warning)
+    layout = screen.layout
+    first = text_lines(review.first, layout.values, layout.line_px)
     if isinstance(layout, Touch):
-        warning = [line for text in warning for line in text_lines(text, layout.names, layout.line_px)]
+        small = layout.names
         bodies = _touch_bodies(fields, layout, layout.height_with_skip_px if review.skippable else layout.height_px)
         count = len(bodies) + 2
         skip = ["Skip"] if review.skippable else []
-        first, last = (text_lines("".join(text), layout.values, layout.line_px) for text in review.touch)
         if review.blind:
             pages = [[*first, "Reject", f"1 of {count}", "Blind signing required."]]
         else:
             pages = [[*first, "Swipe to review", "Reject", f"1 of {count}"]]
         pages += [[*skip, *body, "Reject", f"{index} of {count}"] for index, body in enumerate(bodies, start=2)]
+        last = text_lines(review.touch, layout.values, layout.line_px)
         pages.append([*last, "Reject", f"{count} of {count}", "Hold to sign"])
     else:
-        pages = [list(review.buttons.first)]
+        small = layout.values
+        pages = [first]
         for index, field in enumerate(fields):
             if index and review.pauses:
-                pages.append(list(layout.pause))
+                pages.append(text_lines(_PAUSE, layout.values, layout.line_px))
             pages += button_field_pages(field, layout)
-        pages.append(list(review.buttons.last))
+        pages.append(text_lines(review.buttons, layout.values, layout.line_px))
+    warning = [line for text in screen.wording.warning for line in text_lines(text, small, layout.line_px)]
     return [warning, *pages] if review.blind else pages
 
 
 def button_field_pages(field: ScreenField, layout: Buttons) -> list[Page]:
     """Return a field's pages: so many lines of the value to a page, counted in the title when they are several."""
-    parts = text_pages(field.value, layout.face, layout.line_px, layout.lines)
+    parts = text_pages(field.value, layout.values, layout.line_px, layout.lines)
     titles = [f"{field.title} ({index}/{len(parts)})"[:_PAGED_TITLE] for index in range(1, len(parts) + 1)]
     if len(parts) == 1:
         titles = [field.title]
     return [
-        [title_line(title, layout.titles, layout.line_px), *filter(None, part)]
+        [title_line(title, layout.names, layout.line_px), *filter(None, part)]
         for title, part in zip(titles, parts, strict=True)
     ]
 
@@ -267,7 +261,7 @@ def notes_of(leaf: Leaf, model: str, name: str) -> Iterator[str]:
             yield f"The Ledger shows {SHOWN_CHARACTERS} characters of {name} at most ({len(value)} bytes of data)."
     else:
         if isinstance(layout, Buttons) and type(value) is int:
-            pages = text_pages(str(value), layout.face, layout.line_px, layout.lines)
+            pages = text_pages(str(value), layout.values, layout.line_px, layout.lines)
             if "".join(line for page in pages for line in page) != str(value):
                 yield f"A Nano repeats digits of {name} on its second page: compare page by page, do not join them."
         return
@@ -435,25 +429,12 @@ TOKEN_CALLS = {  # by selector: approve(address,uint256) and transfer(address,ui
 TOKEN_CALL_BYTES = 4 + 32 + 32
 
 
-_PLAIN = Review(
-    Frame(("Review transaction",), ("Sign transaction",)),
-    Frame(("Review transaction",), ("Sign transaction?",)),
-    blind=False,
-)
-BLIND = Review(
-    Frame(("Review transaction",), ("Accept risk and ", "sign transaction")),
-    Frame(("Review transaction",), ("Accept risk and sign ", "transaction?")),
-)
-
-
-def token_review(call: TokenCall, *, blind: bool) -> Review:
-    """Return the frame of a call of ERC-20, which names the kind of contract."""
-    first = ("Review transaction to ", f"{call.name} ERC20 token")
-    kind = f"{call.name} ERC20 token?"
+def _transaction_frame(*, blind: bool, to: str = "") -> Review:
+    """Return the frame of a transaction; ``to`` is what a call of ERC-20 is said to do."""
+    first, touch = f"Review transaction{to}", f"transaction{to}?"
     if blind:
-        accept = Frame(first, ("Accept risk and sign ", "transaction to ", kind))
-        return Review(Frame(first, ("Accept risk and ", "sign transaction")), accept)
-    return Review(Frame(first, ("Sign transaction",)), Frame(first, ("Sign transaction to ", kind)), blind=False)
+        return Review(first, "Accept risk and \nsign transaction", f"Accept risk and sign {touch}")
+    return Review(first, "Sign transaction", f"Sign {touch}", blind=False)
 
 
 class ShownTransaction(NamedTuple):
@@ -525,7 +506,8 @@ def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, lis
                 ScreenField(call.amount, token_amount(raw, shown.token)),
                 ScreenField(call.address, checksum_address(address)),
             ]
-        return token_review(call, blind=shown.blind), [ScreenField("From", shown.sender), *clear, *networks, fees]
+        frame = _transaction_frame(blind=shown.blind, to=f" to {call.name} ERC20 token")
+        return frame, [ScreenField("From", shown.sender), *clear, *networks, fees]
     amounts = [ScreenField("Amount", amount(shown.value_wei, shown.chain_id))]
     fields = [
         ScreenField("From", shown.sender),
@@ -534,10 +516,9 @@ def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, lis
         fees,
         *networks,
     ]
-    if not shown.data:
-        return _PLAIN, fields
-    title = screen_of(model).wording.transaction_hash
-    return BLIND, [*fields, ScreenField(title, "0x" + shown.digest.hex())]
+    if shown.data:
+        fields.append(ScreenField(screen_of(model).wording.transaction_hash, "0x" + shown.digest.hex()))
+    return _transaction_frame(blind=bool(shown.data)), fields
 
 
 def token_amount(raw: int, token: TokenMetadata | None) -> str:
@@ -554,11 +535,9 @@ def transaction_pages(shown: ShownTransaction, model: str) -> list[Page]:
 # ---- EIP-7702 authorizations: the app shows the contract's name, and neither its address nor the account's nonce ---------
 
 _UPGRADE = Review(
-    Frame(("Review authorization ", "to upgrade into smart ", "contract account?"), ("Sign operation",)),
-    Frame(
-        ("Review authorization to ", "upgrade into smart ", "contract account?"),
-        ("Sign authorization to ", "upgrade into smart ", "contract account?"),
-    ),
+    "Review authorization to upgrade into smart contract account?",
+    "Sign operation",
+    "Sign authorization to upgrade into smart contract account?",
     blind=False,
 )
 
