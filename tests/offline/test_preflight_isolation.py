@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from airlock_offline.cli.main import program as program_command
 from airlock_offline.confinement.command import UNCONFINED, Confinement
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.ethereum_app import Need
+from airlock_offline.ledger.typed_data import Need
 from airlock_offline.preflight.isolation import Isolation, airgap_lines, is_production, require_isolation
 from airlock_offline.preflight.page import as_notes
 from airlock_shared.documents.deployment import Deployment, parse_deployment

@@ -15,9 +15,9 @@ from airlock_offline.device_connection import Device
 from airlock_offline.home import read_config
 from airlock_offline.ledger import device_errors, usb
 from airlock_offline.ledger import device_errors as errors
-from airlock_offline.ledger.ethereum_app import Need, WrongDevice, open_app
+from airlock_offline.ledger.ethereum_app import WrongDevice, open_app
 from airlock_offline.ledger.models import MODELS, model_of_product
-from airlock_offline.ledger.uploads import need_of
+from airlock_offline.ledger.typed_data import Need, need_of
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import ItemResult, sign_item
 from airlock_shared.errors import AirlockError, DeviceError, UsageError

@@ -12,7 +12,7 @@ import click
 from airlock_offline import airgap
 from airlock_offline.confinement.command import APDU_LOG
 from airlock_offline.ledger.device_errors import LIST_AGAIN, AppClosed, OtherVersion, no_pages, wrong_model
-from airlock_offline.ledger.ethereum_app import EthereumApp, Need, open_app, require_ready
+from airlock_offline.ledger.ethereum_app import EthereumApp, open_app, require_ready
 from airlock_offline.ledger.models import model_of_product, shown_models, words_of
 from airlock_offline.ledger.transport import (
     REVIEW_S,
@@ -21,6 +21,7 @@ from airlock_offline.ledger.transport import (
     Meanwhile,
     Transport,
 )
+from airlock_offline.ledger.typed_data import Need
 from airlock_offline.ledger.usb import HidTransport, PluggedLedger, come_back, opens_app
 from airlock_shared.cli.terminal import say
 from airlock_shared.documents.deployment import Deployment

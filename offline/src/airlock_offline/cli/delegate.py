@@ -9,8 +9,9 @@ import click
 from airlock_offline.cli.device_waits import wait_notice
 from airlock_offline.device_connection import opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome, now_ms
-from airlock_offline.ledger.ethereum_app import Need, require_ready
+from airlock_offline.ledger.ethereum_app import require_ready
 from airlock_offline.ledger.message_screens import message_pages
+from airlock_offline.ledger.typed_data import Need
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import QUARANTINED, recovered_by

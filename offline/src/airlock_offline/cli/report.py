@@ -12,7 +12,7 @@ import click
 from airlock_offline.confinement.command import start_child
 from airlock_offline.home import OfflineHome, read_config
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models, words_of
-from airlock_offline.ledger.uploads import device_pages
+from airlock_offline.ledger.typed_data import device_pages
 from airlock_shared.cli.report import (
     add_deployment,
     folder_option,

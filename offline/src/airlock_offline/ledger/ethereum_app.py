@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_offline.ledger.device_errors import (
     BLIND_SIGNING,
@@ -49,16 +48,12 @@ from airlock_offline.ledger.transport import (
     encode_path,
     ethereum_apdu,
 )
-from airlock_offline.ledger.typed_data import fields_flow, require_no_fault
+from airlock_offline.ledger.typed_data import FilteredMessage, Need, fields_flow, require_no_fault
 from airlock_shared.documents.ledger_metadata import TokenMetadata
 from airlock_shared.errors import ExitCode, Refusal, UsageError
 from airlock_shared.ethereum.eip712 import TypedData
 from airlock_shared.ethereum.signatures import TYPE_2, checksum_address, keccak256, parse_address
 from airlock_shared.wire.strict_json import JsonObject
-
-if TYPE_CHECKING:
-    from airlock_offline.ledger.uploads import FilteredMessage
-
 
 APP_NAME = "Ethereum"
 HOME_SCREENS = ("BOLOS", "OLOS")  # the names that the home screen answers; some firmware ends it with a zero byte
@@ -282,20 +277,6 @@ class WrongDevice(Refusal):
     """The Ledger on the table is not the signer's, or its path is another: a matter of the device, exit code 5."""
 
     exit_code = ExitCode.DEVICE
-
-
-class Need(NamedTuple):
-    """What a Ledger is needed for: its 20-byte account at a path, and the settings without which the app does not sign.
-
-    Whether Blind signing is on can be read. Whether Raw messages is cannot: that is for people to look up. ``filtered``: a
-    message of which the app is told how to show it needs Raw messages off.
-    """
-
-    path: str
-    account: bytes
-    blind_signing: bool = False
-    raw_messages: bool = False
-    filtered: bool = False
 
 
 def require_ready(app: EthereumApp, need: Need) -> bytes:

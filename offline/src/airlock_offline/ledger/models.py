@@ -283,28 +283,17 @@ class Touch(NamedTuple):
 NAME_GAP_PX = 4
 
 
-class Wording(NamedTuple):
-    """What the app says on this model in its own words: the warning page, and titles that differ."""
-
-    warning: tuple[str, ...]
-    transaction_hash: str
-    delegated_network: str
-
-
 class Screen(NamedTuple):
-    """How a model shows a review.
+    """How a model shows a review: its layout, the texts of the warning page, and titles that differ.
 
-    ``marks_every_cut``: as recorded; app 1.22.0 cuts a long string without its three dots, 1.22.0-dev never does.
-    ``raw_messages_first``: with Raw messages and Blind signing off, typed data is refused at its first command and not at
-    its first value; and with Blind signing alone the fields are shown all the same, where a Nano shows a hash.
     ``app_version``: the app that was recorded, and that the software Ledger names.
     """
 
     layout: Buttons | Touch
-    wording: Wording
-    marks_every_cut: bool
-    raw_messages_first: bool
-    app_version: str
+    warning: tuple[str, ...]
+    transaction_hash: str
+    delegated_network: str
+    app_version: str = RELEASED
 
 
 class Model(NamedTuple):
@@ -334,14 +323,9 @@ _NANO_SCREEN = Screen(
         line_px=114,
         lines=3,
     ),
-    Wording(
-        warning=("Blind signing ahead", "To accept risk, press both buttons"),
-        transaction_hash="Tx hash",
-        delegated_network="On network",
-    ),
-    marks_every_cut=False,
-    raw_messages_first=False,
-    app_version=RELEASED,
+    warning=("Blind signing ahead", "To accept risk, press both buttons"),
+    transaction_hash="Tx hash",
+    delegated_network="On network",
 )
 # The constants of ``nbgl_layout.h``, ``nbgl_types.h`` and ``nbgl_use_case.h``: screen less margins, headers and footers.
 _FLEX = Touch(
@@ -383,28 +367,21 @@ _APEX = Touch(
 _LOSSES = (  # as the app writes it
     "If you sign this transaction, you could loose your assets. Explore safer alternatives: ledger.com/integrated-apps"
 )
-_TOUCH_WORDING = Wording(
-    warning=(
-        "Blind signing ahead",
-        _LOSSES,
-        "Accept risk and continue",
-        "Back to safety",
-    ),
+_FLEX_SCREEN = Screen(
+    _FLEX,
+    warning=("Blind signing ahead", _LOSSES, "Accept risk and continue", "Back to safety"),
     transaction_hash="Transaction hash",
     delegated_network="Delegate on network",
 )
-_DEVELOPMENT_WORDING = _TOUCH_WORDING._replace(
+_DEVELOPMENT_SCREEN = _FLEX_SCREEN._replace(
     warning=(
         "Blind signing ahead",
         "This transaction's details are not fully verifiable. If you sign, you could lose all your assets.",
         "Continue anyway",
         "Back to safety",
-    )
+    ),
+    app_version=DEVELOPMENT,
 )
-
-
-def _touch_screen(layout: Touch) -> Screen:
-    return Screen(layout, _TOUCH_WORDING, marks_every_cut=False, raw_messages_first=True, app_version=RELEASED)
 
 
 _RECORDS = (
@@ -421,15 +398,15 @@ _RECORDS = (
         "Flex",
         0x70,
         "open More for long texts; a text of twelve lines lacks its last one there",
-        _touch_screen(_FLEX),
+        _FLEX_SCREEN,
         usb_legacy=0x0007,
     ),
     Model("nanox", "Nano X", 0x40, "shows what a Nano S Plus shows; use its cable, Airlock does not use Bluetooth",
           _NANO_SCREEN, usb_legacy=0x0004),
     Model("stax", "Stax", 0x60, "shows what a Flex shows, more to a page; open More for long texts",
-          _touch_screen(_STAX), usb_legacy=0x0006),
+          _FLEX_SCREEN._replace(layout=_STAX), usb_legacy=0x0006),
     Model("apexp", "Nano Gen5", 0x80, "shows what a Flex shows, in narrower lines; open More for long texts",
-          _touch_screen(_APEX), usb_legacy=0x0008),
+          _FLEX_SCREEN._replace(layout=_APEX), usb_legacy=0x0008),
     Model(
         "nanos",
         "Nano S",
@@ -442,12 +419,12 @@ _RECORDS = (
         "Flex with a development build of the app",
         0x70,
         "for rehearsals alone",
-        Screen(_FLEX, _DEVELOPMENT_WORDING, marks_every_cut=True, raw_messages_first=True, app_version=DEVELOPMENT),
+        _DEVELOPMENT_SCREEN,
         offered=False,
     ),
 )  # fmt: skip
 MODELS = {model.name: model for model in _RECORDS}
-DEFAULT_MODEL = _RECORDS[0].name
+DEFAULT_MODEL = next(iter(MODELS))
 
 
 def shown_models() -> list[str]:

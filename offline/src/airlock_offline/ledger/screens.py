@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from airlock_offline.ledger.models import (
+    DEVELOPMENT,
     NAME_GAP_PX,
     Buttons,
     Touch,
@@ -22,14 +23,14 @@ from airlock_offline.ledger.models import (
     text_pages,
     title_line,
 )
-from airlock_offline.ledger.typed_data import Leaf, leaves
 from airlock_shared.documents.ledger_metadata import TokenMetadata
 from airlock_shared.documents.requests import Request
-from airlock_shared.ethereum.eip712 import Hashes, TypedData
+from airlock_shared.ethereum.eip712 import Hashes, MessageValue, TypedData
 from airlock_shared.ethereum.signatures import checksum_address, parse_address, value_wei
-from airlock_shared.ethereum.struct_types import DOMAIN_TYPE
+from airlock_shared.ethereum.struct_types import DOMAIN_TYPE, leaves_of
 from airlock_shared.units import NATIVE, UNLIMITED, Unit, to_human
 from airlock_shared.venue.calls import LEDGER_CONTRACTS
+from airlock_shared.venue.structs import leaf
 from airlock_shared.wire.strict_json import JsonObject
 
 Page = list[str]
@@ -38,7 +39,23 @@ _PAUSE = "Press right button to continue message or press both to skip"
 _PAGED_TITLE = 35  # characters of a title with its page's number (``displayTextPage`` of the device SDK)
 MORE_TAKES_LINES = 3  # the room of the button
 SHOWN_CHARACTERS = 379  # of a value, as measured; the rest of it is hashed and not shown
-UNSHORTENED_FROM = 509  # app 1.22.0: a string of so many bytes is cut without its three dots
+UNSHORTENED_FROM = 509  # app 1.22.0, not 1.22.0-dev: a string of so many bytes is cut without its three dots
+
+
+class Leaf(NamedTuple):
+    """One value that the device hashes and shows: its field's name and atomic type, the canonical value, and its path."""
+
+    name: str
+    type: str
+    value: MessageValue
+    path: str
+
+
+def leaves(typed_data: TypedData, root: str) -> Iterator[Leaf]:
+    """Yield the values below ``EIP712Domain`` or below the primary type, in hashing order."""
+    values = typed_data.domain if root == DOMAIN_TYPE else typed_data.message
+    for path, kind in leaves_of(typed_data.structs, root):
+        yield Leaf(path.rpartition(".")[2], kind, leaf(values, path), path)
 
 
 class ScreenField(NamedTuple):
@@ -114,7 +131,7 @@ def shown_bytes(value: bytes) -> str:
 def shown_string(value: bytes, model: str) -> str:
     """Return a string, given as its UTF-8 bytes, as the device shows it: cut, and without what it does not draw."""
     text = value.decode("latin-1")  # one character a byte: the device counts bytes
-    unmarked = len(text) >= UNSHORTENED_FROM and not screen_of(model).marks_every_cut
+    unmarked = len(text) >= UNSHORTENED_FROM and screen_of(model).app_version != DEVELOPMENT
     return drawable(text[:SHOWN_CHARACTERS] if unmarked else _cut(text))
 
 
@@ -155,7 +172,7 @@ def review_pages(review: Review, fields: list[ScreenField], model: str) -> list[
                 pages.append(text_lines(_PAUSE, layout.values, layout.line_px))
             pages += button_field_pages(field, layout)
         pages.append(text_lines(review.buttons, layout.values, layout.line_px))
-    warning = [line for text in screen.wording.warning for line in text_lines(text, small, layout.line_px)]
+    warning = [line for text in screen.warning for line in text_lines(text, small, layout.line_px)]
     return [warning, *pages] if review.blind else pages
 
 
@@ -517,7 +534,7 @@ def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, lis
         *networks,
     ]
     if shown.data:
-        fields.append(ScreenField(screen_of(model).wording.transaction_hash, "0x" + shown.digest.hex()))
+        fields.append(ScreenField(screen_of(model).transaction_hash, "0x" + shown.digest.hex()))
     return _transaction_frame(blind=bool(shown.data)), fields
 
 
@@ -544,7 +561,7 @@ _UPGRADE = Review(
 
 def authorization_review(account: str, name: str, where: str, model: str) -> tuple[Review, list[ScreenField]]:
     """Return the frame and the fields with which an authorization of a contract and a network is shown, both by name."""
-    title = screen_of(model).wording.delegated_network
+    title = screen_of(model).delegated_network
     return _UPGRADE, [ScreenField("Account", account), ScreenField("Delegate to", name), ScreenField(title, where)]
 
 

@@ -106,7 +106,7 @@ def kit_lines(findings: Sequence[KitFinding], folder: Path, fingerprint: str) ->
 def installation_as_json(found: Installation) -> JsonObject:
     """Return an installation for the transcript, with every finding."""
     differ = [{"check": finding.check, "path": finding.path, "what": finding.what} for finding in found.findings]
-    return {"kit": found.kit, "fingerprint": found.fingerprint, "files": found.files, "findings": differ}
+    return found._asdict() | {"findings": differ}
 
 
 def _findings(findings: Sequence[KitFinding]) -> Iterator[Observed]:
@@ -150,16 +150,11 @@ class PreflightInputs(NamedTuple):
     kernel: Confinement
 
 
-class PreflightResult(NamedTuple):
-    """The lines of the page, and the whole result."""
+def look_at(home: Path, transcript: TranscriptFile, inputs: PreflightInputs, world: MachineProbes) -> JsonObject:
+    """Look at the machine, judge it, and return the result as the transcript keeps it, with every line of the page.
 
-    lines: list[Observed]
-    report: JsonObject
-    production: bool
-
-
-def look_at(home: Path, transcript: TranscriptFile, inputs: PreflightInputs, world: MachineProbes) -> PreflightResult:
-    """Look at the machine and judge it. Raises ``DocumentError("DOC-CHAIN")`` when nothing can be recorded."""
+    Raises ``DocumentError("DOC-CHAIN")`` when nothing can be recorded.
+    """
     head = transcript.head()
     pins, pin_lines = read_deployments(current(home / "pins"), first=TRUST)
     damaged = any(line.verdict == REFUSED for line in pin_lines)
@@ -173,12 +168,13 @@ def look_at(home: Path, transcript: TranscriptFile, inputs: PreflightInputs, wor
         camera_line(world),
         *device_lines(inputs.device, inputs.rule),
         *library_lines(world, system_libraries() or LIBRARIES),
-        *_installed(inputs),
+        *installation_lines(inputs.installation),
+        *(kit_lines(inputs.kit.findings, inputs.kit.folder, inputs.kit.fingerprint) if inputs.kit else ()),
         *pin_lines,
         transcript_line(transcript),
     ]
     lines = [line._replace(verdict=LOOK) if line.verdict == FAULT else line for line in lines]
-    report = {
+    return {
         "airlock": version("airlock-offline"),
         "time_utc": utc_text(inputs.now_ms),
         "production": production,
@@ -192,7 +188,6 @@ def look_at(home: Path, transcript: TranscriptFile, inputs: PreflightInputs, wor
         "lines": [line.as_json() for line in lines],
         "refused": sorted({line.check for line in lines if line.verdict == REFUSED}),
     }
-    return PreflightResult(lines, report, production)
 
 
 def as_notes(lines: Iterable[Observed]) -> list[Observed]:
@@ -230,12 +225,3 @@ def preflight_verdict_lines(report: Mapping[str, Any], *, whole: bool = True) ->
 
 def _lines_of(report: Mapping[str, Any]) -> list[Observed]:
     return [Observed(**line) for line in report["lines"]]
-
-
-def _installed(inputs: PreflightInputs) -> list[Observed]:
-    found = list(installation_lines(inputs.installation))
-    return (
-        found
-        if inputs.kit is None
-        else [*found, *kit_lines(inputs.kit.findings, inputs.kit.folder, inputs.kit.fingerprint)]
-    )
