@@ -93,7 +93,7 @@ PATH = "m/44'/60'/0'/0/0"
 
 def look(device: Device, path: str = PATH, **need: Any) -> None:
     account = open_app(SoftwareLedger(seed=SEED)).address(path).address
-    device.probe(device.app, Need(path, account, **need))
+    device.probe(Need(path, account, **need))
 
 
 def looked(**need: Any) -> AirlockError:
@@ -240,7 +240,7 @@ class AtTheTable:
     def sign(self) -> ItemResult:
         device = Device(None, None)
         desk = self.table.desk._replace(
-            probe=lambda signed: device.probe(device.app, need_of(signed)), app=device.app, let_go=device.close
+            probe=lambda signed: device.probe(need_of(signed)), app=device.app, let_go=device.close
         )
         return sign_item(case(), situation(), desk)
 

@@ -103,12 +103,14 @@ class Device:
         *,
         named_model: str = "",
         review_s: int = REVIEW_S,
+        guard: Callable[[], None] = lambda: None,
     ) -> None:
         """Nothing is opened yet. Raises ``UsageError`` when the file for the APDU log exists.
 
-        ``named_model`` is the model that a person named, empty where nobody did.
+        ``named_model`` is the model that a person named, empty where nobody did. ``guard`` raises where the app may not be
+        handed out now.
         """
-        self._named_model, self._review_s = named_model, review_s
+        self._named_model, self._review_s, self._guard = named_model, review_s, guard
         if log is not None:
             require_new(log)
         self._emulator_port = emulator_port
@@ -128,7 +130,7 @@ class Device:
         """What USB says of the device; none before it is open, and for an emulator."""
 
     def app(self) -> EthereumApp:
-        """Return the Ethereum app's client, checked for model, name and version. Raises ``DeviceError``.
+        """Return the Ethereum app's client, checked for model, name and version. Raises ``DeviceError``, or as the guard.
 
         Once it was looked at, it must be of the same model and version.
         """
@@ -147,18 +149,19 @@ class Device:
                     do=LIST_AGAIN,
                 )
             self._app = app
+        self._guard()
         return self._app
 
-    def probe(self, app: Callable[[], EthereumApp], need: Need) -> None:
+    def probe(self, need: Need) -> None:
         """Before people read: learn whose pages will come, require that it can sign, and let go of it.
 
         At the home screen of a Ledger on USB the app is opened by command, which a person confirms there.
-        ``app`` is :meth:`app`, perhaps guarded. Raises ``DeviceError``, or a refusal of the account.
+        Raises as :meth:`app`, or a refusal of the account.
         """
         self.close()
         self.model = self.listed_model = self.version = ""  # another signer may have another Ledger
         try:
-            client = self._at_the_app(app)
+            client = self._at_the_app()
             model = self.model or self._named_model
             if model not in shown_models():
                 raise no_pages(model)
@@ -168,9 +171,9 @@ class Device:
         finally:
             self.close()
 
-    def _at_the_app(self, app: Callable[[], EthereumApp]) -> EthereumApp:
+    def _at_the_app(self) -> EthereumApp:
         try:
-            return app()
+            return self.app()
         except AppClosed:
             if self._transport is None or self._emulator_port is not None:
                 raise
@@ -178,7 +181,7 @@ class Device:
             if not opens_app(self._transport):
                 raise
         self.close()
-        return come_back(app, self.close)
+        return come_back(self.app, self.close)
 
     def _open(self) -> Transport:
         if self._emulator_port is not None:
@@ -218,15 +221,24 @@ class Device:
 
 
 def opened(
-    emulator_port: int | None, ledger_path: str | None, meanwhile: Meanwhile = nullcontext, *, named_model: str = ""
+    emulator_port: int | None,
+    ledger_path: str | None,
+    meanwhile: Meanwhile = nullcontext,
+    *,
+    named_model: str | None = None,
+    guard: Callable[[], None] = lambda: None,
 ) -> closing[Device]:
     """Give a device for a command; ``meanwhile`` is shown while it is waited for; ``--apdu-log`` logs its exchanges.
 
-    ``named_model`` is the model that a person named. Raises ``UsageError`` where two Ledgers are named.
+    ``named_model`` is the model that a person named, ``guard`` is asked each time before the app is handed out. Raises
+    ``UsageError`` where two Ledgers are named.
     """
     if emulator_port is not None and ledger_path is not None:
         raise UsageError("--emulator is the software Ledger, --ledger one on USB", do="give one of them")
     context = click.get_current_context(silent=True)
     meta = context.meta if context else {}
     log, review_s = meta.get(APDU_LOG), meta.get(REVIEW, REVIEW_S)
-    return closing(Device(emulator_port, ledger_path, log, meanwhile, named_model=named_model, review_s=review_s))
+    named = named_model or ""
+    return closing(
+        Device(emulator_port, ledger_path, log, meanwhile, named_model=named, review_s=review_s, guard=guard)
+    )

@@ -13,7 +13,6 @@ import click
 from airlock_offline.cli.review_pages import GroupPages, ReviewPages, deciding_lines, deciding_rows
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome, now_ms, uptime
-from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.screens import not_shown_in_full
 from airlock_offline.ledger.typed_data import device_pages, filtered_message, need_of
 from airlock_offline.preflight.isolation import Isolation
@@ -148,9 +147,8 @@ def sign(
         say_all((*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)))
     document = {"requests": fingerprint, "plan": plan.fingerprint}
     meanwhile = pages.turning if pages else nullcontext
-    with opened(emulator_port, ledger_path, meanwhile, named_model=model or "") as device:
-        app = isolation.guarded(device.app)
-        desk = _desk(state, plan.id, entries, device, app, ask, pages)
+    with opened(emulator_port, ledger_path, meanwhile, named_model=model, guard=isolation.look_again) as device:
+        desk = _desk(state, plan.id, entries, device, ask, pages)
         examined = [judged(item, situation, desk) for item in items]
         if first := first_to_sign(examined, state):
             desk.probe(first)  # nobody compares or reads anything for a Ledger that cannot sign it
@@ -257,7 +255,6 @@ def _desk(
     ceremony: str,
     entries: list[Entry],
     device: Device,
-    app: Callable[[], EthereumApp],
     ask: Callable[..., None],
     on_screen: ReviewPages | None,
 ) -> SigningDesk:
@@ -268,7 +265,7 @@ def _desk(
 
     def probe(case: Case) -> None:
         need = need_of(case)
-        device.probe(app, need)
+        device.probe(need)
         setting = _RAW_MESSAGES if need.raw_messages else RAW_MESSAGES_OFF if need.filtered else ""
         if setting and setting not in said[-1:]:
             said.append(setting)
@@ -317,7 +314,19 @@ def _desk(
 
     proofs, tell = proved(entries), on_screen.tell if on_screen else say
     desk = SigningDesk(
-        state, ceremony, used, probe, app, device.close, now_ms, clock, show, asked, tell, proofs, list_pages=list_pages
+        state,
+        ceremony,
+        used,
+        probe,
+        device.app,
+        device.close,
+        now_ms,
+        clock,
+        show,
+        asked,
+        tell,
+        proofs,
+        list_pages=list_pages,
     )
     return desk
 

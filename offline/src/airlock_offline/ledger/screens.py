@@ -151,7 +151,7 @@ def review_pages(review: Review, fields: list[ScreenField], model: str) -> list[
     """Return the pages of a review, from the warning, if any, to the page that signs."""
     screen = screen_of(model)
     layout = screen.layout
-    first = text_lines(review.first, layout.values, layout.line_px)
+    first = text_lines(review.first, layout.values)
     if isinstance(layout, Touch):
         small = layout.names
         bodies = _touch_bodies(fields, layout, layout.height_with_skip_px if review.skippable else layout.height_px)
@@ -162,30 +162,27 @@ def review_pages(review: Review, fields: list[ScreenField], model: str) -> list[
         else:
             pages = [[*first, "Swipe to review", "Reject", f"1 of {count}"]]
         pages += [[*skip, *body, "Reject", f"{index} of {count}"] for index, body in enumerate(bodies, start=2)]
-        last = text_lines(review.touch, layout.values, layout.line_px)
+        last = text_lines(review.touch, layout.values)
         pages.append([*last, "Reject", f"{count} of {count}", "Hold to sign"])
     else:
         small = layout.values
         pages = [first]
         for index, field in enumerate(fields):
             if index and review.pauses:
-                pages.append(text_lines(_PAUSE, layout.values, layout.line_px))
+                pages.append(text_lines(_PAUSE, layout.values))
             pages += button_field_pages(field, layout)
-        pages.append(text_lines(review.buttons, layout.values, layout.line_px))
-    warning = [line for text in screen.warning for line in text_lines(text, small, layout.line_px)]
+        pages.append(text_lines(review.buttons, layout.values))
+    warning = [line for text in screen.warning for line in text_lines(text, small)]
     return [warning, *pages] if review.blind else pages
 
 
 def button_field_pages(field: ScreenField, layout: Buttons) -> list[Page]:
     """Return a field's pages: so many lines of the value to a page, counted in the title when they are several."""
-    parts = text_pages(field.value, layout.values, layout.line_px, layout.lines)
+    parts = text_pages(field.value, layout.values, layout.lines)
     titles = [f"{field.title} ({index}/{len(parts)})"[:_PAGED_TITLE] for index in range(1, len(parts) + 1)]
     if len(parts) == 1:
         titles = [field.title]
-    return [
-        [title_line(title, layout.names, layout.line_px), *filter(None, part)]
-        for title, part in zip(titles, parts, strict=True)
-    ]
+    return [[title_line(title, layout.names), *filter(None, part)] for title, part in zip(titles, parts, strict=True)]
 
 
 def _touch_bodies(fields: list[ScreenField], layout: Touch, height_px: int) -> list[Page]:
@@ -199,9 +196,9 @@ def _touch_bodies(fields: list[ScreenField], layout: Touch, height_px: int) -> l
         body: Page = []
         used_px = layout.top_px
         for number, field in enumerate(rest):
-            lines = counted_lines(field.value, layout.values, layout.line_px)
+            lines = counted_lines(field.value, layout.values)
             used_px += layout.between_px if number else 0
-            used_px += counted_lines(field.title, layout.names, layout.line_px) * layout.names.height_px + NAME_GAP_PX
+            used_px += counted_lines(field.title, layout.names) * layout.names.height_px + NAME_GAP_PX
             used_px += lines * layout.values.height_px
             whole = used_px < height_px and lines <= layout.lines
             if whole or not number:
@@ -215,13 +212,13 @@ def _touch_bodies(fields: list[ScreenField], layout: Touch, height_px: int) -> l
 
 
 def _touch_field(field: ScreenField, layout: Touch, *, whole: bool) -> Page:
-    name = text_lines(field.title, layout.names, layout.line_px)
-    lines = text_lines(field.value, layout.values, layout.line_px)
+    name = text_lines(field.title, layout.names)
+    lines = text_lines(field.value, layout.values)
     if whole:
         return [*name, *filter(None, lines)]
     shown = layout.lines - MORE_TAKES_LINES
-    if counted_lines(field.value, layout.values, layout.line_px) > shown:
-        lines = cut_lines(field.value, layout.values, layout.line_px, shown)
+    if counted_lines(field.value, layout.values) > shown:
+        lines = cut_lines(field.value, layout.values, shown)
     return [*name, *filter(None, lines), "More"]
 
 
@@ -235,15 +232,15 @@ def not_drawn_behind_more(value: str, layout: Touch) -> str:
     The device counts the pages in one typeface and fills them in another, a bolder one. Source: ``displayDetails`` and
     ``displayDetailsPage`` in ``nbgl_use_case.c`` of the public device SDK.
     """
-    lines = counted_lines(value, layout.names, layout.line_px)
+    lines = counted_lines(value, layout.names)
     pages = -(-lines // layout.more_lines)
     if pages > 1:
-        a_line_holds = layout.line_px // 16
+        a_line_holds = layout.names.line_px // 16
         lost = -(-3 * (pages - 1) // a_line_holds)
         on_the_last = lines - (pages - 1) * layout.more_lines
         pages += lost // layout.more_lines + (on_the_last + lost % layout.more_lines > layout.more_lines)
     for _ in range(pages):
-        breaks = list(counted_breaks(value, layout.bold, layout.line_px))
+        breaks = list(counted_breaks(value, layout.bold))
         if len(breaks) < layout.more_lines:
             return ""
         value = value[breaks[layout.more_lines - 1] :]
@@ -278,11 +275,11 @@ def notes_of(leaf: Leaf, model: str, name: str) -> Iterator[str]:
             yield f"The Ledger shows {SHOWN_CHARACTERS} characters of {name} at most ({len(value)} bytes of data)."
     else:
         if isinstance(layout, Buttons) and type(value) is int:
-            pages = text_pages(str(value), layout.values, layout.line_px, layout.lines)
+            pages = text_pages(str(value), layout.values, layout.lines)
             if "".join(line for page in pages for line in page) != str(value):
                 yield f"A Nano repeats digits of {name} on its second page: compare page by page, do not join them."
         return
-    if isinstance(layout, Touch) and counted_lines(shown, layout.values, layout.line_px) > layout.lines:
+    if isinstance(layout, Touch) and counted_lines(shown, layout.values) > layout.lines:
         yield f"{name} continues behind More: tap it on the Ledger to read all of it."
         if not_drawn_behind_more(shown, layout):
             yield f'The end of {name} is not drawn behind More: read here that it ends in "{shown[-24:].strip()}".'
