@@ -34,10 +34,6 @@ REVIEW = "airlock.review-seconds"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _log_to(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
-    context.meta[APDU_LOG] = path
-
-
 emulator_option = click.option(
     "--emulator",
     "emulator_port",
@@ -48,7 +44,7 @@ ledger_option = click.option("--ledger", "ledger_path", help="Which Ledger, when
 _log_option = click.option(
     "--apdu-log",
     type=click.Path(path_type=Path, dir_okay=False),
-    callback=_log_to,
+    callback=lambda context, _, path: context.meta.update({APDU_LOG: path}),
     expose_value=False,
     help="Also write the exchanges with the Ledger to a new file, without values, addresses or signatures.",
 )

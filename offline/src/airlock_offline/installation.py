@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Set
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.errors import UsageError
 
 # ---- bytecode -------------------------------------------------------------------------------------------------------
 # Bytecode that can be made again, byte for byte, and so be compared without being loaded.
@@ -87,6 +87,7 @@ INTERPRETER, _ENVIRONMENT = "bin/python3", "pyvenv.cfg"
 PROGRAMS = frozenset({"install.sh", "verify.sh", "program/airlock-offline"})
 """The files of a kit that may be run."""
 
+INSTALL_AGAIN = "install again from a kit whose fingerprint you have on paper, and find out who changed this"
 _LINE = re.compile(r"([0-9a-f]{64})  ([^\\\n]+)")
 _MAX_BYTES = 16 << 20  # of a list, or of one module
 
@@ -99,11 +100,6 @@ class KitFinding(NamedTuple):
     what: str
     got: str = ""
     expected: str = ""
-
-    def refusal(self) -> Refusal:
-        """Return the finding as the refusal that it is."""
-        do = "stop: install again from a kit whose fingerprint you have on paper, and find out who changed this"
-        return Refusal(self.check, f"{self.path}: {self.what}", got=self.got, expected=self.expected, do=do)
 
 
 class Installation(NamedTuple):

@@ -18,7 +18,8 @@ from airlock_offline.home import OfflineHome, now_ms, uptime
 from airlock_offline.installation import examine_installation, examine_kit, read_installation_fingerprint
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
 from airlock_offline.ledger.screens import typed_data_pages
-from airlock_offline.preflight.ledger import PROOF, device_report, not_ready, udev_rule
+from airlock_offline.ledger.usb import LEDGER_VENDOR
+from airlock_offline.preflight.ledger import PROOF, PROVEN, device_report, not_ready, udev_rule
 from airlock_offline.preflight.page import (
     Kit,
     PreflightInputs,
@@ -61,8 +62,6 @@ from airlock_shared.wire.strict_json import JsonObject
 
 
 _FORMAT = "airlock/hardware-record@1"
-LEDGER_VENDOR_ID = "2c97"
-PROVEN = "proven on"
 
 
 def recorded(device: Device, *, software: bool) -> tuple[JsonObject, JsonObject | None]:
@@ -115,7 +114,7 @@ def _confirmed(pages: list[list[str]], *, piped: bool) -> list[JsonObject]:
 def _record(device: Device, report: JsonObject, model: str, answers: list[JsonObject], *, software: bool) -> JsonObject:
     plugged = device.plugged
     usb = plugged and {
-        "vendor_id": LEDGER_VENDOR_ID,
+        "vendor_id": f"{LEDGER_VENDOR:04x}",
         "product_id": f"{plugged.product_id:04x}",
         "release": f"{plugged.release:04x}",
     }

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from airlock_offline.ledger.device_errors import SettingOff, WrongAnswer
 from airlock_offline.ledger.ethereum_app import MINIMUM, EthereumApp
 from airlock_offline.ledger.models import MODELS
+from airlock_offline.ledger.usb import LEDGER_VENDOR
 from airlock_shared.cli.terminal import say
 from airlock_shared.errors import DeviceError
 from airlock_shared.ethereum.signatures import checksum_address, recover
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 RULE_FOLDERS = ("etc/udev/rules.d", "run/udev/rules.d", "usr/lib/udev/rules.d", "lib/udev/rules.d")
 RULE = "udev/70-airlock-ledger.rules"
-_LEDGER_VENDOR = "2c97"
+PROVEN = "proven on"
 PROOF_PATH = "m/44'/60'/0'/0/0"
 PROOF: dict[str, Any] = {
     "types": {
@@ -79,7 +80,7 @@ def _prove(app: EthereumApp) -> str:
             f"the test message was signed by {checksum_address(signer)} and not by {checksum_address(expected)}",
             do="find out why before you sign with this Ledger",
         )
-    return "proven on"
+    return PROVEN
 
 
 def udev_rule(root: Path = Path("/"), platform: str = sys.platform) -> str | None:
@@ -92,7 +93,7 @@ def udev_rule(root: Path = Path("/"), platform: str = sys.platform) -> str | Non
                 lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
             except OSError:  # not ours to read
                 continue
-            if any(_LEDGER_VENDOR in line.lower() for line in lines if not line.lstrip().startswith("#")):
+            if any(f"{LEDGER_VENDOR:04x}" in line.lower() for line in lines if not line.lstrip().startswith("#")):
                 return str(path)
     return ""
 
