@@ -67,9 +67,10 @@ def look(home: Path, world: MachineProbes, told: Mapping[str, Any] | None = None
     usual = PreflightInputs(
         NOW_MS, statement, None, READY, "/etc/udev/rules.d/70-airlock-ledger.rules", False, KIT, None, ENFORCED
     )
-    report = look_at(home, TranscriptFile(home / "transcript.jsonl"), usual._replace(**(told or {})), world)
-    lines = [Observed(**line) for line in report["lines"]]
-    return SimpleNamespace(report=report, lines=lines, production=report["production"])
+    made = look_at(home, TranscriptFile(home / "transcript.jsonl"), usual._replace(**(told or {})), world)
+    return SimpleNamespace(
+        report=made, lines=[Observed(**line) for line in made["lines"]], production=made["production"]
+    )
 
 
 @pytest.fixture

@@ -125,9 +125,12 @@ def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
     place = f"airlock_offline.cli.{command}"
     device = SimpleNamespace(model="nanosp", listed_model="nanosp", version="1.22.0", close=lambda: None)
     device.probe = lambda _need: device.app() if first else None
-    monkeypatch.setattr(
-        f"{place}.opened", lambda *_, guard, **__: (setattr(device, "app", guard), nullcontext(device))[1]
-    )
+
+    def opened(*_: object, guard: object, **__: object) -> nullcontext[SimpleNamespace]:
+        device.app = guard
+        return nullcontext(device)
+
+    monkeypatch.setattr(f"{place}.opened", opened)
     monkeypatch.setattr(f"{place}.ask_yes", lambda _question, *, piped: None)
     if command == "sign":  # the document's own checks are not what this is about
         monkeypatch.setattr(f"{place}.require_none", lambda _verdicts: None)
