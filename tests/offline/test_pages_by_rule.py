@@ -93,11 +93,8 @@ def test_a_line_breaks_after_each_delimiter_and_in_a_word_without_one() -> None:
     assert text_lines("a" * 10 + "-" + "b" * 10, INTER_MEDIUM_36.within(320)) == ["a" * 10 + "-", "b" * 10]
     assert text_lines("a" * 10 + "_" + "b" * 10, INTER_MEDIUM_36.within(320)) == ["a" * 10 + "_", "b" * 10]
     assert text_lines("a" * 20, INTER_MEDIUM_36.within(320)) == ["a" * 15, "a" * 5]
-    number = "-" + "9" * 40  # a line that begins with a delimiter is counted otherwise than drawn
-    assert (
-        len(text_lines(number, INTER_MEDIUM_36.within(416))),
-        counted_lines(number, INTER_MEDIUM_36.within(416)),
-    ) == (3, 4)
+    number = ("-" + "9" * 40, INTER_MEDIUM_36.within(416))  # begins with a delimiter: counted otherwise than drawn
+    assert (len(text_lines(*number)), counted_lines(*number)) == (3, 4)
 
 
 def test_a_long_title_on_a_nano_is_cut_in_its_middle() -> None:

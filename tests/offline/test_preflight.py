@@ -68,9 +68,8 @@ def look(home: Path, world: MachineProbes, told: Mapping[str, Any] | None = None
         NOW_MS, statement, None, READY, "/etc/udev/rules.d/70-airlock-ledger.rules", False, KIT, None, ENFORCED
     )
     made = look_at(home, TranscriptFile(home / "transcript.jsonl"), usual._replace(**(told or {})), world)
-    return SimpleNamespace(
-        report=made, lines=[Observed(**line) for line in made["lines"]], production=made["production"]
-    )
+    lines = [Observed(**line) for line in made["lines"]]
+    return SimpleNamespace(report=made, lines=lines, production=made["production"])
 
 
 @pytest.fixture
