@@ -83,7 +83,8 @@ def settle_by_transaction(record: Record, tx_hash: str, confirmed: ChainBlock, c
     ]
     if tx_hash not in before:
         end = None if order else OrderState.CONFIRMED
-        Tracker(record.digest, context).write(SubmissionProgress(OrderEvent(None, FOUND, payload), end=end, note=found))
+        tracker = Tracker(context.journal.get(record.digest), context)
+        tracker.write(SubmissionProgress(OrderEvent(None, FOUND, payload), end=end, note=found))
     return _settle_order(record, receipt, confirmed, found, context) if order else found
 
 

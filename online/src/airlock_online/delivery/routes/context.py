@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from threading import Semaphore
 from typing import TYPE_CHECKING, NamedTuple
 
+from airlock_online.delivery.chain_evidence import used_at_the_node
 from airlock_online.journal.order_states import (
     ANOMALIES,
     INITIATIONS,
@@ -75,18 +76,6 @@ class Delivery(NamedTuple):
         return f"Delivery({self.digest}, {self.primary_type}, {self.route})"
 
 
-def _nothing(*_: object) -> None:
-    return None
-
-
-def _no_contracts(_: Record) -> frozenset[str]:
-    return frozenset()
-
-
-def _not_here(_: Record) -> str:
-    return ""
-
-
 class Parcel(NamedTuple):
     """The one request: its method, its address, and the exact bytes of its body."""
 
@@ -104,29 +93,29 @@ class DeliveryContext(NamedTuple):
     status is polled before the command gives up for now. ``node`` is the operator's own; a block is confirmed when the
     node calls it ``confirmed_by``, else when it is ``confirmations`` deep. ``encoded`` tells an intent's encoding in hex
     without 0x, recomputed from the request that is kept here, empty without it. ``contracts_of`` tells the venue's
-    contracts, lower-case. ``read_back`` reads back, for a digest, what was promised: each, and what is found; None without
-    a source. ``transcript_marks`` are the transcript's of what was begun to be sent.
+    contracts, lower-case. ``read_back`` reads back, for a digest, what was promised: each, and what is found.
+    ``transcript_marks`` are the transcript's of what was begun to be sent.
     """
 
     journal: Journal
     http: Http
     clock_ms: Callable[[], int]
     sleep: Callable[[float], None]
-    on_event: Callable[[OrderEvent], None] = _nothing
-    on_notice: Callable[[str], None] = _nothing
+    on_event: Callable[[OrderEvent], None] = lambda _: None
+    on_notice: Callable[[str], None] = lambda _: None
     nonce_used: NonceRead | None = None
     patience_s: float = 120.0
     speech: Speech = SHIPPED
-    on_answered: Callable[[], None] = _nothing
-    on_asked: Callable[[str, str], None] = _nothing
+    on_answered: Callable[[], None] = lambda: None
+    on_asked: Callable[[str, str], None] = lambda *_: None
     streams: Semaphore = Semaphore(STREAMS)
     others: Semaphore = Semaphore(OTHERS)
     node: RpcClient | None = None
     confirmations: int = 12
     confirmed_by: str = "finalized"
-    encoded: Callable[[Record], str] = _not_here
-    contracts_of: Callable[[Record], frozenset[str]] = _no_contracts
-    read_back: Callable[[str], Sequence[tuple[str, str]]] | None = None
+    encoded: Callable[[Record], str] = lambda _: ""
+    contracts_of: Callable[[Record], frozenset[str]] = lambda _: frozenset()
+    read_back: Callable[[str], Sequence[tuple[str, str]]] = lambda _: ()
     transcript_marks: SendingMarks | None = None
 
 
@@ -153,29 +142,18 @@ class SubmissionProgress(NamedTuple):
 
 
 class Tracker:
-    """The submission of one digest, kept equal to the journal. ``token`` is the claim's, empty where it is only followed.
+    """A submission, kept equal to the journal. ``token`` is the claim's, empty where it is only followed.
 
     ``accepted`` is whether the service is known to have taken it; ``record`` is what was written down of it, and ``context``
-    what it touches. ``known`` is its row, where that has just been read. ``given_id`` is a tracking id that a person gave,
-    where none is known: it is written down with the first event that agrees with what was signed. ``used`` tells whether
-    the operator's node has its nonce as used: beside that, a failure of an order that the market never called initiated
-    does not count.
+    what it touches. ``known`` is its row as it has just been read. ``given_id`` is a tracking id that a person gave,
+    where none is known: it is written down with the first event that agrees with what was signed.
     """
 
-    def __init__(
-        self,
-        digest: str,
-        context: DeliveryContext,
-        known: Submission | None = None,
-        given_id: str = "",
-        used: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self.digest = digest
-        self._used = used
+    def __init__(self, known: Submission, context: DeliveryContext, given_id: str = "") -> None:
+        self.record = known.record
+        self.digest = digest = known.record.digest
         self.token = ""
         self.context = context
-        known = known or context.journal.get(digest)
-        self.record = known.record
         self.tracking_id = known.tracking_id or given_id
         self._is_named = bool(known.tracking_id)
         contradicted = any("given" not in told.payload for told in context.journal.contradictions(digest))
@@ -185,14 +163,18 @@ class Tracker:
             self.order = merge(self.order, event).order
 
     def take(self, event: OrderEvent) -> None:
-        """Merge an event of the batched market: write what is new, name what is odd, then show it."""
+        """Merge an event of the batched market: write what is new, name what is odd, then show it.
+
+        Where the operator's node has the nonce as used, a failure of an order never called initiated does not count.
+        """
         if other := self._namesake(event):
             self.order = self.order._replace(contradicted=True)
             self.odd(Anomaly("other-tracking-id", event, f"trackingId is that of {other}"))
             return
         merged = merge(self.order, event)
         fails = merged.order.state is OrderState.FAILED and not self.order.terminal
-        if fails and not any(told.type in INITIATIONS for told in self.order.events) and self._used():
+        begun = any(told.type in INITIATIONS for told in self.order.events)
+        if fails and not begun and used_at_the_node(self.record, self.context):
             self.odd(Anomaly("failed-and-executed", event))
             self.adopt(event)
             return
@@ -255,9 +237,8 @@ class Tracker:
             note=told.note,
             readable_again=readable_again,
         )
-        let_go(self.token)
         self.accepted = True
-        self.context.on_answered()
+        self._answered()
         if fresh:
             self.context.on_event(told.event)
         if told.odd is not None:
@@ -278,12 +259,15 @@ class Tracker:
     def settle(self, state: OrderState, note: str) -> None:
         """Move to a state that no event brings. Where it is too late for that, the note alone is kept."""
         self.context.journal.move(self.digest, state, note=note, token=self.token, keep_note=True)
-        let_go(self.token)
-        self.context.on_answered()
+        self._answered()
 
     def reject(self, status: int, reason: str, code: str = "") -> None:
         """Write down that it was refused before it was taken, and why."""
         self.context.journal.reject(self.digest, status, reason, code, token=self.token)
+        self._answered()
+
+    def _answered(self) -> None:
+        """Say that the journal has what became of the sending, and that the next one may begin."""
         let_go(self.token)
         self.context.on_answered()
 
