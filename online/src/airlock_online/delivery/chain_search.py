@@ -16,7 +16,8 @@ from airlock_online.clients.rpc import ChainBlock, ChainReceipt, ChainTransactio
 from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.chain_evidence import first_block, nonce_used_in
 from airlock_online.delivery.event_lines import FOUND
-from airlock_online.delivery.routes.context import DeliveryContext, SubmissionProgress, Tracker
+from airlock_online.delivery.routes.context import DeliveryContext
+from airlock_online.delivery.routes.tracker import SubmissionProgress, Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record
 from airlock_shared.errors import Refusal, ServiceError

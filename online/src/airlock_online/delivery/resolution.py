@@ -15,7 +15,8 @@ from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.chain_evidence import IN_WORDS, confirmed_block, nonce_by_word, nonce_used_in, who_took
 from airlock_online.delivery.chain_search import settle_spent
 from airlock_online.delivery.routes import rpc
-from airlock_online.delivery.routes.context import DeliveryContext, Tracker
+from airlock_online.delivery.routes.context import DeliveryContext
+from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.journal import Journal
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.journal.schema import WITH_EIP7702, Record, Submission

@@ -21,10 +21,11 @@ from airlock_online.delivery.resolution import (
     is_waiting,
     resolve_submission,
 )
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.registry import ROUTE_MODULES, RouteModule
 from airlock_online.delivery.routes.relayer import require_tracking_id
 from airlock_online.delivery.routes.rpc import chain_hash
+from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.order_states import OPEN, Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import (

@@ -15,9 +15,10 @@ from airlock_online.addresses import join_address, segment
 from airlock_online.clients import sse
 from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenReply, json_of, unexpected
 from airlock_online.clients.reply_values import id_text
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.posting import POLL_S, PollResult, refused, until_final
 from airlock_online.delivery.routes.struct import parcel_of, request_of
+from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import (
     KNOWN_TYPES,
     MAX_EVENTS,

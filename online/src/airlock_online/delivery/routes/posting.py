@@ -13,15 +13,9 @@ from airlock_online.clients.connection import MAX_REASON_BYTES, code_of, json_or
 from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
 from airlock_online.clients.reply_values import StatusWord, block_number, hash_named, value_at
 from airlock_online.delivery.chain_evidence import may_be_known
-from airlock_online.delivery.routes.context import (
-    Delivery,
-    DeliveryContext,
-    Parcel,
-    SubmissionProgress,
-    Tracker,
-    given_id,
-)
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.struct import request_of
+from airlock_online.delivery.routes.tracker import SubmissionProgress, Tracker, given_id
 from airlock_online.journal.order_states import OrderState, askable_id
 from airlock_online.journal.schema import Record
 from airlock_online.speech.sections import CONFIRMED, FAILED, REVERTED, STATUS, may_mean, plain_letters

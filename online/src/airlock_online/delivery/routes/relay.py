@@ -12,7 +12,7 @@ import json
 from airlock_online.clients.http import Reply
 from airlock_online.clients.reply_values import hashes_named, require_named, status_word, value_at
 from airlock_online.delivery.routes import rpc
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, SubmissionProgress, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.posting import (
     PollResult,
     Posted,
@@ -24,6 +24,7 @@ from airlock_online.delivery.routes.posting import (
     reply_members,
     unproven,
 )
+from airlock_online.delivery.routes.tracker import SubmissionProgress, Tracker
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.structs import RELAY

@@ -14,7 +14,7 @@ from airlock_online.clients.reply_values import status_word, value_at
 from airlock_online.delivery.chain_evidence import confirmed_block
 from airlock_online.delivery.chain_search import settle_by_transaction
 from airlock_online.delivery.routes.batched import read_history
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, SubmissionProgress, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.posting import (
     PollResult,
     Posted,
@@ -26,6 +26,7 @@ from airlock_online.delivery.routes.posting import (
     unproven,
     usable_id,
 )
+from airlock_online.delivery.routes.tracker import SubmissionProgress, Tracker
 from airlock_online.journal.order_states import (
     ANOMALIES,
     CONTRADICTIONS,

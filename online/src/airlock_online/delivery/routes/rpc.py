@@ -11,7 +11,7 @@ from functools import partial
 
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.chain_evidence import confirmed_block
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, SubmissionProgress, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.posting import (
     MAY_BE_TAKEN,
     UNDECIDED,
@@ -20,6 +20,7 @@ from airlock_online.delivery.routes.posting import (
     settle_refusal,
     until_final,
 )
+from airlock_online.delivery.routes.tracker import SubmissionProgress, Tracker
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.signatures import keccak256

@@ -11,7 +11,7 @@ from airlock_online.clients.connection import is_hash
 from airlock_online.clients.http import Reply
 from airlock_online.clients.reply_values import StatusWord, value_at
 from airlock_online.delivery.chain_evidence import nonce_now
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, SubmissionProgress, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.posting import (
     PollResult,
     Posted,
@@ -23,6 +23,7 @@ from airlock_online.delivery.routes.posting import (
     usable_id,
 )
 from airlock_online.delivery.routes.struct import leaves_by_shipped_path
+from airlock_online.delivery.routes.tracker import SubmissionProgress, Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.speech.sections import CONFIRMED
 from airlock_shared.errors import ServiceError
