@@ -6,18 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from airlock_online.clients.http import Http, Timeouts
-from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
-from airlock_online.journal.journal import Journal, open_journal
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.terminal import say
 from airlock_shared.text.safe import safe
-
-
-def journal_of(home: OnlineHome, *, make: bool = False) -> Journal:
-    """Open this machine's journal; only with ``make``, to send, is one made. Raises ``JournalError``."""
-    return open_journal(home.journal_url(), now_ms, make=make, own=home.journal_is_own())
-
 
 _PLAIN = "NOTE: [http] plain_http = true: what goes to an http:// address can be read and changed on its way."
 

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import click
 
-from airlock_online.cli.connections import connections, journal_of
+from airlock_online.cli.connections import connections
+from airlock_online.cli.own_journal import journal_of
 from airlock_online.clients.builder import builder_of
 from airlock_online.clients.builder_reads import question_of, used_in
 from airlock_online.clients.connection import is_hash

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import click
 
-from airlock_online.cli.connections import journal_of
 from airlock_online.cli.delivery_context import Desk, open_desk, patience, recall
+from airlock_online.cli.own_journal import journal_of
 from airlock_online.delivery.submit import Job, run_parallel
 from airlock_online.delivery.submit import follow_submission as follow_order
 from airlock_online.home import OnlineHome

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from airlock_online.addresses import shown_address
-from airlock_online.cli.connections import journal_of
+from airlock_online.cli.own_journal import journal_of
 from airlock_online.clock import now_ms
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import ONLY_WHEN_ENDED

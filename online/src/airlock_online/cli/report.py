@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from airlock_online.cli.connections import journal_of
 from airlock_online.cli.delivery_context import recall
+from airlock_online.cli.own_journal import journal_of
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.report_rows import record_timeline, timeline_of
