@@ -12,10 +12,10 @@ import pytest
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.outcome import OrderOutcome
+from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.posting import MISSING_AT_MOST
 from airlock_online.delivery.submit import (
-    EXPIRY_MARGIN_MS,
     _record,
     export_delivery,
     follow_submission,

@@ -92,7 +92,7 @@ from online.crash.orders import order
 home, way, url, now_ms = OnlineHome(Path(sys.argv[1])), sys.argv[2], sys.argv[3], int(sys.argv[4])
 def job(answered):
     delivery = order(way, "https://a.example")._replace(base_url=url)
-    context = desk.context(delivery.step, delivery.digest, answered)._replace(clock_ms=lambda: now_ms)
+    context = desk.context(delivery, answered)._replace(clock_ms=lambda: now_ms)
     return desk.run(delivery, lambda: submit_delivery(delivery, context))
 try:
     with open_desk(home, 0, as_json=True, make=True) as desk:
@@ -133,7 +133,7 @@ def test_after_an_interrupt_nobody_waits_for_the_next_question_and_no_outcome_is
 
     def follow(desk: Desk) -> None:
         with pytest.raises(KeyboardInterrupt):
-            desk.context(known.step, known.digest).sleep(60)
+            desk.context(known).sleep(60)
         ended.set()
 
     def interrupted() -> Desk:
@@ -206,11 +206,11 @@ def test_a_row_that_was_made_again_is_no_older_bound_than_its_requests(
     with open_desk(OnlineHome(tmp_path), 0, as_json=True, make=True) as desk:
         put(desk.journal, OrderState.PREPARED)
         known = desk.journal.get(DIGEST)
-        assert desk.prepared_ms(known) == known.created_ms  # its requests are not here
+        assert desk.request_of(known)[0] == known.created_ms  # its requests are not here
         for made_ms in (known.created_ms - 5, known.created_ms + 5):
             header = SimpleNamespace(created_ms=made_ms)
             monkeypatch.setattr(OnlineHome, "require_requests", lambda *_, header=header: (header, []))
-            assert desk.prepared_ms(known) == min(made_ms, known.created_ms)
+            assert desk.request_of(known)[0] == min(made_ms, known.created_ms)
 
 
 def test_nothing_is_begun_to_be_written_by_a_command_that_is_ending(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
-from airlock_online.delivery.resolution import open_outcome
-from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export_delivery, follow_submission, submit_delivery
+from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, open_outcome
+from airlock_online.delivery.submit import export_delivery, follow_submission, submit_delivery
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OPEN, OrderState
 from airlock_shared.errors import ExitCode, Expired, Refusal

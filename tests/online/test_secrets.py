@@ -99,7 +99,7 @@ def test_an_echo_is_nowhere(
     home = OnlineHome(tmp_path)
     with server(echo) as port, open_desk(home, 0, as_json=as_json, make=True) as desk:
         delivery = order(way, f"http://127.0.0.1:{port}")
-        context = desk.context(delivery.step, delivery.digest)._replace(clock_ms=lambda: 1_790_000_000_000)
+        context = desk.context(delivery)._replace(clock_ms=lambda: 1_790_000_000_000)
         desk.run(delivery, lambda: submit_delivery(delivery, context))
     told = capsys.readouterr()
     kept = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.is_file()).decode("latin-1")

@@ -104,7 +104,7 @@ WAYS = {
         "shared.ethereum.signatures",
     ),
     "an event of an order's stream": (
-        "online.clients.sse", "online.delivery.routes.batched", "online.delivery.routes.context",
+        "online.clients.sse", "online.delivery.routes.batched", "online.delivery.routes.tracker",
         "online.journal.order_states", "online.journal.journal", "online.journal.events",
     ),
 }  # fmt: skip

@@ -73,8 +73,8 @@ def _rows(submission: Submission, journal: Journal) -> Iterator[JsonObject]:
         "done": state in _DONE,
         **{name: getattr(submission, name) for name in _OF_SUBMISSION},
     }
-    for kind, events in ((REJECTED, journal.rejections(digest)), (OF_ORDER, journal.events(digest))):
-        for event, came_ms in zip(events, journal.received_ms(digest, kind), strict=False):  # one may come meanwhile
+    for kind in (REJECTED, OF_ORDER):
+        for event, came_ms in journal.came(digest, kind):
             yield _event(kind, digest, event) | {"received_ms": came_ms}
     for anomaly in journal.anomalies(digest):
         yield _event("anomaly", digest, OrderEvent(None, anomaly, {}))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from airlock_online.cli.signed_documents import MatchedSignatures
 from airlock_online.clock import now_ms
 from airlock_online.home import COLLECTED, OnlineHome
 from airlock_shared.ceremony.roles import CHECKPOINTS
@@ -41,11 +42,12 @@ class _Typist(NamedTuple):
     data: JsonObject
 
 
-def prove_compared(home: OnlineHome, plan: PlanMark, signatures: str) -> None:
-    """Have two words of these signatures (a fingerprint) typed by everybody who has not done so yet.
+def prove_compared(home: OnlineHome, whole: MatchedSignatures) -> None:
+    """Have two words of these signatures typed by everybody who has not done so yet.
 
     Raises ``Refusal("ROLE-WORDS")`` after wrong answers, and ``Declined`` where nobody can answer.
     """
+    plan, signatures = PlanMark(whole.header.ceremony, whole.header.plan), whole.signatures
     entries = home.transcript.entries()
     if any(entry.event == COLLECTED and entry.data.get("signatures") == signatures for entry in entries):
         say("These signatures were put together on this machine: no other screen has their words.")

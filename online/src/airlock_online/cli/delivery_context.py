@@ -19,6 +19,7 @@ from typing import NamedTuple
 import click
 
 from airlock_online.cli.connections import connections
+from airlock_online.cli.own_journal import journal_of
 from airlock_online.clients.builder import builder_of
 from airlock_online.clients.builder_reads import question_of, used_in
 from airlock_online.clients.connection import is_hash
@@ -41,7 +42,7 @@ from airlock_online.delivery.routes.context import Delivery, DeliveryContext, No
 from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.delivery.routes.twap import ROUTE as TWAPS
 from airlock_online.home import OnlineHome
-from airlock_online.journal.journal import Journal, journal_at
+from airlock_online.journal.journal import Journal
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OPEN, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission, before, sending
 from airlock_online.readback.expectations import (
@@ -163,11 +164,11 @@ class Desk:
             transcript_marks=home.transcript_marks(journal.journal_id, self.config.speech),
         )
 
-    def context(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> DeliveryContext:
+    def context(self, order: Delivery | Record, answered: Callable[[], None] = lambda: None) -> DeliveryContext:
         """Return the context of one order: what comes of it is told with its step."""
         return self._context._replace(
-            on_event=lambda event: self._event(step, digest, event),
-            on_notice=lambda text: self._notice(step, text),
+            on_event=partial(self._event, order),
+            on_notice=partial(self._notice, order.step),
             on_answered=answered,
         )
 
@@ -185,22 +186,17 @@ class Desk:
 
     # ---- telling ----------------------------------------------------------------------------------------------------
 
-    def event_as_json(self, digest: str, event: OrderEvent) -> dict[str, object]:
-        """Return an event as it is told with ``--json``, our clock as it is now."""
-        return event_json(event, now_ms=now_ms(), route=self.journal.get(digest).record.route)
-
-    def _event(self, step: str, digest: str, event: OrderEvent) -> None:
+    def _event(self, order: Delivery | Record, event: OrderEvent) -> None:
         with (
             self._writing,
             suppress(OSError),
         ):  # a full disk ends no following: the outcome is told, or the exit code is 9
             if self._as_json:
-                show_json({"step": step, "digest": digest, **self.event_as_json(digest, event)}, indent=None)
+                told = event_json(event, now_ms=now_ms(), route=order.route)
+                show_json({"step": order.step, "digest": order.digest, **told}, indent=None)
             else:
-                self._heading(step)
-                route = self.journal.get(digest).record.route
-                lines = list(event_lines(event, now_ms=now_ms(), route=route))
-                self._last[step] = lines
+                self._heading(order.step)
+                self._last[order.step] = lines = event_lines(event, now_ms=now_ms(), route=order.route)
                 show_all(lines[:1] if led() else lines)  # where it is led, the last one comes to be read
 
     def _notice(self, step: str, text: str) -> None:
@@ -275,10 +271,13 @@ class Desk:
             facts |= {"state": outcome.state.value, "code": safe(outcome.code, limit=64)}
         read = [expectation._asdict() for expectation in expectations]
         try:
-            if outcome is not None:
-                self._show(facts, outcome, expectations, error)
-            elif self._as_json and error is not None:
-                show_json(facts | {"error": error.as_json()}, indent=None)
+            if self._as_json:
+                whole = facts | (self._as_document(outcome) | {"read_back": read} if outcome else {})
+                show_json(whole | ({"error": error.as_json()} if error else {}), indent=None)
+            elif outcome is not None:
+                self._show(order.step, outcome, expectations, led_on=error is None)
+            for anomaly in outcome.anomalies if outcome else ():
+                say(f"    ANOMALY: {safe(anomaly, limit=300)}")
             if error is not None:
                 say(explain_error(error))
         finally:
@@ -306,45 +305,35 @@ class Desk:
             say(explain_error(failure))
         return failure.exit_code
 
-    def _show(
-        self,
-        facts: dict[str, object],
-        outcome: OrderOutcome,
-        expectations: list[Expectation],
-        error: AirlockError | None,
-    ) -> None:
-        if self._as_json:
-            known = self.journal.get(outcome.digest)
-            told = {
-                **facts,
-                "terminal": outcome.state in FINAL,
-                "tracking_id": known.tracking_id,
-                "transaction_hash": known.record.transaction_hash,
-                "entity_id": known.entity_id,
-                "old_entity_id": known.record.old_entity_id,
-                "unusable_ids": known.unusable_ids,
-                "reason": outcome.reason,
-                "anomalies": list(outcome.anomalies),
-                "read_back": [expectation._asdict() for expectation in expectations],
-            }
-            show_json(told | ({"error": error.as_json()} if error else {}), indent=None)
-        else:
-            self._heading(str(facts["step"]))
-            doubt = ", although what was told of it contradicts what was signed"
-            show(f"    outcome: {outcome.state.value}{doubt if CONTRADICTIONS & {*outcome.anomalies} else ''}")
-            if outcome.reason:
-                show_all(rows("      ", outcome.reason, limit=1000))
-            if expectations and not (led() and error is None):  # where it is led, it is shown when people agree to it
-                show_all(expectation_lines(expectations))
-        for anomaly in outcome.anomalies:
-            say(f"    ANOMALY: {safe(anomaly, limit=300)}")
+    def _as_document(self, outcome: OrderOutcome) -> dict[str, object]:
+        known = self.journal.get(outcome.digest)
+        return {
+            "terminal": outcome.state in FINAL,
+            "tracking_id": known.tracking_id,
+            "transaction_hash": known.record.transaction_hash,
+            "entity_id": known.entity_id,
+            "old_entity_id": known.record.old_entity_id,
+            "unusable_ids": known.unusable_ids,
+            "reason": outcome.reason,
+            "anomalies": outcome.anomalies,
+        }
+
+    def _show(self, step: str, outcome: OrderOutcome, expectations: list[Expectation], *, led_on: bool) -> None:
+        """Show an outcome in words. Where a led ceremony goes on, what was read back is shown when people agree to it."""
+        self._heading(step)
+        doubt = ", although what was told of it contradicts what was signed"
+        show(f"    outcome: {outcome.state.value}{doubt if CONTRADICTIONS & {*outcome.anomalies} else ''}")
+        if outcome.reason:
+            show_all(rows("      ", outcome.reason, limit=1000))
+        if expectations and not (led() and led_on):
+            show_all(expectation_lines(expectations))
 
     # ---- reading back -----------------------------------------------------------------------------------------------
 
     def _encoded(self, record: Record) -> str:
         """Return the encoding that a submission's request has, empty when it is not on this machine."""
         deployment = self.home.deployment_of(record.deployment)
-        _, request = self._request_of(self.journal.get(record.digest))
+        _, request = self.request_of(self.journal.get(record.digest))
         try:
             return encoding_signed(request, deployment, record.digest) if request and deployment else ""
         except (AirlockError, KeyError):
@@ -413,7 +402,7 @@ class Desk:
         """Return what a submission promised and what is found; not known when its request is not on this machine."""
         known = self.journal.get(digest)
         record = known.record
-        prepared_ms, request = self._request_of(known)
+        prepared_ms, request = self.request_of(known)
         deployment = self.home.deployment_of(record.deployment)
         if request is None or deployment is None:
             return [not_known("what was promised", "done", "its requests are not on this machine")]
@@ -449,12 +438,11 @@ class Desk:
                 if other.state in OPEN or is_waiting(other, self.journal):
                     yield OrderEvent(None, other.state, {"t": json.loads(other.record.signed)})
 
-    def prepared_ms(self, known: Submission) -> int:
-        """Return before when a submission was not signed: its request was not made. The journal's row may be younger."""
-        return self._request_of(known)[0]
+    def request_of(self, known: Submission) -> tuple[int, Request | None]:
+        """Return before when a submission was not signed, and its request; None where that is not on this machine.
 
-    def _request_of(self, known: Submission) -> tuple[int, Request | None]:
-        """Return before when a submission was not signed, and its request; None where that is not on this machine."""
+        Before its request was made, nobody signed it; the journal's row may be younger.
+        """
         try:
             header, items = self.home.require_requests(known.record.requests)[:2]
         except AirlockError:  # prepared on another machine, or fetched again since
@@ -511,7 +499,7 @@ def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool, make: bool 
     """Open the journal and the connections; an interrupt stops every thread that tells of an order."""
     with (
         connections(home, waiting=lambda _host: nullcontext()) as http,
-        journal_at(home.journal_url(), now_ms, own=home.journal_is_own(), make=make) as journal,
+        journal_of(home, make=make) as journal,
     ):
         desk = Desk(home, journal, http, patience_s, as_json=as_json)
         try:

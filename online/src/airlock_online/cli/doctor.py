@@ -66,25 +66,23 @@ def journal_line(where: str) -> Observed:
     """Open the journal at a file name or a database URL for reading, and say its version. It is not made."""
     try:
         url = place_of(where)
+        shown, path = shown_place(url), Path(url.database or "")
         if url.get_backend_name() != "sqlite":
-            return _judge(shown_place(url), _versions(server_engine(url)))
-        return _file_line(Path(url.database or ""))
+            engine = server_engine(url)
+        elif not os.path.lexists(path):
+            return Observed("journal", "journal", f"{shown} is not there yet")
+        else:
+            with as_usage_error(shown, "check its folder and permissions"):
+                status = require_journal(path)
+            if stat.S_IMODE(status.st_mode) & 0o077:
+                return fault("journal", "journal", f"{shown} may be read by others", f"run: chmod 600 {shown}")
+            # Where no other program has it open there is no write-ahead log, and it is read as a file that nobody
+            # changes: otherwise SQLite would make one beside it.
+            mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
+            engine = create_engine(f"sqlite:///file:{quote(str(path.absolute()))}?{mode}&uri=true")
+        return _judge(shown, _versions(engine))
     except AirlockError as error:
         return broken("journal", "journal", error)
-
-
-def _file_line(path: Path) -> Observed:
-    shown = safe(str(path))
-    if not os.path.lexists(path):
-        return Observed("journal", "journal", f"{shown} is not there yet")
-    with as_usage_error(shown, "check its folder and permissions"):
-        status = require_journal(path)
-    if stat.S_IMODE(status.st_mode) & 0o077:
-        return fault("journal", "journal", f"{shown} may be read by others", f"run: chmod 600 {shown}")
-    # Where no other program has it open there is no write-ahead log, and it is read as a file that nobody changes:
-    # otherwise SQLite would make one beside it.
-    mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
-    return _judge(shown, _versions(create_engine(f"sqlite:///file:{quote(str(path.absolute()))}?{mode}&uri=true")))
 
 
 def _versions(engine: Engine) -> list[int]:

@@ -10,11 +10,11 @@ from airlock_online.cli.comparing import prove_compared
 from airlock_online.cli.delivery_context import open_desk, requests_option
 from airlock_online.cli.signed_documents import not_signed, read_signatures
 from airlock_online.clock import now_ms
-from airlock_online.delivery import submit
+from airlock_online.delivery.admission import check_admission
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.export_package import EXPORT_FORMAT, package
+from airlock_online.delivery.submit import export_delivery
 from airlock_online.home import OnlineHome
-from airlock_shared.ceremony.sections import PlanMark
 from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.terminal import INPUT, finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import UsageError
@@ -64,12 +64,12 @@ def export(
     ]
     if not deliveries:
         finish(worst(codes))
-    prove_compared(home, PlanMark(whole.header.ceremony, whole.header.plan), whole.signatures)
+    prove_compared(home, whole)
     with open_desk(home, 0, as_json=as_json, make=True) as desk:
         for delivery in deliveries:
-            submit.check_admission(delivery)
+            check_admission(delivery)
         for delivery in deliveries:
-            submit.export_delivery(delivery, desk.context(delivery.step, delivery.digest))
+            export_delivery(delivery, desk.context(delivery))
     digests = [delivery.digest for delivery in deliveries]
     facts = {"ceremony": whole.header.ceremony, "signatures": whole.signatures, "digests": digests}
     home.transcript.record("exported", facts, now_ms())

@@ -7,12 +7,11 @@ from collections.abc import Callable
 import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk, patience, recall
-from airlock_online.clock import now_ms
+from airlock_online.cli.own_journal import journal_of
 from airlock_online.delivery.submit import Job, run_parallel
 from airlock_online.delivery.submit import follow_submission as follow_order
 from airlock_online.home import OnlineHome
 from airlock_online.journal.engine import place_of, shown_place
-from airlock_online.journal.journal import journal_at
 from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Record
 from airlock_shared.cli.progress import working
@@ -68,7 +67,7 @@ def follow(home: OnlineHome, digest: str | None, tracking_id: str | None, patien
 def _job(record: Record, desk: Desk, given_id: str | None) -> Job[ExitCode]:
     def job(_: Callable[[], None]) -> ExitCode:
         desk.announce(f"step {record.step} of {record.ceremony}, {record.digest}")
-        context = desk.context(record.step, record.digest)
+        context = desk.context(record)
         return desk.run(record, lambda: follow_order(record.digest, context, given_id))
 
     return job
@@ -88,7 +87,7 @@ def status(home: OnlineHome, as_json: bool) -> None:
     Example:
       airlock-online status
     """
-    with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
+    with journal_of(home) as journal:
         forgotten = recall(home, journal)
         rows = journal.submissions()
     if as_json:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from airlock_online.addresses import shown_address
+from airlock_online.cli.own_journal import journal_of
 from airlock_online.clock import now_ms
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import ONLY_WHEN_ENDED
@@ -22,7 +23,6 @@ from airlock_online.home import (
     default_home,
 )
 from airlock_online.journal.engine import JournalError, place_of, shown_place
-from airlock_online.journal.journal import journal_at
 from airlock_online.journal.order_states import ANOMALIES, STATE_MEANINGS, OrderState
 from airlock_online.report_rows import standings_of
 from airlock_online.wallets.other_wallets import wallet_answers
@@ -138,9 +138,8 @@ def everything() -> list[Explanation]:
 def _of_state(state: OrderState) -> Explanation:
     """Return what a state of what was submitted means, what to do at it, and how ``submit`` and ``follow`` end there."""
     meaning, error = f"State of a submission: {STATE_MEANINGS[state]}.", outcome_error(OrderOutcome("", state))
-    if error is None:
-        return Explanation(state.value, "outcome", meaning, "Nothing: compare what was read back.", ExitCode.DONE)
-    return Explanation(state.value, "outcome", meaning, error.do, error.exit_code)
+    do, code = (error.do, error.exit_code) if error else ("Nothing: compare what was read back.", ExitCode.DONE)
+    return Explanation(state.value, "outcome", meaning, do, code)
 
 
 def _of_entry(entry: ErrorCode) -> Explanation:
@@ -184,7 +183,7 @@ def forget(home: OnlineHome, ceremonies: tuple[Path, ...], as_json: bool) -> Non
     Example:
       airlock-online forget
     """
-    with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
+    with journal_of(home) as journal:
         found = {each.use.digest: each for each in standings_of(journal, now_ms())}
     in_codes = [copy for each in ceremonies for copy in copies_in_codes(each.absolute())]
     copies = [*copies_by_qr(home.folder), *wallet_answers(home.folder), *in_codes]

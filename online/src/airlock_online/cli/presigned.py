@@ -73,10 +73,10 @@ def read_presigned(text: str) -> PresignedTransaction:
     if not _BYTES.fullmatch(value["data"]):
         raise _wrong("data is not hex", value["data"][:80], "0x and bytes in hex")
     return PresignedTransaction(
-        _number(value["chainId"], "chainId"),
-        _address(value["to"], "to"),
+        _number(value, "chainId"),
+        _address(value, "to"),
         bytes.fromhex(value["data"][2:]),
-        _number(value["gas"], "gas"),
+        _number(value, "gas"),
         tuple(_authorization(each) for each in listed),
     )
 
@@ -115,13 +115,12 @@ def _authorization(value: Any) -> SignedAuthorization:
     parities = names & _PARITIES.keys()
     if wrong := sorted(names - parities ^ _NEEDED) or ["yParity"] * (not parities):
         raise _wrong_members("an authorization", wrong, "chainId, address, nonce, r, s, and yParity or v")
-    chain_id, nonce = _number(value["chainId"], "chainId"), _number(value["nonce"], "nonce")
-    contract = _address(value["address"], "address")
-    told = {name: _number(value[name], name) for name in parities}
+    chain_id, nonce, contract = _number(value, "chainId"), _number(value, "nonce"), _address(value, "address")
+    told = {name: _number(value, name) for name in parities}
     parity, *others = {_PARITIES[name].get(number) for name, number in told.items()}
     if parity is None or others:
         raise _wrong("yParity and v are not one parity", str(told)[:80], "yParity 0 or 1, v 27 or 28")
-    signature = _word(value["r"], "r") + _word(value["s"], "s") + bytes([27 + parity])
+    signature = _word(value, "r") + _word(value, "s") + bytes([27 + parity])
     digest = authorization_hash(chain_id, contract, nonce)
     try:
         return SignedAuthorization(chain_id, contract, nonce, recover(digest, signature))
@@ -129,20 +128,23 @@ def _authorization(value: Any) -> SignedAuthorization:
         raise _wrong(f"an authorization's signature: {refusal.what}", refusal.got, refusal.expected) from refusal
 
 
-def _number(value: Any, name: str) -> int:
+def _number(members: JsonObject, name: str) -> int:
+    value = members[name]
     text = str(value) if type(value) is int and value >= 0 else value
     if type(text) is not str or not _NUMBER.fullmatch(text):
         raise _wrong(f"{name} is not a number", quoted(value), "a whole number, decimal or 0x-hex")
     return int(text, 0)
 
 
-def _word(value: Any, name: str) -> bytes:
+def _word(members: JsonObject, name: str) -> bytes:
+    value = members[name]
     if type(value) is not str or not _WORD.fullmatch(value):
         raise _wrong(f"{name} is not a number of the signature", "not shown", "0x-hex, at most 32 bytes")
     return int(value, 16).to_bytes(32, "big")
 
 
-def _address(value: Any, name: str) -> bytes:
+def _address(members: JsonObject, name: str) -> bytes:
+    value = members[name]
     try:
         return parse_address(value if type(value) is str else "")
     except Refusal as refusal:
@@ -155,7 +157,7 @@ def _wrong_members(of: str, names: list[str], expected: str) -> Refusal:
     )
 
 
-def _wrong(what: str, got: object = "", expected: object = "") -> Refusal:
+def _wrong(what: str, got: object, expected: object) -> Refusal:
     do = "correct the file, or make it again in the wallet that signed it, for this order; nothing was sent"
     return Refusal("ORDER-EIP7702", what, got=got, expected=expected, do=do)
 

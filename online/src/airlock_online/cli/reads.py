@@ -362,7 +362,7 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
                     "hex": "0x" + wanted.hex(),
                     "code_points": code_points(letters),
                     "characters": len(letters),
-                    "warnings": flags(code_letters(wanted)),
+                    "warnings": flags(letters),
                 },
                 "deployment": at.deployment.name,
                 "contract": contract,

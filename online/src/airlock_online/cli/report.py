@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from airlock_online.cli.delivery_context import recall
+from airlock_online.cli.own_journal import journal_of
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
-from airlock_online.journal.journal import journal_at
 from airlock_online.report_rows import record_timeline, timeline_of
 from airlock_shared.cli.ceremony.status import head_lines
 from airlock_shared.cli.report import (
@@ -105,7 +105,7 @@ def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -
     """Add the timeline, whose SHA-256 goes into this machine's transcript, that transcript, and what may be shown."""
     ceremony = parse_written_plan(files[PLAN_FILE]).id
     requests = parse_requests(files[REQUESTS_FILE])[2] if REQUESTS_FILE in files else ""
-    with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
+    with journal_of(home) as journal:
         recall(home, journal)
         files[TIMELINE], ended = timeline_of(journal, ceremony, digests, now_ms())
     record_timeline(home.transcript, ceremony, requests, files[TIMELINE], now_ms())

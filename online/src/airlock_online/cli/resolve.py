@@ -13,10 +13,12 @@ from airlock_online.clock import now_ms
 from airlock_online.delivery.chain_evidence import USED, confirmed_block
 from airlock_online.delivery.chain_search import search as search_blocks
 from airlock_online.delivery.chain_search import settle_by_transaction
+from airlock_online.delivery.event_lines import event_json
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import open_outcome
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.relayer import transaction_on_chain
+from airlock_online.delivery.routes.rpc import require_node
 from airlock_online.delivery.submit import follow_submission
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import FINAL, OPEN
@@ -69,7 +71,7 @@ def _take(ways: Mapping[str, Any], by: str, known: Submission, desk: Desk, conte
         block = _block(record, desk, context)
         tell(settle_by_transaction(record, ways["transaction"].lower(), block, context))
     if "search" in ways:
-        tell(search_blocks(record, desk.prepared_ms(known), _block(record, desk, context), context))
+        tell(search_blocks(record, desk.request_of(known)[0], _block(record, desk, context), context))
     if "note" in ways:
         for name, value, most in (("note", ways["note"], _NOTE_AT_MOST), ("name", by, _NAME_AT_MOST)):
             if not value.strip() or len(value) > most or not value.isprintable():
@@ -80,12 +82,8 @@ def _take(ways: Mapping[str, Any], by: str, known: Submission, desk: Desk, conte
 
 def _block(record: Record, desk: Desk, context: DeliveryContext) -> ChainBlock:
     """Return the confirmed block at which a node of one's own verifies it. Raises ``UsageError`` without a node."""
-    if desk.node is None:
-        raise UsageError(
-            "that is verified by a node of your own, and none is configured",
-            do="give one as [rpc] url in config.toml or in AIRLOCK_RPC",
-        )
-    return confirmed_block(desk.node, record, context)
+    node = require_node(desk.node, "that is verified by a node of your own, and none is configured")
+    return confirmed_block(node, record, context)
 
 
 # ---- resolve --------------------------------------------------------------------------------------------------------
@@ -148,10 +146,11 @@ def _resolve(
     known: Submission, desk: Desk, ways: Mapping[str, Any], by: str, *, as_json: bool
 ) -> tuple[JsonObject, ExitCode]:
     digest, asked = known.record.digest, []
-    context = desk.context(known.record.step, digest)
+    context = desk.context(known.record)
     events: list[dict[str, object]] = []  # with ``--json`` they are in the one document that is printed
     if as_json:
-        context = context._replace(on_event=lambda event: events.append(desk.event_as_json(digest, event)))
+        route = known.record.route
+        context = context._replace(on_event=lambda each: events.append(event_json(each, now_ms=now_ms(), route=route)))
     if ways:
         _take(ways, by, known, desk, context)
         known = desk.journal.get(digest)
@@ -160,7 +159,6 @@ def _resolve(
         on_notice=lambda _: None,
     )
     error: AirlockError | None
-    reason = known.note
     try:
         outcome = follow_submission(digest, context)
         error, reason = outcome_error(outcome), outcome.reason
@@ -180,7 +178,7 @@ def _resolve(
         "since_ms": known.updated_ms,
         "tracking_id": now_known.tracking_id,
         "entity_id": now_known.entity_id,
-        "unusable_ids": list(now_known.unusable_ids),
+        "unusable_ids": now_known.unusable_ids,
         "code": now_known.code,
         "known": reason,
         "notes": [{**event.payload, "at_ms": event.at_ms} for event in desk.journal.notes(digest)],

@@ -43,14 +43,20 @@ def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -
         home.keep_requests(fingerprint, answered)
     else:
         header, items, fingerprint = home.require_requests(answer_header.requests)
-    deployment = home.require_deployment(header.deployment_name)
-    if deployment.fingerprint != header.deployment:
-        raise UsageError("the deployment changed since these requests were prepared", do="prepare and sign again")
+    deployment = deployment_of(home, header, "sign")
     pairs = match_answers(answer_header, answers, header, items, fingerprint)
     home.note_signing_head(answer_header)
     return MatchedSignatures(
         header, pairs, deployment, fingerprint, signatures_fingerprint, answer_header.transcript_head
     )
+
+
+def deployment_of(home: OnlineHome, header: Header, then: str) -> Deployment:
+    """Return the deployment of requests. Raises ``UsageError`` where it is another one now, with what to do ``then``."""
+    deployment = home.require_deployment(header.deployment_name)
+    if deployment.fingerprint != header.deployment:
+        raise UsageError("the deployment changed since these requests were prepared", do=f"prepare and {then} again")
+    return deployment
 
 
 def keep_signatures_secret(data: bytes) -> None:

@@ -15,19 +15,19 @@ from airlock_online.cli.signed_documents import not_signed, read_signatures
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.routes.context import Delivery
+from airlock_online.delivery.routes.rpc import require_node
 from airlock_online.delivery.submit import Job, run_parallel
 from airlock_online.delivery.submit import submit_delivery as deliver
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import before
 from airlock_online.preparing.gas_and_fees import require_pinned_chain
-from airlock_shared.ceremony.sections import PlanMark
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr.file_or_qr import incoming, qr_option, restart_option
 from airlock_shared.cli.terminal import PATH_TYPE, finish, json_option, led, say, say_all, worst
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import SIGNATURES_FORMAT, Request
-from airlock_shared.errors import ExitCode, UsageError
+from airlock_shared.errors import ExitCode
 from airlock_shared.report.facts import outcomes_recorded
 from airlock_shared.text.safe import fingerprint_lines, safe
 from airlock_shared.venue.structs import AUTHORIZATION, RELAY, RPC
@@ -79,7 +79,7 @@ def submit(
     sent = {request.step for request, signed in whole.pairs if told.get(signed.digest) not in unsent}
     extra = presigned_texts(eip7702, whole, sent)
     if any(signed.result == "signed" for _, signed in whole.pairs):
-        prove_compared(home, PlanMark(whole.header.ceremony, whole.header.plan), whole.signatures)
+        prove_compared(home, whole)
     for request, signed in whole.pairs:
         if request.step in extra and signed.result == "signed":
             order = delivery_of(request, signed, whole.header, whole.deployment, whole.requests)
@@ -120,7 +120,7 @@ def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
                 until_answered.close()
                 answered()
 
-            context = desk.context(request.step, delivery.digest, show_answered)
+            context = desk.context(delivery, show_answered)
             return desk.run(delivery, lambda: deliver(delivery, context))
 
     return job
@@ -128,7 +128,6 @@ def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
 
 def _by_rpc(delivery: Delivery, deployment: Deployment, desk: Desk) -> Delivery:
     """Return the delivery on its way to the operator's node. Raises ``UsageError`` without one, or on another chain."""
-    if desk.node is None:
-        raise UsageError("no node is configured", do="give one as [rpc] url in config.toml or in AIRLOCK_RPC")
-    require_pinned_chain(desk.node, deployment)
-    return delivery._replace(route=RPC, base_url=desk.node.name)
+    node = require_node(desk.node)
+    require_pinned_chain(node, deployment)
+    return delivery._replace(route=RPC, base_url=node.name)

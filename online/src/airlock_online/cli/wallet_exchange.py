@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from airlock_online.cli.signed_documents import deployment_of
 from airlock_online.clock import now_ms
 from airlock_online.home import COLLECTED, OnlineHome
 from airlock_online.wallets import erc7730
@@ -21,9 +22,7 @@ from airlock_online.wallets.other_wallets import (
 from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
 from airlock_shared.cli.terminal import FOLDER_TYPE, json_option, rows, say, say_all, show_all, show_json
-from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.requests import Header, parse_requests
-from airlock_shared.errors import UsageError
+from airlock_shared.documents.requests import parse_requests
 from airlock_shared.host.files import make_folder, read_input, require_new, write_new
 from airlock_shared.qr.documents import Transfer
 from airlock_shared.text.safe import fingerprint_lines, safe
@@ -39,7 +38,7 @@ def step_transfer(home: OnlineHome, file: Path, step: str | None, fingerprint: i
     """
     data = read_input(file)
     header, items, requests = parse_requests(data)
-    deployment = _deployment(home, header)
+    deployment = deployment_of(home, header, "show them")
     request = request_to_answer(items, WalletAnswers(home.folder, requests).of(items), step)
     asked = sign_request(request, deployment, fingerprint)
     say(f"step {request.step}, for {request.signer} at {request.path}; its answer has the id {asked.request_id}")
@@ -48,13 +47,6 @@ def step_transfer(home: OnlineHome, file: Path, step: str | None, fingerprint: i
         "answer."
     )
     return Transfer(SIGN_REQUEST_TYPE, asked.to_cbor(), SIGN_REQUEST_TYPE, header.ceremony, "")
-
-
-def _deployment(home: OnlineHome, header: Header) -> Deployment:
-    deployment = home.require_deployment(header.deployment_name)
-    if deployment.fingerprint != header.deployment:
-        raise UsageError("the deployment changed since these requests were prepared", do="prepare and show them again")
-    return deployment
 
 
 def scan_answer(
@@ -67,7 +59,7 @@ def scan_answer(
     require_output(output)
     data = read_input(file)
     header, items, requests = parse_requests(data)
-    deployment = _deployment(home, header)
+    deployment = deployment_of(home, header, "show them")
     kept = kept_frames(home.folder, "wallet-answer", restart=restart)
     message = scan_message(sources, kept=kept)
     with forgotten_when_wrong(kept):
@@ -133,11 +125,11 @@ def descriptors(
         require_new(output / file)
     for file, document in files.items():
         write_new(output / file, f"{json.dumps(document, indent=2)}\n".encode())
+    formats = {file: len(document["display"]["formats"]) for file, document in files.items()}
     if as_json:
-        shown = {file: len(document["display"]["formats"]) for file, document in files.items()}
-        show_json({"ok": True, "deployment": deployment.fingerprint, "folder": str(output), "formats": shown})
+        show_json({"ok": True, "deployment": deployment.fingerprint, "folder": str(output), "formats": formats})
         return
-    for file, document in files.items():
-        show_all(rows(f"{len(document['display']['formats']):>3} formats  ", safe(str(output / file))))
+    for file, number in formats.items():
+        show_all(rows(f"{number:>3} formats  ", safe(str(output / file))))
     if deployment.rehearsal:
         say("REHEARSAL: these contracts are worth nothing; there is no registry for them.")

@@ -9,36 +9,29 @@ moments proves nothing. Sources: the Ethereum execution API; the contract's ``no
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from airlock_online.clients.rpc import ChainBlock, ChainTransaction, RpcClient, RpcError
 from airlock_online.config import CONFIRMED_BY
-from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.journal.schema import Record
 from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
-from airlock_shared.text.safe import safe
-from airlock_shared.units import utc_text
 from airlock_shared.venue.structs import RPC
+
+if TYPE_CHECKING:
+    from airlock_online.delivery.routes.context import DeliveryContext
 
 FINALIZED, _ = CONFIRMED_BY
 
 NONCE_BITMAP = "nonceBitmap(address,uint256)"
 USED = "used"
 """The answer of the chain that an intent's nonce is used."""
-_IN_WORDS = {True: USED, False: "unused", None: "cannot be told"}
+IN_WORDS = {True: USED, False: "unused", None: "cannot be told"}
 
 _UNKNOWN_WORD = (-32601, -32602)
 """The codes of a node that does not know the word ``finalized``: no such method, wrong parameters (JSON-RPC 2.0)."""
-
-
-class NonceAt(NamedTuple):
-    """Whether a nonce is used in a confirmed block, by the signer or by the trader; None when that cannot be told."""
-
-    block: ChainBlock
-    used: bool | None
 
 
 def require_recorded_chain(node: RpcClient, record: Record) -> None:
@@ -71,21 +64,12 @@ def confirmed_block(node: RpcClient, record: Record, context: DeliveryContext) -
     return confirmed
 
 
-def nonce_at_confirmed_block(node: RpcClient, record: Record, context: DeliveryContext) -> NonceAt:
-    """Return what the contract's own bitmap has of an intent's nonce in the newest confirmed block.
+def nonce_used_in(node: RpcClient, record: Record, block: int | str) -> bool | None:
+    """Tell whether the contract's own bitmap has a nonce as used in a block, None when that cannot be told.
 
-    Contracts differ in whose bitmap it is, the signer's or the trader's: used by either counts. Raises ``ServiceError``.
+    Contracts differ in whose bitmap it is, the signer's or the trader's: used by either counts. Before block 0 none is.
     """
-    block = confirmed_block(node, record, context)
-    used = nonce_used_in(node, record, block.number)
-    question = f"{node.name}: nonce {record.nonce} in block {block.number} of {utc_text(block.time_ms)}"
-    context.on_asked(question, _IN_WORDS[used])
-    return NonceAt(block, used)
-
-
-def nonce_used_in(node: RpcClient, record: Record, block: int) -> bool | None:
-    """Tell whether a nonce is used in a block, by either account, None when that cannot be told. Before block 0 none is."""
-    if block < 0:
+    if isinstance(block, int) and block < 0:
         return False
     told = [_bit(node, record, account, block) for account in accounts_of(record)]
     return _by_any(told)
@@ -114,22 +98,20 @@ def nonce_by_word(record: Record, context: DeliveryContext) -> bool | None:
             context.on_asked(question, error.what)
             context.on_notice(f"the nonce cannot be read: {error.what}")
             return None
-        context.on_asked(question, _IN_WORDS[answers[-1]])
+        context.on_asked(question, IN_WORDS[answers[-1]])
     return _by_any(answers)
 
 
 def nonce_now(record: Record, context: DeliveryContext) -> bool | None:
     """Tell whether anybody says that an intent's nonce is used already, in whatever block; None when nobody can tell."""
-    told: list[bool | None] = []
+    used = None
     if context.node is not None:
         try:
             require_recorded_chain(context.node, record)
-            told += [_bit(context.node, record, account, "latest") for account in accounts_of(record)]
+            used = nonce_used_in(context.node, record, "latest")
         except ServiceError as error:
             context.on_notice(f"the chain cannot be read: {error.what}")
-    if not told or None in told:
-        told = [answer for answer in told if answer] + [nonce_by_word(record, context)]
-    return _by_any(told)
+    return nonce_by_word(record, context) if used is None else used
 
 
 def used_at_the_node(record: Record, context: DeliveryContext) -> bool:
@@ -187,11 +169,6 @@ def first_block(high: int, holds: Callable[[int], bool | None]) -> int | None:
             return None
         low, high, step = (low, middle, 2 * step) if told else (middle, high, 0)
     return high
-
-
-def named_transaction(transaction: ChainTransaction, block: int) -> str:
-    """Return a transaction and its block for a person."""
-    return f"transaction {safe(transaction.transaction_hash)} in block {block}"
 
 
 def deployed_contracts(deployment: Deployment) -> frozenset[str]:

@@ -16,7 +16,8 @@ from airlock_online.clients.rpc import ChainBlock, ChainReceipt, ChainTransactio
 from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.chain_evidence import first_block, nonce_used_in
 from airlock_online.delivery.event_lines import FOUND
-from airlock_online.delivery.routes.context import DeliveryContext, SubmissionProgress, Tracker
+from airlock_online.delivery.routes.context import DeliveryContext
+from airlock_online.delivery.routes.tracker import SubmissionProgress, Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record
 from airlock_shared.errors import Refusal, ServiceError
@@ -83,7 +84,8 @@ def settle_by_transaction(record: Record, tx_hash: str, confirmed: ChainBlock, c
     ]
     if tx_hash not in before:
         end = None if order else OrderState.CONFIRMED
-        Tracker(record.digest, context).write(SubmissionProgress(OrderEvent(None, FOUND, payload), end=end, note=found))
+        tracker = Tracker(context.journal.get(record.digest), context)
+        tracker.write(SubmissionProgress(OrderEvent(None, FOUND, payload), end=end, note=found))
     return _settle_order(record, receipt, confirmed, found, context) if order else found
 
 

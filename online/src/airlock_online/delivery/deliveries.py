@@ -81,7 +81,12 @@ def delivery_of(
     """
     make = _intent_of if request.transaction is None else _transaction_of
     delivery = make(request, signed, deployment)
-    base_url = base_url_of(delivery.route, deployment) if to_send else _known_url(delivery.route, deployment)
+    base_url = _known_url(delivery.route, deployment)
+    if to_send and not base_url:
+        raise UsageError(
+            f"the deployment has no address for the {delivery.route} service",
+            do=f"fetch the deployment again with {ROUTES[delivery.route].option} URL, or export what was signed",
+        )
     return delivery._replace(
         ceremony=header.ceremony, requests=fingerprint, base_url=base_url, deployment=deployment.fingerprint
     )
@@ -250,17 +255,6 @@ def _signer_of(request: Request, signed: Answer, digest: bytes) -> str:
     if request.transaction is not None and checksum_address(parse_address(request.payload["from"])) != signer:
         raise Refusal("TX-FROM", "for another sender", got=request.payload["from"], expected=signer)
     return signer
-
-
-def base_url_of(route: str, deployment: Deployment) -> str:
-    """Return the address of a route's service. Raises ``UsageError`` when the deployment has none."""
-    base_url = _known_url(route, deployment)
-    if not base_url:
-        raise UsageError(
-            f"the deployment has no address for the {route} service",
-            do=f"fetch the deployment again with {ROUTES[route].option} URL, or export what was signed",
-        )
-    return base_url
 
 
 def without_address(routes: Iterable[str], deployment: Deployment) -> dict[str, str]:

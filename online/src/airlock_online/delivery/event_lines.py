@@ -147,7 +147,7 @@ def _value_text(name: str, value: Any) -> str:
     if raw is not None and unit is not None:
         return f"{to_human(raw, unit)} {unit.name}, raw {raw}"
     if type(value) is bool:
-        side = {True: " (long)", False: " (short)"}[value] if name in ("buy", "isBuy") else ""
+        side = (" (long)" if value else " (short)") if name in ("buy", "isBuy") else ""
         return f"{str(value).lower()}{side}"
     text = value if type(value) is str else json.dumps(value)
     known = ERROR_CODES.get(text) if name == "code" else None

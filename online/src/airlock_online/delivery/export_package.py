@@ -47,7 +47,8 @@ def item_of(delivery: Delivery, deployment: Deployment) -> JsonObject:
     }
     if delivery.raw_transaction:
         return common | {"rawTransaction": delivery.raw_transaction, "transactionHash": chain_hash(delivery)}
-    domain = deployment.domains[struct_of(delivery).domain]
+    intent = struct_of(delivery)
+    domain = deployment.domains[intent.domain]
     item: JsonObject = common | {
         "domain": {
             "name": domain.name,
@@ -60,7 +61,7 @@ def item_of(delivery: Delivery, deployment: Deployment) -> JsonObject:
     }
     item |= {} if delivery.order_type is None else {"orderType": delivery.order_type}
     item |= {"replaces": delivery.replaces} if delivery.replaces else {}
-    if struct_of(delivery).executing:
+    if intent.executing:
         call = executing_call(delivery)
         item["call"] = {name: call[name] for name in ("function", "to", "data")}
     return item

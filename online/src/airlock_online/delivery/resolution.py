@@ -12,17 +12,11 @@ from typing import NamedTuple
 
 from airlock_online.clients.rpc import ChainBlock, RpcClient
 from airlock_online.delivery.admission import shares_nonce
-from airlock_online.delivery.chain_evidence import (
-    NonceAt,
-    confirmed_block,
-    named_transaction,
-    nonce_at_confirmed_block,
-    nonce_by_word,
-    who_took,
-)
+from airlock_online.delivery.chain_evidence import IN_WORDS, confirmed_block, nonce_by_word, nonce_used_in, who_took
 from airlock_online.delivery.chain_search import settle_spent
 from airlock_online.delivery.routes import rpc
-from airlock_online.delivery.routes.context import DeliveryContext, Tracker
+from airlock_online.delivery.routes.context import DeliveryContext
+from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.journal import Journal
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.journal.schema import WITH_EIP7702, Record, Submission
@@ -70,24 +64,23 @@ def is_proved(digest: str, journal: Journal) -> bool:
 
 
 def _intent(known: Submission, context: DeliveryContext) -> str:
-    if context.node is not None:
-        try:
-            at = nonce_at_confirmed_block(context.node, known.record, context)
-        except ServiceError as error:
-            context.on_notice(f"the chain cannot be read: {error.what}")
-        else:
-            if at.used is not None:
-                return _by_chain(known, at, context)
-    return _by_word(known, context)
-
-
-def _by_chain(known: Submission, at: NonceAt, context: DeliveryContext) -> str:
-    """Settle what a confirmed block settles."""
-    record = known.record
-    block = f"block {at.block.number} of {utc_text(at.block.time_ms)}"
-    if at.used:
-        return _spent(record, f"the chain has its nonce as used in {block}", context, at=at.block)
-    if record.deadline_ms is None or at.block.time_ms <= record.deadline_ms:
+    """Settle what a confirmed block settles; where none can be read, say what the service says."""
+    record, node = known.record, context.node
+    if node is None:
+        return _by_word(known, context)
+    try:
+        at = confirmed_block(node, record, context)
+        used = nonce_used_in(node, record, at.number)
+    except ServiceError as error:
+        context.on_notice(f"the chain cannot be read: {error.what}")
+        return _by_word(known, context)
+    block = f"block {at.number} of {utc_text(at.time_ms)}"
+    context.on_asked(f"{node.name}: nonce {record.nonce} in {block}", IN_WORDS[used])
+    if used is None:
+        return _by_word(known, context)
+    if used:
+        return _spent(record, f"the chain has its nonce as used in {block}", context, at=at)
+    if record.deadline_ms is None or at.time_ms <= record.deadline_ms:
         return _unused(known, f"its nonce is unused in {block}")
     found = f"its deadline was {utc_text(record.deadline_ms)}; its nonce is unused in {block}, which is confirmed"
     found += _went_along(record)
@@ -162,7 +155,7 @@ def _spender(record: Record, context: DeliveryContext) -> Record | None:
 
 
 def _read_back(digest: str, context: DeliveryContext) -> str:
-    seen = context.read_back(digest) if context.read_back else []
+    seen = context.read_back(digest)
     for what, found in seen:
         context.on_asked(f"the builder: {what}", found)
     return "; ".join(f"{what}: {found}" for what, found in seen)
@@ -193,7 +186,7 @@ def _by_node(known: Submission, node: RpcClient, context: DeliveryContext) -> st
         context.on_asked(f"{node.name}: the receipt of {record.transaction_hash}", told)
         if receipt.block_number <= block.number:
             seq = 2 if known.state in FINAL else 1  # behind the service's word
-            rpc.take_receipt(receipt, block.number, Tracker(record.digest, context), seq)
+            rpc.take_receipt(receipt, block.number, Tracker(known, context), seq)
         return told
     if count <= int(record.nonce):
         unused = f"no block has it, and the account's nonce {record.nonce} is unused in block {block.number}"
@@ -204,7 +197,11 @@ def _by_node(known: Submission, node: RpcClient, context: DeliveryContext) -> st
             f"the account's nonce {record.nonce} is used in block {block.number}; whether by this transaction or by another "
             "one cannot be read at this node"
         )
-    found = f"{named_transaction(*taker)} of {safe(record.signer)} has taken its nonce {record.nonce}"
+    other, number = taker
+    found = (
+        f"transaction {safe(other.transaction_hash)} in block {number} of {safe(record.signer)} has taken its nonce "
+    )
+    found += record.nonce
     context.journal.move(record.digest, OrderState.VOIDED, note=found, code=REPLACED, proved=True)
     return found
 
@@ -236,28 +233,21 @@ _SPENT = OpenOutcome(
 def open_outcome(known: Submission, *, nonce_used: bool) -> OpenOutcome:
     """Return what a submission waits for; ``nonce_used`` is what the chain has just said of an intent's nonce."""
     record = known.record
-    match known.state:
-        case OrderState.PREPARED:
-            return OpenOutcome("nothing: not a byte of it was sent", None, "Submit it, or leave it.")
-        case OrderState.REJECTED:
-            return OpenOutcome(
-                "nothing: it was refused before it was accepted",
-                None,
-                f"Remove the cause and submit it again, or sign a new one. Whoever has seen this one {_until(record)}.",
-            )
-        case (
-            OrderState.SENDING
-            | OrderState.ACCEPTED
-            | OrderState.UNKNOWN
-            | OrderState.PRESUMED_UNKNOWN
-            | OrderState.EXPORTED
-        ):
-            if record.route in OF_TRANSACTIONS:
-                return _open_transaction(known)
-            if nonce_used:
-                return _SPENT
-            return _timeless(known) if record.deadline_ms is None else _open_intent(known, record.deadline_ms)
-    return OpenOutcome("nothing: it has ended", None, "Nothing." if known.told == known.state else _FOLLOW)
+    if known.state is OrderState.PREPARED:
+        return OpenOutcome("nothing: not a byte of it was sent", None, "Submit it, or leave it.")
+    if known.state is OrderState.REJECTED:
+        return OpenOutcome(
+            "nothing: it was refused before it was accepted",
+            None,
+            f"Remove the cause and submit it again, or sign a new one. Whoever has seen this one {_until(record)}.",
+        )
+    if known.state in FINAL:
+        return OpenOutcome("nothing: it has ended", None, "Nothing." if known.told == known.state else _FOLLOW)
+    if record.route in OF_TRANSACTIONS:
+        return _open_transaction(record)
+    if nonce_used:
+        return _SPENT
+    return _timeless(record) if record.deadline_ms is None else _open_intent(known.state, record.deadline_ms)
 
 
 def _until(record: Record) -> str:
@@ -267,22 +257,21 @@ def _until(record: Record) -> str:
     return f"can execute it until the nonce {record.nonce} is used: it has no deadline"
 
 
-def _open_transaction(known: Submission) -> OpenOutcome:
-    nonce = known.record.nonce
+def _open_transaction(record: Record) -> OpenOutcome:
     return OpenOutcome(
-        f"a block with the transaction, or with another one that uses the account's nonce {nonce}",
+        f"a block with the transaction, or with another one that uses the account's nonce {record.nonce}",
         None,
-        f"{_FOLLOW} To end it yourself, send another transaction with nonce {nonce} and a higher fee.",
+        f"{_FOLLOW} To end it yourself, send another transaction with nonce {record.nonce} and a higher fee.",
     )
 
 
-def _open_intent(known: Submission, deadline_ms: int) -> OpenOutcome:
+def _open_intent(state: OrderState, deadline_ms: int) -> OpenOutcome:
     until_ms = deadline_ms + EXPIRY_MARGIN_MS
     ends = (
         f"{ONLY_WHEN_ENDED} After {utc_text(until_ms)} a node of your own ([rpc] url) settles it; without one it stays "
         "open, and what the positions show undone needs a plan with another step id."
     )
-    if known.state is OrderState.ACCEPTED:
+    if state is OrderState.ACCEPTED:
         return OpenOutcome(
             f"the service's final answer, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
             until_ms,
@@ -295,8 +284,8 @@ def _open_intent(known: Submission, deadline_ms: int) -> OpenOutcome:
     )
 
 
-def _timeless(known: Submission) -> OpenOutcome:
-    old = known.record.old_entity_id
+def _timeless(record: Record) -> OpenOutcome:
+    old = record.old_entity_id
     replaced = f" It is also not known whether {old} is still stored." if old else ""
     return OpenOutcome(
         "its nonce to be used: it has no deadline",

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
-from functools import partial
 from threading import Event, Semaphore, Thread
 from typing import Protocol, TypeVar
 
@@ -17,16 +16,16 @@ from airlock_online.delivery.admission import check_admission, check_alone, chec
 from airlock_online.delivery.chain_evidence import nonce_now, require_recorded_chain, used_at_the_node
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.resolution import (
-    EXPIRY_MARGIN_MS,
     ONLY_WHEN_ENDED,
     is_by_word,
     is_waiting,
     resolve_submission,
 )
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.registry import ROUTE_MODULES, RouteModule
 from airlock_online.delivery.routes.relayer import require_tracking_id
 from airlock_online.delivery.routes.rpc import chain_hash
+from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.order_states import OPEN, Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import (
@@ -117,9 +116,6 @@ def _nonce_is_used(record: Record, context: DeliveryContext) -> bool:
 # ---- submit ---------------------------------------------------------------------------------------------------------
 
 
-__all__ = ["EXPIRY_MARGIN_MS", "check_admission", "export_delivery", "follow_submission", "submit_delivery"]
-
-
 def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
     """Send what was signed, once, and follow it. What was sent before is not sent again but followed.
 
@@ -142,13 +138,12 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
         if why == _USED and record.route in OF_TRANSACTIONS:
             resolve_submission(known, context)  # the chain knows what took it; the service was never given this one
         return _not_again(delivery.digest, f"is not sent: {why}", context)
-    used = partial(used_at_the_node, record, context)
-    tracker = Tracker(delivery.digest, context, known._replace(record=record), used=used)
+    tracker = Tracker(known._replace(record=record), context)
     tracker.token = context.journal.claim(delivery.digest, check_alone, **_sent(record))
     if not tracker.token:
         return _not_again(delivery.digest, "is being sent by another process", context)
     try:
-        _mark(record, tracker, context)
+        _mark(tracker)
         return _send(delivery, parcel, tracker)
     finally:
         let_go(tracker.token)
@@ -162,8 +157,9 @@ def _send(delivery: Delivery, parcel: Parcel, tracker: Tracker) -> OrderOutcome:
         raise _unwritten(tracker, error) from error
 
 
-def _mark(record: Record, tracker: Tracker, context: DeliveryContext) -> None:
+def _mark(tracker: Tracker) -> None:
     """Write into the transcript that the sending begins; when that fails, nothing is sent and the claim is given back."""
+    record, context = tracker.record, tracker.context
     if context.transcript_marks is None:
         return
     try:
@@ -191,7 +187,7 @@ def follow_submission(digest: str, context: DeliveryContext, given_id: str | Non
     if known.state is OrderState.SENDING:  # whose claim lives knows most, and is left alone
         return _held(known, context)
     if known.state in OPEN:
-        tracker = Tracker(digest, context, known, given_id or "", partial(used_at_the_node, known.record, context))
+        tracker = Tracker(known, context, given_id or "")
         reason = _route_of(known).follow(tracker)
         if given_id and tracker.order.events:
             tracker.odd(Anomaly("id-from-a-person", OrderEvent(None, "id", {"given": given_id})))
@@ -315,8 +311,7 @@ def _held(known: Submission, context: DeliveryContext) -> OrderOutcome:
 
 
 def _told(known: Submission, reason: str, context: DeliveryContext) -> OrderOutcome:
-    digest = known.record.digest
-    anomalies = tuple(context.journal.anomalies(digest))
+    digest, anomalies = known.record.digest, tuple(context.journal.anomalies(known.record.digest))
     return OrderOutcome(digest, known.state, known.tracking_id, known.code, reason, anomalies)
 
 

@@ -12,7 +12,7 @@ import socket
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Timer
@@ -119,12 +119,9 @@ def bounded(engine: Engine, access: str) -> Iterator[Connection]:
     Before what has to be durable, PostgreSQL is told not to answer a commit that is not on its disk.
     """
     with engine.connect().execution_options(**{ACCESS: access}) as connection:
-        if connection.dialect.name != "postgresql":
-            with connection.begin():
-                yield connection
-            return
-        with _ended_in_time(connection), connection.begin():
-            if access == STATE:
+        on_server = connection.dialect.name == "postgresql"
+        with _ended_in_time(connection) if on_server else nullcontext(), connection.begin():
+            if on_server and access == STATE:
                 connection.execute(text("SET LOCAL synchronous_commit = on"))
             yield connection
 

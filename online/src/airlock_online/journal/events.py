@@ -6,10 +6,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, or_, select, true, update
+from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, or_, select, true
 
 from airlock_online.journal.order_states import FINAL, MAX_EVENTS, OrderEvent, OrderState
-from airlock_online.journal.schema import BY_ITS_HOLDER, EVENTS, LEASE_MS, SUBMISSIONS, before, database_now_ms, holder
+from airlock_online.journal.schema import (
+    BY_ITS_HOLDER,
+    EVENTS,
+    SUBMISSIONS,
+    before,
+    row_of,
+)
 from airlock_online.secrets import redact, redact_document
 from airlock_shared.errors import DocumentError
 from airlock_shared.wire.strict_json import MAX_DEPTH, JsonObject, parse_json
@@ -44,14 +50,13 @@ def insert_event(connection: Connection, digest: str, event: OrderEvent, kind: s
     return True
 
 
-def read_events(connection: Connection, digest: str, kind: str) -> list[OrderEvent]:
-    """Return the rows of one kind, in the order in which they came."""
+def read_rows(connection: Connection, digest: str, kind: str) -> list[tuple[OrderEvent, int]]:
+    """Return the rows of one kind, in the order in which they came, and when each came to this machine."""
     of = EVENTS.c
-    rows = (
-        select(of.seq, of.type, of.payload, of.at_ms).where(of.digest == digest, of.kind == kind).order_by(of.ordinal)
-    )
+    rows = select(EVENTS).where(of.digest == digest, of.kind == kind).order_by(of.ordinal)
     return [
-        OrderEvent(seq, type_, json.loads(payload), at_ms) for seq, type_, payload, at_ms in connection.execute(rows)
+        (OrderEvent(row.seq, row.type, json.loads(row.payload), row.at_ms), row.received_ms)
+        for row in connection.execute(rows)
     ]
 
 
@@ -105,30 +110,9 @@ def move_row(
     by_holder = [state.value for state, later in BY_ITS_HOLDER.items() if to in later]
     if token and by_holder:
         allowed = and_(or_(allowed, SUBMISSIONS.c.state.in_(by_holder)), SUBMISSIONS.c.claim_token == token)
-    done = connection.execute(
-        update(SUBMISSIONS)
-        .where(SUBMISSIONS.c.digest == digest, allowed, true() if only is None else only)
-        .values(state=to.value, **told)
-    )
+    change = row_of(digest).where(allowed, true() if only is None else only)
+    done = connection.execute(change.values(state=to.value, **told))
     if keep_note and not done.rowcount:
         kept = {name: told[name] for name in ("updated_ms", "note")}
-        connection.execute(update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest).values(kept))
+        connection.execute(row_of(digest).values(kept))
     return done.rowcount == 1
-
-
-def claimed_with(connection: Connection, token: str) -> JsonObject:
-    """Return what a claim writes beside the state."""
-    return {
-        "note": "",
-        "code": "",
-        "claims": SUBMISSIONS.c.claims + 1,
-        "claim_token": token,
-        "claim_holder": holder(),
-        "claim_until_ms": database_now_ms(connection.dialect.name) + LEASE_MS,
-    }
-
-
-def claim_is_over(connection: Connection, token: str, *, gone: bool) -> ColumnElement[bool]:
-    """Return the condition that the claim of this token is still the row's, and its lease is over or its holder is gone."""
-    over = true() if gone else SUBMISSIONS.c.claim_until_ms < database_now_ms(connection.dialect.name)
-    return and_(SUBMISSIONS.c.claim_token == token, over)

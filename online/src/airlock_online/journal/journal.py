@@ -14,9 +14,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Self
+from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, StaticPool, create_engine, func, insert, select, update
+from sqlalchemy import Connection, Engine, Select, StaticPool, create_engine, func, insert, select, true
 from sqlalchemy.exc import IntegrityError
 
 from airlock_online.journal.engine import (
@@ -33,27 +33,29 @@ from airlock_online.journal.events import (
     NOTE,
     OF_ORDER,
     REJECTED,
-    claim_is_over,
-    claimed_with,
     insert_event,
     move_row,
-    read_events,
+    read_rows,
     storable,
 )
 from airlock_online.journal.order_states import ANOMALIES, CONTRADICTIONS, Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import (
     COPIED_DO,
     EVENTS,
+    LEASE_MS,
     RESTORED,
     SUBMISSIONS,
     TABLES,
     Identity,
     Record,
     Submission,
+    database_now_ms,
+    holder,
     is_forgotten,
     is_gone,
     let_go,
     new_token,
+    row_of,
     shown_holder,
     submission_of,
 )
@@ -132,7 +134,14 @@ class Journal:
         try:
             with self._writing() as connection:
                 self._require_alone(connection, digest, alone)
-                claim = claimed_with(connection, token)
+                claim = {
+                    "note": "",
+                    "code": "",
+                    "claims": SUBMISSIONS.c.claims + 1,
+                    "claim_token": token,
+                    "claim_holder": holder(),
+                    "claim_until_ms": database_now_ms(connection) + LEASE_MS,
+                }
                 held = move_row(connection, digest, OrderState.SENDING, self._clock_ms(), claim | sent)
         except JournalError:
             held = self._is_claimed(digest, token)
@@ -165,9 +174,11 @@ class Journal:
         gone = is_gone(known.claim_holder, known.claim_token)
         note = f"{shown_holder(known.claim_holder)} stopped while it was sending, or its claim ran out"
         with self._writing() as connection:
-            over = claim_is_over(connection, known.claim_token, gone=gone)
-            told = {"note": note}
-            return move_row(connection, digest, OrderState.PRESUMED_UNKNOWN, self._clock_ms(), told, only=over)
+            over = true() if gone else SUBMISSIONS.c.claim_until_ms < database_now_ms(connection)
+            over &= SUBMISSIONS.c.claim_token == known.claim_token
+            return move_row(
+                connection, digest, OrderState.PRESUMED_UNKNOWN, self._clock_ms(), {"note": note}, only=over
+            )
 
     def export(self, digest: str, alone: Alone | None = None, **given: str | int | None) -> bool:
         """Move to EXPORTED; True when that is its state now, so that a package that was lost can be written again.
@@ -178,7 +189,7 @@ class Journal:
         self._require_original()
         with self._writing() as connection:
             known = _known(connection, digest)
-            if known is None or known.state is not OrderState.EXPORTED:
+            if known is not None and known.state is not OrderState.EXPORTED:
                 self._require_alone(connection, digest, alone)
             told = given | {"method": "export", "note": "", "code": ""}
             if move_row(connection, digest, OrderState.EXPORTED, self._clock_ms(), told):
@@ -236,7 +247,7 @@ class Journal:
     def tell(self, digest: str, state: OrderState) -> None:
         """Write down which state a person was told."""
         with self._writing(EVENT) as connection:
-            connection.execute(update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest).values(told=state.value))
+            connection.execute(row_of(digest).values(told=state.value))
 
     def keep_unusable(self, digest: str, given: str) -> None:
         """Keep an id that a service gave and that cannot be used, as it came; the newest ``_UNUSABLE_AT_MOST`` at most."""
@@ -244,7 +255,7 @@ class Journal:
             known = _known(connection, digest)
             ids = [text for text in (known.unusable_ids if known else ()) if text != given]
             text = storable({"unusable_ids": json.dumps([*ids, given][-_UNUSABLE_AT_MOST:])})
-            connection.execute(update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest).values(**text))
+            connection.execute(row_of(digest).values(**text))
 
     # ---- events ---------------------------------------------------------------------------------------------------
 
@@ -291,7 +302,7 @@ class Journal:
         Return whether the state allowed it; when it does not, the reason is kept all the same.
         """
         with self._writing() as connection:
-            attempt = 1 + len(read_events(connection, digest, REJECTED))
+            attempt = 1 + len(read_rows(connection, digest, REJECTED))
             payload = {"attempt": attempt, "status": status, "code": code, "reason": reason}
             insert_event(connection, digest, OrderEvent(None, REJECTED, payload), REJECTED, self._clock_ms())
             told, now = {"note": reason, "code": code}, self._clock_ms()
@@ -304,8 +315,7 @@ class Journal:
 
     def _keep_id(self, connection: Connection, digest: str, name: str, value: str) -> None:
         if value:
-            unnamed = update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest, SUBMISSIONS.c[name] == "")
-            connection.execute(unnamed.values(storable({name: value})))
+            connection.execute(row_of(digest).where(SUBMISSIONS.c[name] == "").values(storable({name: value})))
 
     # ---- reading --------------------------------------------------------------------------------------------------
 
@@ -330,7 +340,7 @@ class Journal:
         if ceremony is not None:
             query = query.where(SUBMISSIONS.c.ceremony == ceremony)
         with self._reading() as connection:
-            return [submission_of(row) for row in connection.execute(query).mappings()]
+            return _submissions(connection, query)
 
     def namesake(self, digest: str, name: str, value: str) -> str:
         """Return the other submission to the same service that has this ``tracking_id`` or ``entity_id``; empty for none."""
@@ -349,7 +359,7 @@ class Journal:
         same_step = (of.ceremony == record.ceremony) & (of.step == record.step)
         same_nonce = (func.lower(of.signer) == record.signer.lower()) & (of.nonce == record.nonce)
         query = select(SUBMISSIONS).where(of.digest != record.digest, same_step | same_nonce).order_by(of.created_ms)
-        return [submission_of(row) for row in connection.execute(query).mappings()]
+        return _submissions(connection, query)
 
     def events(self, digest: str) -> list[OrderEvent]:
         """Return a submission's events in the order in which they came."""
@@ -389,49 +399,37 @@ class Journal:
         """Return each refusal before it was taken: ``attempt``, ``status``, ``code`` and ``reason`` as payload."""
         return self._rows(digest, REJECTED)
 
-    def received_ms(self, digest: str, kind: str) -> list[int]:
-        """Return when each event, or each refusal, came to this machine, in their order."""
+    def came(self, digest: str, kind: str) -> list[tuple[OrderEvent, int]]:
+        """Return each row of a kind, in the order in which they came, and when it came to this machine."""
         with self._reading() as connection:
-            of = EVENTS.c
-            rows = select(of.received_ms).where(of.digest == digest, of.kind == kind).order_by(of.ordinal)
-            return list(connection.scalars(rows))
+            return read_rows(connection, digest, kind)
 
     def _rows(self, digest: str, kind: str) -> list[OrderEvent]:
-        with self._reading() as connection:
-            return read_events(connection, digest, kind)
+        return [event for event, _ in self.came(digest, kind)]
+
+
+def _submissions(connection: Connection, query: Select[Any]) -> list[Submission]:
+    return [submission_of(row) for row in connection.execute(query).mappings()]
 
 
 def _known(connection: Connection, digest: str) -> Submission | None:
-    row = connection.execute(select(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest)).mappings().first()
-    return submission_of(row) if row else None
+    return next(iter(_submissions(connection, select(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest))), None)
 
 
-def open_journal(where: str, clock_ms: Callable[[], int], *, make: bool = True) -> Journal:
-    """Open the journal at an absolute file name, or at a database URL; ``make`` it where there is none.
-
-    Raises ``JournalError``.
-    """
-    engine, identity = open_engine(where, make=make)
-    return Journal(engine, clock_ms, identity)
-
-
-def journal_at(place: str, clock_ms: Callable[[], int], *, own: bool, make: bool = False) -> Journal:
-    """Open the journal at its place; only with ``make``, to send, is one made. Raises ``JournalError``.
+def open_journal(where: str, clock_ms: Callable[[], int], *, make: bool = True, own: bool = False) -> Journal:
+    """Open the journal at an absolute file name, or at a database URL; only with ``make``, to send, is one made.
 
     Without, nothing is in it where none is at its ``own`` place yet; where a person named the place, it must be there.
+    Raises ``JournalError``.
     """
     if own and not make:
         try:
-            os.lstat(place)
+            os.lstat(where)
         except FileNotFoundError:
-            return _empty(clock_ms)
+            empty = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+            TABLES.create_all(empty)
+            return Journal(empty, clock_ms)
         except OSError as error:
-            raise JournalError(f"{safe(place)}: {error.strerror}", do="check the folder and its permissions") from error
-    return open_journal(place, clock_ms, make=make)
-
-
-def _empty(clock_ms: Callable[[], int]) -> Journal:
-    """Return a journal without a place, in which nothing is."""
-    engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
-    TABLES.create_all(engine)
-    return Journal(engine, clock_ms)
+            raise JournalError(f"{safe(where)}: {error.strerror}", do="check the folder and its permissions") from error
+    engine, identity = open_engine(where, make=make)
+    return Journal(engine, clock_ms, identity)

@@ -91,6 +91,12 @@ _TELLING = frozenset(INITIATIONS) | _TERMINAL.keys()
 KNOWN_TYPES = _TELLING | {ACCEPTED_EVENT, "AttemptFailed"}
 
 
+def askable_id(told: object) -> str:
+    """Return an id that came as a text or a whole number; empty when it is none that can be asked for."""
+    text = str(told) if type(told) is int and told >= 0 else told
+    return text if type(text) is str and len(text) <= MAX_TRACKING_ID and text.isprintable() else ""
+
+
 class OrderEvent(NamedTuple):
     """One event. ``seq`` is None when it came without one; ``at_ms`` is the service's time, unix ms, if it gave one."""
 
@@ -107,13 +113,8 @@ class OrderEvent(NamedTuple):
 
     @property
     def tracking_id(self) -> str:
-        """The payload's ``trackingId``, a text or a whole number; empty when there is none that can be asked for."""
-        tracking_id = self.payload.get("trackingId")
-        if type(tracking_id) is int and tracking_id >= 0:
-            tracking_id = str(tracking_id)
-        if type(tracking_id) is str and len(tracking_id) <= MAX_TRACKING_ID and tracking_id.isprintable():
-            return tracking_id
-        return ""
+        """The payload's ``trackingId``; empty when there is none that can be asked for."""
+        return askable_id(self.payload.get("trackingId"))
 
 
 class Anomaly(NamedTuple):
@@ -271,7 +272,7 @@ def _oddities(order: KnownOrder, event: OrderEvent) -> list[str]:
 
 
 _TELL = ("orderId", "trader", "pairIndex", "index", "open", "isBuy", "isPnl")
-_TUPLE_TELLS = {"trader": "trader", "pairIndex": "pairIndex", "index": "index", "buy": "buy"}
+_TUPLE_TELLS = ("trader", "pairIndex", "index", "buy")
 _INITIATION = {
     "MarketOrderInitiated": "MarketOrderInitiated",
     "MarketOrderExecuted": "MarketOrderInitiated",
@@ -293,7 +294,7 @@ def order_members(event: OrderEvent) -> list[tuple[str, object]]:
     told += [(name, _plain(event.payload[name])) for name in _TELL if name in event.payload]
     trade = event.payload.get("t")
     if type(trade) is dict:
-        told += [(member, _plain(trade[name])) for name, member in _TUPLE_TELLS.items() if name in trade]
+        told += [(name, _plain(trade[name])) for name in _TUPLE_TELLS if name in trade]
     if "transactionHash" in event.payload:
         told.append((f"transactionHash of {event.type}", _plain(event.payload["transactionHash"])))
     return told

@@ -24,6 +24,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    Update,
     cast,
     extract,
     func,
@@ -189,6 +190,11 @@ def submission_of(row: RowMapping) -> Submission:
     return Submission(record, OrderState(row["state"]), **rest, unusable_ids=tuple(json.loads(row["unusable_ids"])))
 
 
+def row_of(digest: str) -> Update:
+    """Return the change of a digest's row: what of it, and under which further condition, is said where it is made."""
+    return update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest)
+
+
 RESTORED = (
     "this machine's transcript has a sending or an export of it that the journal does not know: the journal was deleted, "
     "emptied or restored"
@@ -271,9 +277,9 @@ def _identity(number: int) -> str:
     return f"{boot}.{namespace}.{number}.{began}"
 
 
-def database_now_ms(dialect: str) -> ColumnElement[Any]:
+def database_now_ms(connection: Connection) -> ColumnElement[Any]:
     """Return the database's own time, unix ms."""
-    if dialect == "sqlite":
+    if connection.dialect.name == "sqlite":
         return cast((func.julianday("now") - 2440587.5) * 86_400_000, BigInteger)
     return cast(extract("epoch", func.clock_timestamp()) * 1000, BigInteger)
 
@@ -314,19 +320,15 @@ def identify(connection: Connection) -> Identity:
 
 def _place(connection: Connection) -> str:
     if connection.dialect.name == "sqlite":
-        file = connection.engine.url.database or ""
-        return f"{_machine()}:{Path(file).stat().st_ino}"
+        try:
+            machine = Path("/etc/machine-id").read_text().strip()
+        except OSError:
+            machine = ""
+        return f"{machine}:{Path(connection.engine.url.database or '').stat().st_ino}"
     own = text("SELECT oid FROM pg_database WHERE datname = current_database()")
     server = text("SELECT system_identifier FROM pg_control_system()")
     try:
         with connection.begin_nested():
             return f"{connection.scalar(server)}:{connection.scalar(own)}"
     except DBAPIError:  # a role that may not ask
-        return ""
-
-
-def _machine() -> str:
-    try:
-        return Path("/etc/machine-id").read_text().strip()
-    except OSError:
         return ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import count
 from threading import Semaphore
 from typing import Any, NamedTuple
 
@@ -14,9 +15,10 @@ from airlock_online.addresses import join_address, segment
 from airlock_online.clients import sse
 from airlock_online.clients.connection import EVENT_STREAM, HttpCall, NotSent, OpenReply, json_of, unexpected
 from airlock_online.clients.reply_values import id_text
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.posting import POLL_S, PollResult, refused, until_final
 from airlock_online.delivery.routes.struct import parcel_of, request_of
+from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import (
     KNOWN_TYPES,
     MAX_EVENTS,
@@ -46,76 +48,76 @@ WHOLE_EVERY = 5  # polls
 CHECKS_AT_MOST = 3  # of an end that the stream has told, before its word is taken because nobody contradicts it
 
 
-class OrderStatus:
-    """One order's persisted history, read until it ends."""
+def _follow_history(tracker: Tracker) -> str:
+    """Poll the history until the order has ended. Return why that stopped, empty when it has."""
+    polls = count(1)
 
-    def __init__(self, tracker: Tracker) -> None:
-        self._tracker, self._context = tracker, tracker.context
-        self._asked = 0
-        self.question = f"the market: the status of {safe(tracker.tracking_id)}"
+    def poll() -> PollResult:
+        number = next(polls)
+        whole = not tracker.order.whole or number % WHOLE_EVERY == 0
+        return PollResult(_ask_history(tracker, whole=whole), tracker.order.terminal is not None)
 
-    def follow(self) -> str:
-        """Poll until the order has ended. Return why that stopped, empty when it has."""
-        return until_final(self.question, self._poll, self._context)
+    return until_final(_question(tracker), poll, tracker.context)
 
-    def check(self, ending: Sequence[OrderEvent]) -> str:
-        """Compare the end that the stream told with the persisted history, and poll where that has no end yet.
 
-        ``ending`` is that event and what came behind it. Where the history cannot be asked, the stream's word is taken; one
-        that does not know the order, or tells of another, contradicts it.
-        """
-        denied = False
-        for turn in range(CHECKS_AT_MOST):
-            if turn:
-                self._context.sleep(POLL_S)
-            try:
-                answer = self._ask(whole=True)
-            except ServiceError as error:
-                self._context.on_asked(self.question, error.what)
-                denied = denied or error.status == 404 or isinstance(error, _AnotherOrder)
-                continue
-            self._context.on_asked(self.question, answer)
-            return self._compared(ending)
-        if denied:
-            return self._compared(ending, denied=True)
-        for event in ending:
-            self._tracker.take(event)
-        return ""
+def _check_history(tracker: Tracker, ending: Sequence[OrderEvent]) -> str:
+    """Compare the end that the stream told with the persisted history, and poll where that has no end yet.
 
-    def _compared(self, ending: Sequence[OrderEvent], *, denied: bool = False) -> str:
-        reason = ""
-        if self._tracker.order.terminal is None:
-            told = f"the stream told {safe(ending[0].type, limit=100)}, and the history has no end that counts"
-            self._context.on_notice(told)
-            reason = f"{told}; {self.follow()}"
-        ended = self._tracker.order.terminal
-        if terminal_state(ended) is not terminal_state(ending[0]) if ended else denied:
-            self._tracker.odd(Anomaly("history-contradicts", ending[0]))
-        if ended is None:
-            return reason
-        for event in ending[1:]:
-            self._tracker.take(event)
-        return ""
+    ``ending`` is that event and what came behind it. Where the history cannot be asked, the stream's word is taken; one
+    that does not know the order, or tells of another, contradicts it.
+    """
+    denied = False
+    for turn in range(CHECKS_AT_MOST):
+        if turn:
+            tracker.context.sleep(POLL_S)
+        try:
+            answer = _ask_history(tracker, whole=True)
+        except ServiceError as error:
+            tracker.context.on_asked(_question(tracker), error.what)
+            denied = denied or error.status == 404 or isinstance(error, _AnotherOrder)
+            continue
+        tracker.context.on_asked(_question(tracker), answer)
+        return _compared(tracker, ending)
+    if denied:
+        return _compared(tracker, ending, denied=True)
+    for event in ending:
+        tracker.take(event)
+    return ""
 
-    def _poll(self) -> PollResult:
-        self._asked += 1
-        whole = not self._tracker.order.whole or self._asked % WHOLE_EVERY == 0
-        return PollResult(self._ask(whole=whole), self._tracker.order.terminal is not None)
 
-    def _ask(self, *, whole: bool) -> str:
-        """Ask once, take what is new, and return it for a person. Raises ``ServiceError``."""
-        last_seq = self._tracker.order.last_seq
-        query = {} if whole or last_seq is None else {"afterSeq": last_seq}
-        reply = read_history(self._tracker.record.url, self._tracker.tracking_id, query, self._context)
-        for why in reply.unreadable:
-            self._tracker.odd(Anomaly("unreadable-entry", OrderEvent(None, "entry", {"why": why})))
-        if reply.left_out:
-            self._tracker.odd(Anomaly("too-many-events", OrderEvent(None, "more", {"left_out": reply.left_out})))
-        self._tracker.take_all(reply.events)
-        if whole and self._tracker.order.events and not self._tracker.order.whole:
-            last = OrderEvent(None, "gap", {"below": self._tracker.order.last_seq})
-            self._tracker.odd(Anomaly("seq-gap", last))
-        return _in_words(reply)
+def _compared(tracker: Tracker, ending: Sequence[OrderEvent], *, denied: bool = False) -> str:
+    reason = ""
+    if tracker.order.terminal is None:
+        told = f"the stream told {safe(ending[0].type, limit=100)}, and the history has no end that counts"
+        tracker.context.on_notice(told)
+        reason = f"{told}; {_follow_history(tracker)}"
+    ended = tracker.order.terminal
+    if terminal_state(ended) is not terminal_state(ending[0]) if ended else denied:
+        tracker.odd(Anomaly("history-contradicts", ending[0]))
+    if ended is None:
+        return reason
+    for event in ending[1:]:
+        tracker.take(event)
+    return ""
+
+
+def _question(tracker: Tracker) -> str:
+    return f"the market: the status of {safe(tracker.tracking_id)}"
+
+
+def _ask_history(tracker: Tracker, *, whole: bool) -> str:
+    """Ask once, take what is new, and return it for a person. Raises ``ServiceError``."""
+    last_seq = tracker.order.last_seq
+    query = {} if whole or last_seq is None else {"afterSeq": last_seq}
+    reply = read_history(tracker.record.url, tracker.tracking_id, query, tracker.context)
+    for why in reply.unreadable:
+        tracker.odd(Anomaly("unreadable-entry", OrderEvent(None, "entry", {"why": why})))
+    if reply.left_out:
+        tracker.odd(Anomaly("too-many-events", OrderEvent(None, "more", {"left_out": reply.left_out})))
+    tracker.take_all(reply.events)
+    if whole and tracker.order.events and not tracker.order.whole:
+        tracker.odd(Anomaly("seq-gap", OrderEvent(None, "gap", {"below": tracker.order.last_seq})))
+    return _in_words(reply)
 
 
 def read_history(base_url: str, tracking_id: str, query: Mapping[str, int], context: DeliveryContext) -> StatusReply:
@@ -173,13 +175,12 @@ def send(_: Delivery, parcel: Parcel, tracker: Tracker) -> str:
         return ""
     if not tracker.accepted:
         tracker.settle(OrderState.UNKNOWN, f"{ended}; no event of the order came")
-    status = OrderStatus(tracker)
     if told:
-        return status.check(told)
+        return _check_history(tracker, told)
     context.on_notice("the events stopped coming; nothing is lost, and nothing is sent again")
     context.on_notice(ended)
     context.on_notice(f"asking for the status of {safe(tracker.tracking_id)}")
-    return status.follow()
+    return _follow_history(tracker)
 
 
 def follow(tracker: Tracker) -> str:
@@ -187,7 +188,7 @@ def follow(tracker: Tracker) -> str:
     if not tracker.tracking_id:
         return ""
     tracker.context.on_notice(f"asking for the status of {safe(tracker.tracking_id)}")
-    return OrderStatus(tracker).follow()
+    return _follow_history(tracker)
 
 
 def _read_stream(reply: OpenReply, tracker: Tracker, streams: Semaphore) -> list[OrderEvent]:

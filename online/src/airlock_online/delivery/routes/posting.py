@@ -21,18 +21,12 @@ from airlock_online.clients.connection import (
     read_reason,
     unexpected,
 )
-from airlock_online.clients.reply_values import StatusWord, id_text, value_at
+from airlock_online.clients.reply_values import StatusWord, block_number, hash_named, value_at
 from airlock_online.delivery.chain_evidence import may_be_known
-from airlock_online.delivery.routes.context import (
-    Delivery,
-    DeliveryContext,
-    Parcel,
-    SubmissionProgress,
-    Tracker,
-    given_id,
-)
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.struct import request_of
-from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderState
+from airlock_online.delivery.routes.tracker import SubmissionProgress, Tracker, given_id
+from airlock_online.journal.order_states import OrderState, askable_id
 from airlock_online.journal.schema import Record
 from airlock_online.speech.sections import CONFIRMED, FAILED, REVERTED, STATUS, may_mean, plain_letters
 from airlock_shared.errors import ServiceError
@@ -163,22 +157,14 @@ def _refuse(reply: Reply | OpenReply, reason: str, why: str, tracker: Tracker) -
     shown = "" if decoded is None else f" (decodedError: {decoded if type(decoded) is str else json.dumps(decoded)})"
     wait = f"; it asks to wait {reply.retry_after_s} s" if reply.retry_after_s else ""
     told = f"HTTP {reply.status}: {reason}{shown}{wait}"
-    settle_refusal(ServiceRefusal(reply.status, code_of(reason.encode()), reason, told, why), tracker)
+    settle_refusal(tracker, reply.status, code_of(reason.encode()), text=reason, told=told, why=why)
 
 
-class ServiceRefusal(NamedTuple):
-    """A refusal: its number and its code, its own text, what is told of it, and why it is undecided, empty for nothing."""
+def settle_refusal(tracker: Tracker, number: int, code: str, *, text: str, told: str, why: str) -> None:
+    """Write down a refusal before anything was taken; one that is undecided, or of what may be known, as UNKNOWN.
 
-    number: int
-    code: str
-    text: str
-    told: str
-    why: str
-
-
-def settle_refusal(refusal: ServiceRefusal, tracker: Tracker) -> None:
-    """Write down a refusal before anything was taken; one that is undecided, or of what may be known, as UNKNOWN."""
-    number, code, text, told, why = refusal
+    ``text`` is its own, ``told`` what is told of it, and ``why`` says why it is undecided, empty for nothing.
+    """
     if not why:
         why = ALREADY if SEEN.search(text) else may_be_known(tracker.record, tracker.context)
     if why:
@@ -214,8 +200,7 @@ def reply_members(
 def usable_id(who: str, data: Mapping[str, Any], place: str) -> str:
     """Return an id that can be asked for, told as a text or a whole number. Raises ``ServiceError``, or ``UnusableId``."""
     given = value_at(data, place)
-    told = id_text(given)
-    if type(told) is str and 0 < len(told) <= MAX_TRACKING_ID and told.isprintable():
+    if told := askable_id(given):
         return told
     if given is None:
         raise ServiceError(f"{who} gave no usable id")
@@ -226,12 +211,28 @@ def usable_id(who: str, data: Mapping[str, Any], place: str) -> str:
 
 
 class StatusRead(NamedTuple):
-    """A status read: the members of its reply, what their places begin with, where the venue has what, and the id asked."""
+    """A reply: its members, what their places begin with, where the venue has what, and the id that it is about."""
 
     data: JsonObject
     within: str
     places: Mapping[str, Any]
     asked: str
+
+    @property
+    def transaction(self) -> Any:
+        """The first transaction hash that it names, as it came."""
+        return hash_named(self.data, self.places["transaction"])
+
+    @property
+    def block(self) -> int | None:
+        """The block that it names, if that can be read."""
+        return block_number(value_at(self.data, self.places["block"]))
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it tells no block at all, and nothing that speaks of a failure: then a node can tell more."""
+        told = value_at(self.data, self.places["block"]) is not None
+        return not told and not signs_of_failure(self.data, self.places["transaction"])
 
 
 class Posted(NamedTuple):
@@ -322,17 +323,17 @@ _SAY_WHY = ("error", "errors", "errorMessage", "decodedError", "revertReason", "
 _SAY_NO = (("success", False), ("ok", False), ("reverted", True), ("failed", True))
 
 
-def by_word_alone(status: StatusWord, *, names: bool) -> PollResult | None:
-    """Return the answer of a word that ends nothing: of a reply that ``names`` nothing, or that explains a failure.
+def ends_nothing(status: StatusWord, *, names: bool) -> PollResult | None:
+    """Return the answer of a word that ends nothing: of a reply that ``names`` nothing, that explains a failure, or goes on.
 
     What was asked for stood in the address, and the reply came from there: that is the service's word, and no proof. None
     for every other.
     """
     if not names:
         return PollResult(f"by the service's word, which names nothing: {status.text}", odd=True)
-    if not status.word or status.meaning not in (REVERTED, FAILED):
-        return None
-    return PollResult(f"{status.text}. That is the service's word; the chain or the deadline ends it", enough=True)
+    if status.word and status.meaning in (REVERTED, FAILED):
+        return PollResult(f"{status.text}. That is the service's word; the chain or the deadline ends it", enough=True)
+    return None if status.meaning in (CONFIRMED, REVERTED) else PollResult(status.text, odd=status.unknown)
 
 
 def by_node_alone(status: StatusWord, tx_hash: str) -> PollResult:
@@ -344,17 +345,14 @@ def by_node_alone(status: StatusWord, tx_hash: str) -> PollResult:
     )
 
 
-def unproven(
-    status: StatusWord, data: Mapping[str, Any], block: int | None, tx_hash: str, context: DeliveryContext, place: str
-) -> str:
+def unproven(status: StatusWord, read: StatusRead, tx_hash: str, context: DeliveryContext) -> str:
     """Return why an end that a service tells, confirmed or reverted, does not count; empty when it does.
 
-    An explained word needs its block beside it. ``place`` is where the reply has the transaction: the table in which it
-    stands may be its receipt.
+    An explained word needs its block beside it. The table in which the transaction stands may be its receipt.
     """
-    if status.word and block is None:
+    if status.word and read.block is None:
         return f"{status.text}; without a block beside it, that is no proof"
-    against = signs_of_failure(data, place) if status.meaning == CONFIRMED else []
+    against = signs_of_failure(read.data, read.places["transaction"]) if status.meaning == CONFIRMED else []
     if against:
         return f"{status.text}; but its member {against[0]} speaks of a failure"
     return _against_the_node(status, tx_hash, context)

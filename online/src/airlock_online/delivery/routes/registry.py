@@ -8,8 +8,9 @@ from typing import Protocol
 from airlock_online.clients.connection import Reply
 from airlock_online.clients.reply_values import id_text, value_at
 from airlock_online.delivery.routes import batched, relay, relayer, rpc, twap
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, SubmissionProgress, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.posting import Posted, UnusableId, reply_members, signs_of_failure, usable_id
+from airlock_online.delivery.routes.tracker import SubmissionProgress, Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.speech.sections import REPLACE
 from airlock_shared.text.safe import safe

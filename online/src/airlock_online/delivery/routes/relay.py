@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 
 from airlock_online.clients.connection import Reply
-from airlock_online.clients.reply_values import block_number, hashes_named, require_named, status_word, value_at
+from airlock_online.clients.reply_values import hashes_named, require_named, status_word, value_at
 from airlock_online.delivery.routes import rpc
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, SubmissionProgress, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.posting import (
     PollResult,
     Posted,
@@ -20,11 +20,11 @@ from airlock_online.delivery.routes.posting import (
     UnusableId,
     as_said,
     by_node_alone,
-    by_word_alone,
+    ends_nothing,
     reply_members,
-    signs_of_failure,
     unproven,
 )
+from airlock_online.delivery.routes.tracker import SubmissionProgress, Tracker
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.structs import RELAY
@@ -50,23 +50,19 @@ def _on_status(read: StatusRead, tracker: Tracker) -> PollResult:
     for each in hashes:
         require_named("relay's answer", {"hash": each}, hash=tx_hash)
     status = status_word(data, context.speech.words, places["status"], read.within)
-    if by_word := by_word_alone(status, names=bool(hashes)):
-        return by_word
-    block = block_number(value_at(data, places["block"]))
-    if status.meaning not in ("confirmed", "reverted"):
-        return PollResult(status.text, odd=status.unknown)
-    silent = value_at(data, places["block"]) is None and not signs_of_failure(data, places["transaction"])
-    if status.meaning == "confirmed" and silent:
+    if nothing := ends_nothing(status, names=bool(hashes)):
+        return nothing
+    if status.meaning == "confirmed" and read.is_silent:
         node = context.node
         return by_node_alone(status, tx_hash) if node is None else rpc.by_receipt(tracker, node)
-    if why := unproven(status, data, block, tx_hash, context, places["transaction"]):
+    if why := unproven(status, read, tx_hash, context):
         return PollResult(why, odd=True)
     if status.meaning == "reverted":
         decoded = value_at(data, places["error"])
         why = safe(decoded if type(decoded) is str else json.dumps(decoded), limit=300) if decoded is not None else ""
         rpc.reverted(tx_hash, {"reason": why} if why else {}, tracker)
         return PollResult(status.text, final=True)
-    if block is None:
+    if (block := read.block) is None:
         raise ServiceError(f"{_WHO} says confirmed, but gives no block")
     rpc.confirmed(tx_hash, block, as_said(status), tracker)
     return PollResult(status.text, final=True)

@@ -9,32 +9,31 @@ from __future__ import annotations
 import json
 
 from airlock_online.clients.connection import Reply, is_hash
-from airlock_online.clients.reply_values import block_number, hash_named, status_word, value_at
-from airlock_online.clients.rpc import RpcClient
+from airlock_online.clients.reply_values import status_word, value_at
 from airlock_online.delivery.chain_evidence import confirmed_block
 from airlock_online.delivery.chain_search import settle_by_transaction
 from airlock_online.delivery.routes.batched import read_history
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, SubmissionProgress, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.posting import (
     PollResult,
     Posted,
     StatusRead,
     as_said,
     by_node_alone,
-    by_word_alone,
+    ends_nothing,
     reply_members,
-    signs_of_failure,
     unproven,
     usable_id,
 )
+from airlock_online.delivery.routes.tracker import SubmissionProgress, Tracker
 from airlock_online.journal.order_states import (
     ANOMALIES,
     CONTRADICTIONS,
     INITIATIONS,
-    MAX_TRACKING_ID,
     KnownOrder,
     OrderEvent,
     OrderState,
+    askable_id,
     merge,
 )
 from airlock_online.journal.schema import Record
@@ -44,7 +43,6 @@ from airlock_shared.venue.structs import BATCHED_MARKET, RELAYER
 
 RELAY_ACCEPTED, RELAY_CONFIRMED, _REVERTED = "RelayAccepted", "RelayConfirmed", "RelayReverted"
 WHO = "the relayer"
-_ENDS = ("confirmed", "reverted")
 
 
 def _taken(_: Delivery, reply: Reply, url: str, context: DeliveryContext) -> SubmissionProgress:
@@ -53,26 +51,26 @@ def _taken(_: Delivery, reply: Reply, url: str, context: DeliveryContext) -> Sub
 
 
 def _on_status(read: StatusRead, tracker: Tracker) -> PollResult:
-    """Write a final status down, and return what it says."""
+    """Write a final status down, and return what it says.
+
+    Confirmed without its block, the operator's node settles it: a transaction that executed this very intent.
+    """
     data, places, context = read.data, read.places, tracker.context
     names = value_at(data, places["id"]) is not None
     if names and (named := usable_id(WHO, data, places["id"])) != read.asked:
         raise ServiceError(f"the relayer answered about {safe(named)!r}, which Airlock did not ask about")
     status = status_word(data, context.speech.words, places["status"], read.within)
-    if by_word := by_word_alone(status, names=names):
-        return by_word
-    if status.meaning not in _ENDS:
-        return PollResult(status.text, odd=status.unknown)
-    tx_hash = hash_named(data, places["transaction"])
+    if nothing := ends_nothing(status, names=names):
+        return nothing
+    tx_hash = read.transaction
     if not is_hash(tx_hash):
         raise ServiceError(f"the relayer says {status.meaning} but gives no transaction hash")
-    named_block = value_at(data, places["block"])
-    block = block_number(named_block)
-    if named_block is None and status.word and not signs_of_failure(data, places["transaction"]):
+    if status.word and read.is_silent:
         if context.node is None:
             return by_node_alone(status, tx_hash.lower())
-        return PollResult(_by_node(tx_hash.lower(), tracker, context.node), final=True)
-    if why := unproven(status, data, block, tx_hash, context, places["transaction"]):
+        block = confirmed_block(context.node, tracker.record, context)
+        return PollResult(settle_by_transaction(tracker.record, tx_hash.lower(), block, context), final=True)
+    if why := unproven(status, read, tx_hash, context):
         return PollResult(why, odd=True)
     payload = {"id": tracker.tracking_id, "transactionHash": tx_hash, **as_said(status)}
     if status.meaning == "confirmed":
@@ -82,15 +80,6 @@ def _on_status(read: StatusRead, tracker: Tracker) -> PollResult:
         event = OrderEvent(1, _REVERTED, payload)
         tracker.write(SubmissionProgress(event, end=OrderState.FAILED, code="REVERTED", note=note))
     return PollResult(status.text, final=True)
-
-
-def _by_node(tx_hash: str, tracker: Tracker, node: RpcClient) -> str:
-    """Settle by the operator's node what the relayer says of a transaction without its block, and return what is found.
-
-    Raises ``ServiceError`` unless that transaction, in a confirmed block, has executed this very intent.
-    """
-    record, context = tracker.record, tracker.context
-    return settle_by_transaction(record, tx_hash, confirmed_block(node, record, context), context)
 
 
 ROUTE = Posted(
@@ -123,7 +112,7 @@ def transaction_on_chain(record: Record, tracking_id: str, context: DeliveryCont
 
 def require_tracking_id(given: str) -> None:
     """Raise ``UsageError`` for a text that no service can have told as an id."""
-    if not 0 < len(given) <= MAX_TRACKING_ID or not given.isprintable():
+    if not askable_id(given):
         raise UsageError("that is no tracking id", do="give it as the service told it")
 
 
@@ -138,7 +127,7 @@ def _of_order(record: Record, tracking_id: str, context: DeliveryContext) -> obj
 
 
 def _of_relay(record: Record, relay_id: str, context: DeliveryContext) -> object:
-    data, _, places, _ = ROUTE.status(record, relay_id, context)
-    if usable_id(WHO, data, places["id"]) != relay_id:
+    read = ROUTE.status(record, relay_id, context)
+    if usable_id(WHO, read.data, read.places["id"]) != relay_id:
         raise ServiceError("the relayer's answer does not name the id that was asked for")
-    return hash_named(data, places["transaction"])
+    return read.transaction

@@ -11,16 +11,16 @@ from functools import partial
 
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.chain_evidence import confirmed_block
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, SubmissionProgress, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.posting import (
     MAY_BE_TAKEN,
     UNDECIDED,
     PollResult,
-    ServiceRefusal,
     settle_post,
     settle_refusal,
     until_final,
 )
+from airlock_online.delivery.routes.tracker import SubmissionProgress, Tracker
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.signatures import keccak256
@@ -85,14 +85,14 @@ def transaction_hash(raw: bytes) -> bytes:
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return what is sent: the raw transaction in hex, which the client wraps. Raises ``UsageError`` without a node."""
-    node = _node(context)
+    node = require_node(context.node)
     node.require()
     return Parcel("eth_sendRawTransaction", node.name, delivery.raw_transaction.encode())
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker) -> str:
     """Send once, then wait for the receipt and its confirmations. Return why it stopped, empty when it is final."""
-    node = _node(tracker.context)
+    node = require_node(tracker.context.node)
 
     def post() -> str | None:
         try:
@@ -116,10 +116,11 @@ def follow(tracker: Tracker) -> str:
     return _poll(tracker, node)
 
 
-def _node(context: DeliveryContext) -> RpcClient:
-    if context.node is None:
-        raise UsageError("no node is configured", do="give one as [rpc] url in config.toml or in AIRLOCK_RPC")
-    return context.node
+def require_node(node: RpcClient | None, without: str = "no node is configured") -> RpcClient:
+    """Return the operator's own node. Raises ``UsageError``, which says what fails ``without`` one."""
+    if node is None:
+        raise UsageError(without, do="give one as [rpc] url in config.toml or in AIRLOCK_RPC")
+    return node
 
 
 _BROKEN_OFF = (-32603, -32002)
@@ -131,8 +132,8 @@ def _refused(error: RpcError, tracker: Tracker) -> None:
     """Tell a refusal from a node that has the transaction already, or knows one with its nonce: both have the same code."""
     status = error.status or 0
     undecided = error.number in _BROKEN_OFF or status in MAY_BE_TAKEN or status >= 500
-    refusal = ServiceRefusal(error.number, error.code, error.message, error.what, UNDECIDED if undecided else "")
-    settle_refusal(refusal, tracker)
+    why = UNDECIDED if undecided else ""
+    settle_refusal(tracker, error.number, error.code, text=error.message, told=error.what, why=why)
 
 
 def _poll(tracker: Tracker, node: RpcClient) -> str:

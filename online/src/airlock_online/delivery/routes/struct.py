@@ -148,7 +148,7 @@ def _part_of(name: str, delivery: Delivery) -> Any:
     elif kind == SHIPPED_LEAF:
         found = _as_text(leaves_by_shipped_path(delivery).get(member))
     elif kind == MESSAGE:
-        found = {name: _as_text(value) for name, value in _members_of(delivery).items()}
+        found = _as_text(_members_of(delivery))
         for step in filter(None, member.split(".")):
             found = found.get(step) if isinstance(found, dict) else None
     if plain != name:

@@ -8,20 +8,21 @@ cancellation, a services file may name its read of a TWAP.
 from __future__ import annotations
 
 from airlock_online.clients.connection import Reply, is_hash
-from airlock_online.clients.reply_values import StatusWord, block_number, hash_named, value_at
+from airlock_online.clients.reply_values import StatusWord, value_at
 from airlock_online.delivery.chain_evidence import nonce_now
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, SubmissionProgress, Tracker
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.posting import (
     PollResult,
     Posted,
     StatusRead,
     UnusableId,
-    by_word_alone,
+    ends_nothing,
     reply_members,
     unproven,
     usable_id,
 )
 from airlock_online.delivery.routes.struct import leaves_by_shipped_path
+from airlock_online.delivery.routes.tracker import SubmissionProgress, Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.speech.sections import CONFIRMED
 from airlock_shared.errors import ServiceError
@@ -39,14 +40,14 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     twap_id = usable_id(_WHO, told, places["id"]) if signed is None else signed
     if places["taken"] and value_at(told, places["taken"]) is True and named in (None, twap_id, str(twap_id)):
         return SubmissionProgress(OrderEvent(0, QUEUED, {"twapId": twap_id}))
-    tx_hash = hash_named(told, places["transaction"])
-    block = block_number(value_at(told, places["block"]))
+    read = StatusRead(told, "", places, str(twap_id))
+    tx_hash, block = read.transaction, read.block
     if str(named) != str(twap_id):
         raise ServiceError(f"{_WHO} answered about the TWAP {safe(str(named), limit=80)}, not {twap_id}")
     if not is_hash(tx_hash) or block is None:
         given = {"transactionHash": tx_hash, "blockNumber": value_at(told, places["block"])}
         raise UnusableId(f"{_WHO} gave no transaction hash and block", "transaction", given)
-    if why := unproven(_said(tx_hash, block), told, block, tx_hash, context, places["transaction"]):
+    if why := unproven(_said(tx_hash, block), read, tx_hash, context):
         raise ServiceError(f"{_WHO} answered {why}")
     return _done(0, twap_id, tx_hash, block, own=signed is None)
 
@@ -73,16 +74,15 @@ def _on_status(read: StatusRead, tracker: Tracker) -> PollResult:
     named = value_at(data, places["id"])
     if named is not None and str(named) != twap_id:
         raise ServiceError(f"{_WHO} answered about the TWAP {safe(str(named), limit=80)}, not {twap_id}")
-    tx_hash = hash_named(data, places["transaction"])
-    block = block_number(value_at(data, places["block"]))
+    tx_hash, block = read.transaction, read.block
     if not is_hash(tx_hash) or block is None:
         return PollResult("no transaction and block of a cancellation yet")
     if places["taken"] and value_at(data, places["taken"]) is True:
         return PollResult("a transaction, and that it is only queued: these contradict each other", odd=True)
     said = _said(tx_hash, block)
-    if by_word := by_word_alone(said, names=named is not None):
-        return by_word
-    if why := unproven(said, data, block, tx_hash, context, places["transaction"]):
+    if nothing := ends_nothing(said, names=named is not None):
+        return nothing
+    if why := unproven(said, read, tx_hash, context):
         return PollResult(why, odd=True)
     if nonce_now(tracker.record, context) is not True:
         return PollResult(f"{said.text}; nobody says that its nonce is used: it may be another one's", odd=True)
