@@ -120,7 +120,9 @@ def _ask(
 ) -> None:
     """Say what is signed, try the reads and each step of the plans, and say what was not tried."""
     paths, built = client.speech.paths, {AUTHORIZATION}
-    lines += [Observed("what is signed", "differs", line) for line in profile_words(deployment.profile_text)]
+    lines += [
+        Observed("what is signed", "differs", line) for line in profile_words(deployment.structs, deployment.calls)
+    ]
     for name in ("nonce", "delegation", "positions", "referral"):
         if paths[name]:
             _try(lines, "reads", name, _read, name, client)
