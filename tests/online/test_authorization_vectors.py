@@ -61,7 +61,7 @@ def test_the_list_holds_the_contract_that_the_app_was_recorded_to_sign_for_and_n
 
 def test_its_nonce_is_the_account_s_own_and_is_given_once() -> None:
     first, second = use_of(_examined()), use_of(_examined("give-for-desk"))
-    assert (first.contract, first.nonce, second.nonce) == (b"", 5, 6)
+    assert (first.contract, first.nonce, second.nonce) == ("", 5, 6)
     used = UsedNonces([first])
     assert used.clash(second) is None
     assert used.clash(second._replace(nonce=5)) == first

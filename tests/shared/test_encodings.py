@@ -11,8 +11,19 @@ from hypothesis import strategies as st
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.eip712 import MAX_ENCODED_BYTES, decode_abi, encode_abi
 from airlock_shared.ethereum.signatures import checksum_address, encode_rlp, parse_address
-from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC, Unit, looks_like_seconds, span_text, to_raw
-from airlock_shared.venue.referral_code import code_bytes, code_text
+from airlock_shared.units import (
+    COIN,
+    LEVERAGE,
+    PERCENT,
+    PRICE,
+    USDC,
+    Unit,
+    code_bytes,
+    code_text,
+    looks_like_seconds,
+    span_text,
+    to_raw,
+)
 from airlock_shared.wire.cbor import read
 from airlock_shared.wire.strict_json import MAX_BRACKETS, MAX_KEY_PARTS, parse_toml
 from draws import repeatable

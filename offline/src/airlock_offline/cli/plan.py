@@ -37,13 +37,14 @@ from airlock_shared.units import (
     UNIX_MS,
     UNIX_S,
     UNLIMITED,
+    code_bytes,
+    code_text,
     to_human,
     to_raw,
     utc_text,
 )
 from airlock_shared.venue.actions import ACTIONS, Action, Parameter
 from airlock_shared.venue.calls import decode_call
-from airlock_shared.venue.referral_code import code_bytes, code_text
 from airlock_shared.venue.structs import AUTHORIZATION, Field, is_custom, leaf
 
 # ---- plan draft -----------------------------------------------------------------------------------------------------

@@ -39,8 +39,7 @@ from airlock_shared.plan.decisions import (
     request_fields,
 )
 from airlock_shared.plan.model import CUSTOM
-from airlock_shared.units import CODE, raw_text
-from airlock_shared.venue.referral_code import code_letters, is_plain_code
+from airlock_shared.units import CODE, code_letters, is_plain_code, raw_text
 from airlock_shared.venue.structs import LEAF_KINDS, OPEN_TYPE, PAIR, TERMS_KIND, leaf
 
 

@@ -66,6 +66,11 @@ def parse_address(text: str) -> bytes:
     return address
 
 
+def in_eip55(text: str) -> str:
+    """Return an address text in EIP-55. Raises as :func:`parse_address`."""
+    return checksum_address(parse_address(text))
+
+
 # ---- recovery -------------------------------------------------------------------------------------------------------
 # Signatures over a digest: their one accepted form, and who made them.
 # 65 bytes ``r || s || v``, v 27 or 28, s in the lower half of the curve's order. Sources: the builder's
@@ -201,7 +206,7 @@ def named_fields(payload: dict[str, Any], filled: Transaction) -> dict[str, Any]
     """Return a transaction's fields by their names, as other libraries take them; numbers as integers, data as 0x-hex."""
     return {
         "chainId": payload["chainId"],
-        "to": checksum_address(parse_address(payload["to"])),
+        "to": in_eip55(payload["to"]),
         "data": payload["data"],
         "value": value_wei(payload),
         **filled._asdict(),

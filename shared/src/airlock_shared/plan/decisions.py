@@ -22,13 +22,14 @@ from airlock_shared.units import (
     UNIX_MS,
     UNIX_S,
     UNLIMITED,
+    code_rows,
+    code_text,
     raw_text,
     span_text,
     to_human,
     utc_text,
 )
 from airlock_shared.venue.actions import SIDES, TRIGGER_ORDER_TYPES
-from airlock_shared.venue.referral_code import code_rows, code_text
 from airlock_shared.venue.structs import OPENED_MS, Field, leaf
 
 if TYPE_CHECKING:

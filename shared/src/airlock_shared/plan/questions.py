@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import Declined, PlanError
-from airlock_shared.ethereum.signatures import checksum_address, parse_address
+from airlock_shared.ethereum.signatures import checksum_address, in_eip55
 from airlock_shared.plan.known import Offered, literal
 from airlock_shared.plan.model import Limits, Signer
 from airlock_shared.plan.values import TRIGGERS, plan_error, read_values, value_faults
@@ -229,8 +229,8 @@ def surely_meant(people: People, name: str, address: str) -> str:
 
     Without capitals nothing tells a wrong digit. Raises as ``answer_to``, also ``Back`` to the question before.
     """
-    checksummed = checksum_address(parse_address(address))
-    if address == checksummed:
+    with_capitals = in_eip55(address)
+    if address == with_capitals:
         return address
 
     def read(text: str) -> None:
@@ -238,13 +238,13 @@ def surely_meant(people: People, name: str, address: str) -> str:
             raise plan_error("PLAN-ADDRESS", "not compared yet", "", got=text, expected="Yes, or < to type it again")
 
     people.tell("    This address has no checksum: nobody would notice a wrong digit. With it:")
-    people.tell(f"    {checksummed}")
+    people.tell(f"    {with_capitals}")
     answer_to(
         people,
         Question(f"{name}, as shown", "compare each digit with your source, then type Yes; < types it again"),
         read,
     )
-    return checksummed
+    return with_capitals
 
 
 def _in_order(action: Action) -> list[Parameter]:

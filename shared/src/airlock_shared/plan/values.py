@@ -24,12 +24,12 @@ from airlock_shared.units import (
     UNIX_S,
     UNLIMITED,
     Unit,
+    code_bytes,
     looks_like_seconds,
     span_text,
     to_human,
     to_raw,
 )
-from airlock_shared.venue.referral_code import code_bytes
 from airlock_shared.wire.strict_json import ENTITY_ID, HEX_32, NAME, Table
 
 if TYPE_CHECKING:
