@@ -58,7 +58,7 @@ def _word(number: int) -> str:
 )
 def test_bytes_that_are_not_canonical_are_refused(types: list[str], words: list[str], why: str) -> None:
     with pytest.raises(Refusal) as caught:
-        decode_abi(abi_struct(types), "", bytes.fromhex("".join(words)))
+        decode_abi(abi_struct(types), bytes.fromhex("".join(words)))
     assert caught.value.check == "ENC-CANONICAL", why
 
 
@@ -72,7 +72,7 @@ def test_offsets_that_share_one_tail_do_not_multiply_it() -> None:
     tracemalloc.start()
     try:
         with pytest.raises(Refusal):
-            decode_abi(abi_struct(["string"] * count), "", data)
+            decode_abi(abi_struct(["string"] * count), data)
         assert tracemalloc.get_traced_memory()[1] < 20 * len(data)
     finally:
         tracemalloc.stop()
@@ -85,23 +85,23 @@ def test_offsets_that_share_one_tail_do_not_multiply_it() -> None:
 )  # fmt: skip
 def test_a_value_that_the_type_cannot_hold_is_never_encoded(kind: str, value: Any) -> None:
     with pytest.raises((ValueError, OverflowError)):
-        encode_abi(abi_struct([kind]), "", by_place([value]))
+        encode_abi(abi_struct([kind]), by_place([value]))
 
 
 @pytest.mark.parametrize("kind", ["uint8[]", "(uint8,bool)[]", "((uint8[]),bool)"])
 def test_an_array_is_no_type(kind: str) -> None:
     with pytest.raises(ValueError, match="not an ABI type"):
-        decode_abi(abi_struct([kind]), "", bytes(64))
+        decode_abi(abi_struct([kind]), bytes(64))
 
 
 def test_a_canonical_encoding_beyond_the_cap_is_refused() -> None:
     value = bytes(MAX_ENCODED_BYTES - 64)
     structs = abi_struct(["bytes"])
-    data = encode_abi(structs, "", {"0": value})
+    data = encode_abi(structs, {"0": value})
     assert len(data) == MAX_ENCODED_BYTES
-    assert decode_abi(structs, "", data) == {"0": value}
+    assert decode_abi(structs, data) == {"0": value}
     with pytest.raises(Refusal, match="too long"):
-        decode_abi(structs, "", encode_abi(structs, "", {"0": value + b"\0"}))
+        decode_abi(structs, encode_abi(structs, {"0": value + b"\0"}))
 
 
 @pytest.mark.parametrize("length", [0, 1, 55, 56, 255, 256, 2**16 - 1, 2**16])

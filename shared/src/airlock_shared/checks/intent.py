@@ -203,7 +203,7 @@ def hashes_of(intent: Intent, message: StructValues, domain: Domain) -> Hashes:
 
 def encoding_of(intent: Intent, message: StructValues) -> bytes:
     """Return ``abi.encode(struct)`` of a canonical message, in the contract's order."""
-    return encode_abi(as_argument(intent.abi_structs, intent.name), "", {"": message})
+    return encode_abi(as_argument(intent.abi_structs, intent.name), {"": message})
 
 
 def typed_data_of(case: IntentCase) -> TypedData:

@@ -229,7 +229,7 @@ class Definitions:
             return keccak256(self.type_hashes[type_name] + b"".join(words))
         if array := split_array(type_name):
             return keccak256(b"".join([self._word(array[0], item) for item in value]))
-        kind, _ = atomic_kind(type_name) or ("", 0)
+        kind, _ = _atomic(type_name)
         if kind in ("string", "bytes"):
             return keccak256(value.encode() if kind == "string" else value)
         if kind in ("address", "bytesN"):
@@ -250,7 +250,7 @@ def brief(value: MessageValue) -> str:
 
 def _read_atomic(type_name: str, value: MessageValue) -> MessageValue:
     """Return the canonical value of an atomic type."""
-    kind, size = atomic_kind(type_name) or ("", 0)
+    kind, size = _atomic(type_name)
     if kind in ("uint", "int"):
         number, (lowest, highest) = read_integer(value), integer_range(kind, size)
         if not lowest <= number <= highest:
@@ -333,13 +333,13 @@ class Hashes(NamedTuple):
 MAX_ENCODED_BYTES = 1 << 20
 
 
-def encode_abi(structs: Structs, struct: str, values: StructValues) -> bytes:
-    """Return ``abi.encode`` of a struct's members, one after the other, as a function's arguments are encoded.
+def encode_abi(structs: Structs, values: StructValues) -> bytes:
+    """Return ``abi.encode`` of the members of the struct ``""``, one after the other, as a function's arguments are encoded.
 
     A value that the type cannot hold is a programming error and raises ``ValueError``: values come from
     :class:`Definitions` or from :func:`decode_abi`, which have read them strictly.
     """
-    return _encode(structs, struct, values)
+    return _encode(structs, "", values)
 
 
 def as_argument(structs: Structs, struct: str) -> Structs:
@@ -350,16 +350,16 @@ def as_argument(structs: Structs, struct: str) -> Structs:
     return {**structs, "": (Member("", struct),)}
 
 
-def decode_abi(structs: Structs, struct: str, data: bytes) -> StructValues:
-    """Return the values of a struct's members that ``data`` encodes one after the other, the canonical encoding only.
+def decode_abi(structs: Structs, data: bytes) -> StructValues:
+    """Return the values of the members of ``""`` that ``data`` encodes one after the other, the canonical encoding only.
 
     Raises ``Refusal("ENC-CANONICAL")`` when data is short, has offsets, padding or bytes to spare, a value out of its
     type's range, or values that are not returned, because two members have one name.
     """
     if len(data) > MAX_ENCODED_BYTES:
         raise _not_canonical("too long", f"{len(data)} bytes", f"<= {MAX_ENCODED_BYTES} bytes")
-    values: StructValues = _decode(structs, struct, data, 0)[0]
-    again = _encode(structs, struct, values)
+    values: StructValues = _decode(structs, "", data, 0)[0]
+    again = _encode(structs, "", values)
     if again != data:
         first = next(
             (i for i, (a, b) in enumerate(zip(again, data, strict=False)) if a != b), min(len(again), len(data))
@@ -373,7 +373,7 @@ def _not_canonical(what: str, got: str, expected: str) -> Refusal:
 
 
 def _atomic(type_name: str) -> tuple[str, int]:
-    """Return an atomic type as :func:`atomic_kind` does. Raises ``ValueError`` for what is no type here."""
+    """Return an atomic type as :func:`atomic_kind` does. Raises ``ValueError`` for what is none."""
     if (found := atomic_kind(type_name)) is None:
         raise ValueError(f"not an ABI type: {type_name!r}")
     return found

@@ -44,12 +44,10 @@ class GivenAnswers:
         self._given: list[str] = []
         self._kept: dict[tuple[str, int], str] = {}
         self._asked: Counter[str] = Counter()
-        self._replayed = 0
 
     def begin(self) -> None:
         """Ask from the first question on; those that were answered are not asked again."""
         self._asked.clear()
-        self._replayed = 0
 
     def back(self) -> bool:
         """Take the last answer back; False when there is none."""
@@ -65,17 +63,16 @@ class GivenAnswers:
     @property
     def replays(self) -> bool:
         """Whether the next question was answered already."""
-        return self._replayed < len(self._given)
-
-    def key(self, name: str) -> tuple[str, int]:
-        """Return what the next question of this name is known by."""
-        self._asked[name] += 1
-        return name, self._asked[name]
+        return self._asked.total() < len(self._given)
 
     def replayed(self) -> str:
-        """Return the answer that was given already."""
-        self._replayed += 1
-        return self._given[self._replayed - 1]
+        """Return the answer to the next question, which was given already."""
+        return self._given[self._asked.total()]
+
+    def key(self, name: str) -> tuple[str, int]:
+        """Return what the next question is known by, which has this name; it counts as asked."""
+        self._asked[name] += 1
+        return name, self._asked[name]
 
     def kept(self, key: tuple[str, int]) -> str | None:
         """Return what was once said to this question, or None."""
@@ -85,21 +82,19 @@ class GivenAnswers:
         """Keep an answer that can be used."""
         self._given.append(text)
         self._kept[key] = text
-        self._replayed += 1
 
 
 class People(NamedTuple):
     """The people who answer: ``ask`` gives a question and returns the answer's line, ``tell`` shows a line to them.
 
-    ``mistake`` shows why an answer cannot be used. ``answers`` keeps what was said; without it nobody goes back. ``show``
-    shows a list that may be longer than a screen; without it each line is told.
+    ``mistake`` shows why an answer cannot be used, ``show`` a long list. ``answers`` are those so far.
     """
 
     ask: Callable[[str], str]
     tell: Callable[[str], None]
     mistake: Callable[[PlanError], None]
-    answers: GivenAnswers | None = None
-    show: Callable[[Sequence[str]], None] | None = None
+    answers: GivenAnswers
+    show: Callable[[Sequence[str]], None]
 
 
 class Question(NamedTuple):
@@ -122,10 +117,11 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
 
     Raises ``Back`` when people go back, ``Declined`` after ``TRIES`` answers without use.
     """
-    answers = people.answers or GivenAnswers()
+    answers = people.answers
+    said = answers.replayed() if answers.replays else None
     key = answers.key(question.name)
-    if answers.replays:
-        return read(answers.replayed())
+    if said is not None:
+        return read(said)
     question = _with_what_was_said(question, answers.kept(key), read)
     _tell(people, question.meaning)
     for number, (value, what) in enumerate(question.known, start=1):
@@ -138,7 +134,7 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
     hinted = ""
     for _ in range(TRIES):
         text = people.ask(f"{question.name}{default}: ").strip()
-        if text == _BACK and people.answers is not None:
+        if text == _BACK:
             raise Back
         text, meant = _offered(question, text)
         if meant and meant != hinted:
@@ -159,15 +155,6 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
             error.expected = error.expected or question.meaning
             people.mistake(error)
     raise Declined(f"no usable answer to {question.name!r}", do="find out what to answer, and begin again")
-
-
-def tell_all(people: People, lines: Sequence[str]) -> None:
-    """Show a list that may be longer than a screen."""
-    if people.show is not None:
-        people.show(lines)
-        return
-    for line in lines:
-        people.tell(line)
 
 
 def _offered(question: Question, text: str) -> tuple[str, str]:

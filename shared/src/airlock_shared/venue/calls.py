@@ -200,7 +200,7 @@ def _call_of(data: bytes, calls: Calls) -> Call:
 
 def arguments_in(data: bytes, signature: str) -> StructValues:
     """Return the arguments by name with which calldata call a function. Raises ``Refusal("ENC-CANONICAL")``."""
-    return decode_abi(structs_of_call(signature), "", data[4:])
+    return decode_abi(structs_of_call(signature), data[4:])
 
 
 # ---- authorizations -------------------------------------------------------------------------------------------------
