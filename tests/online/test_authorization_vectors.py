@@ -7,7 +7,7 @@ import pytest
 from eth_account import Account
 
 from airlock_online.delivery.deliveries import element_of
-from airlock_shared.checks.foreseen import authorization_faults, contradictions
+from airlock_shared.checks.foreseen import contradictions
 from airlock_shared.checks.model import CallCase
 from airlock_shared.checks.nonces import UsedNonces, use_of
 from airlock_shared.ethereum.signatures import checksum_address
@@ -68,7 +68,7 @@ def test_its_nonce_is_the_account_s_own_and_is_given_once() -> None:
 
 
 def _found(text: str) -> list[Mistake]:
-    return find_mistakes(text.encode(), lambda plan: [*contradictions(plan), *authorization_faults(plan)])
+    return find_mistakes(text.encode(), lambda plan: [*contradictions(plan)])
 
 
 def _mistakes(old: str, new: str) -> list[tuple[str, int]]:

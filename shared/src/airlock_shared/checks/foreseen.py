@@ -196,7 +196,8 @@ _MISSING = (
 def contradictions(plan: Plan) -> Iterator[PlanError]:
     """Yield what no day can keep: ``NONCE-BATCH`` for a nonce that two steps fix, ``AUTH-FORM`` for one that no account has.
 
-    And ``PLAN-FIELD`` for a leverage whose ends are crossed, and for a trader as its own delegate.
+    And ``PLAN-FIELD`` for a leverage whose ends are crossed, and for a trader as its own delegate; ``AUTH-CONTRACT`` and
+    ``AUTH-ORDER`` for an authorization that could not be signed.
     """
     taken: dict[tuple[object, ...], str] = {}
     for position, step in enumerate(plan.steps.values()):
@@ -208,6 +209,8 @@ def contradictions(plan: Plan) -> Iterator[PlanError]:
         if step.action.name in REGISTRATIONS and step.raw("delegate") == step.raw("trader"):
             what, got = "the delegate is the trader", step.values["delegate"].text
             yield _error("PLAN-FIELD", what, f"{where}.delegate", got, "another account")
+        if step.action.name == AUTHORIZATION:
+            yield from _of_authorization(step, plan, where)
         if type(nonce) is not int:
             continue
         first = taken.setdefault((intent and intent.domain, step.signer.address, nonce), step.id)
@@ -218,20 +221,14 @@ def contradictions(plan: Plan) -> Iterator[PlanError]:
             yield _error("AUTH-FORM", "not an account's nonce", f"{where}.nonce", f"{nonce}", "a count of transactions")
 
 
-def authorization_faults(plan: Plan) -> Iterator[PlanError]:
-    """Yield ``AUTH-CONTRACT`` and ``AUTH-ORDER`` for the steps of a plan that could not be signed."""
-    for position, step in enumerate(plan.steps.values()):
-        if step.action.name != AUTHORIZATION:
-            continue
-        where, contract, name = f"steps[{position}].fields", step.values["contract"], step.values["order"].text
-        if isinstance(contract, Exact) and contract.raw not in LEDGER_CONTRACTS:
-            known = ", ".join(f"{checksum_address(each)} ({title})" for each, title in LEDGER_CONTRACTS.items())
-            what = "the Ledger signs no authorization for this contract"
-            yield plan_error("AUTH-CONTRACT", what, f"{where}.contract", got=contract.text, expected=known, do=_MISSING)
-        order = plan.steps.get(name)
-        intent = CATALOGUE.get(order.action.primary_type) if order is not None else None
-        if intent is None or intent.order_types is None:
-            expected = "a step that opens, closes or increases a position by an intent"
-            yield plan_error(
-                "AUTH-ORDER", "not a market order of this plan", f"{where}.order", got=name, expected=expected
-            )
+def _of_authorization(step: Step, plan: Plan, where: str) -> Iterator[PlanError]:
+    if step.raw("contract") not in LEDGER_CONTRACTS:
+        known = ", ".join(f"{checksum_address(each)} ({title})" for each, title in LEDGER_CONTRACTS.items())
+        what, got = "the Ledger signs no authorization for this contract", step.text("contract")
+        yield plan_error("AUTH-CONTRACT", what, f"{where}.contract", got=got, expected=known, do=_MISSING)
+    name = step.text("order")
+    order = plan.steps.get(name)
+    intent = CATALOGUE.get(order.action.primary_type) if order is not None else None
+    if intent is None or intent.order_types is None:
+        expected = "a step that opens, closes or increases a position by an intent"
+        yield plan_error("AUTH-ORDER", "not a market order of this plan", f"{where}.order", got=name, expected=expected)

@@ -118,7 +118,6 @@ class Examined(NamedTuple):
     """An item with its verdicts, and how far it came: each stage, or None."""
 
     received: Received
-    planned: Planned | None
     named: Named | None
     read: ReadPayload | None
     case: Case | None
@@ -233,7 +232,7 @@ def judge_item(request: Request, situation: Situation, known: Known, signed: Ans
     verdicts = verdicts.also(
         *(() if signed is None else _signature(ready, signed)), *_nonces(ready, known.used), key_is_proved.run(evidence)
     )
-    return Examined(received, planned, named, read, case, verdicts)
+    return Examined(received, named, read, case, verdicts)
 
 
 _Stages = tuple[Received, Planned | None, Named | None, ReadPayload | None, Case | None]

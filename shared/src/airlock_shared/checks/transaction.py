@@ -33,10 +33,17 @@ from airlock_shared.checks.model import (
 )
 from airlock_shared.checks.times import registration_is_live
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.signatures import NONCE_BELOW, checksum_address, is_address, signing_hash, value_wei
+from airlock_shared.ethereum.signatures import (
+    NONCE_BELOW,
+    checksum_address,
+    is_address,
+    parse_address,
+    signing_hash,
+    value_wei,
+)
 from airlock_shared.plan.decisions import choices_of
 from airlock_shared.units import GWEI, NATIVE, USDC, to_human, to_raw
-from airlock_shared.venue.calls import LEDGER_CONTRACTS, Decoded, decode_call, payload_hash, read_authorization
+from airlock_shared.venue.calls import AUTHORIZATION_CALL, LEDGER_CONTRACTS, Decoded, decode_call, payload_hash
 from airlock_shared.venue.structs import ALLOWANCE, AUTHORIZATION, BATCHED_MARKET, OPEN_TYPE, PAIR, RELAY, SPENDER
 
 GAS_AT_LEAST, GAS_AT_MOST = 21_000, 15_000_000
@@ -228,8 +235,8 @@ def approval_is_bounded(case: CallCase) -> Finding | None:
     """An approval of more than there can ever be is unlimited, and only the word ``unlimited`` in the plan asks for it."""
     if case.call.name != "approve":
         return None
-    amount, wanted = leaf_of(case, ALLOWANCE), case.step.values.get("amountUsdc")
-    ok = (type(amount) is int and amount < UNLIMITED_FROM_RAW) or (wanted is not None and wanted.text == "unlimited")
+    amount = leaf_of(case, ALLOWANCE)
+    ok = (type(amount) is int and amount < UNLIMITED_FROM_RAW) or case.step.text("amountUsdc") == "unlimited"
     return Finding(ok, amount, "an amount, or the word unlimited in the plan")
 
 
@@ -285,9 +292,10 @@ def _read_authorization(case: Received) -> Decoded:
     if not 0 <= nonce < NONCE_BELOW or case.request.transaction is not None:
         raise Refusal("AUTH-FORM", "not an account's nonce", got=str(nonce)[:80], expected="a count of transactions")
     try:
-        return read_authorization(payload)
+        contract = parse_address(payload["address"])
     except Refusal as refusal:
         raise Refusal("AUTH-FORM", refusal.what, got=refusal.got, expected=refusal.expected) from refusal
+    return Decoded(AUTHORIZATION_CALL, {"contract": contract, "nonce": nonce}, None)
 
 
 @check(
@@ -327,16 +335,13 @@ def contract_is_known(case: ReadCall) -> Finding:
 )
 def order_is_of_the_account(case: Planned) -> Finding:
     """The plan's step ``order`` is a market order that this account signs, or that is signed for it."""
-    wanted, giver = case.step.values.get("order"), case.step.signer.address
-    name = wanted.text if wanted is not None else ""
+    name, giver = case.step.text("order"), case.step.signer.address
     order = case.situation.plan.steps.get(name)
     expected = "a market order of the plan, signed by or for " + checksum_address(giver)
     if order is None:
         return Finding(False, f"{name or 'no order'}, which is no step of the plan", expected)
-    intent, accounts = (
-        case.situation.deployment.structs.get(order.action.primary_type),
-        (order.signer.address, order.raw("trader")),
-    )
+    intent = case.situation.deployment.structs.get(order.action.primary_type)
+    accounts = order.signer.address, order.raw("trader")
     ok = intent is not None and intent.order_types is not None and giver in accounts
     return Finding(ok, f"{name} ({order.action.name}, signed by {order.signer.account})", expected)
 

@@ -175,16 +175,12 @@ class Definitions:
         ordered = [primary, *sorted(reached(self.structs, primary) - {primary})]
         return "".join(f"{n}({','.join(f'{m.type} {m.name}' for m in self.structs[n])})" for n in ordered)
 
-    def read(self, struct: str, value: MessageValue) -> StructValues:
-        """Read a struct's JSON value into canonical values.
+    def read(self, type_name: str, value: MessageValue) -> MessageValue:
+        """Read a JSON value into its canonical value: of a struct, into those of its members.
 
         Raises ``Refusal`` with an id of the ``MSG`` family and the place in the message. How deep a value is nested, its
         document's reader has bounded.
         """
-        result: StructValues = self._read(struct, value)
-        return result
-
-    def _read(self, type_name: str, value: MessageValue) -> MessageValue:
         if type_name in self.structs:
             types = dict(self.structs[type_name])
             if type(value) is not dict:
@@ -214,19 +210,19 @@ class Definitions:
 
     def _read_at(self, place: str, type_name: str, value: MessageValue) -> MessageValue:
         try:
-            return self._read(type_name, value)
+            return self.read(type_name, value)
         except Refusal as refusal:
             raise refusal.at(place) from None
 
     def hash_struct(self, struct: str, value: StructValues) -> bytes:
         """Return EIP-712's ``hashStruct``, 32 bytes, of canonical values as :meth:`read` returns them."""
-        return self._word(struct, value)
+        words = [self._word(member.type, value[member.name]) for member in self.structs[struct]]
+        return keccak256(self.type_hashes[struct] + b"".join(words))
 
     def _word(self, type_name: str, value: MessageValue) -> bytes:
         """Return the 32 bytes by which a canonical value stands in the hash of what holds it."""
         if type_name in self.structs:
-            words = [self._word(member.type, value[member.name]) for member in self.structs[type_name]]
-            return keccak256(self.type_hashes[type_name] + b"".join(words))
+            return self.hash_struct(type_name, value)
         if array := split_array(type_name):
             return keccak256(b"".join([self._word(array[0], item) for item in value]))
         kind, _ = _atomic(type_name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.eip712 import (
+    DOMAIN_MEMBERS,
     DOMAIN_TYPE,
     IDENTIFIER,
     NO_IDENTIFIER,
@@ -21,13 +22,8 @@ from airlock_shared.ethereum.eip712 import (
 )
 from airlock_shared.ethereum.signatures import keccak256
 
-DOMAIN_FIELDS = {  # EIP-712, "Definition of domainSeparator": these fields, in this order
-    "name": "string",
-    "version": "string",
-    "chainId": "uint256",
-    "verifyingContract": "address",
-    "salt": "bytes32",
-}
+_DOMAIN_FIELDS = (*DOMAIN_MEMBERS, Member("salt", "bytes32"))
+"""EIP-712, "Definition of domainSeparator": these fields, in this order."""
 DOCUMENT_MEMBERS = ("types", "primaryType", "domain", "message")
 MAX_STRUCTS = 64
 MAX_MEMBERS = 128
@@ -126,7 +122,7 @@ def _read_domain(
         )
     members = definitions.structs.get(DOMAIN_TYPE)
     if members is None:
-        members = tuple(Member(n, t) for n, t in DOMAIN_FIELDS.items() if n in domain)
+        members = tuple(member for member in _DOMAIN_FIELDS if member.name in domain)
     _check_domain_members(members, domain)
     domain_definitions = Definitions({DOMAIN_TYPE: members})
     try:
@@ -137,19 +133,18 @@ def _read_domain(
 
 
 def _check_domain_members(members: tuple[Member, ...], domain: dict[str, MessageValue]) -> None:
-    canonical = [Member(n, t) for n, t in DOMAIN_FIELDS.items()]
     if not members:
         raise Refusal(
             "DOMAIN-EMPTY", "EIP712Domain has no fields", expected="name, version, chainId, verifyingContract"
         )
-    if unknown := [m for m in members if m not in canonical]:
+    if unknown := [m for m in members if m not in _DOMAIN_FIELDS]:
         raise Refusal("DOMAIN-FIELDS", "EIP712Domain has a field that EIP-712 does not know", got=brief(unknown))
-    if sorted(members, key=canonical.index) != list(members):
+    if sorted(members, key=_DOMAIN_FIELDS.index) != list(members):
         raise Refusal(
             "DOMAIN-ORDER",
             "the fields of EIP712Domain are not in EIP-712's order",
             got=brief([m.name for m in members]),
-            expected=brief([m.name for m in canonical if m in members]),
+            expected=brief([m.name for m in _DOMAIN_FIELDS if m in members]),
         )
     if set(domain) != {m.name for m in members}:
         raise Refusal(

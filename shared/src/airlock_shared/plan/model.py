@@ -108,6 +108,10 @@ class Step(NamedTuple):
         found = next((self.values[name] for name in names if name in self.values), None)
         return found.raw if isinstance(found, Exact) else None
 
+    def text(self, name: str) -> str:
+        """Return what the plan says of a parameter, in its own words; empty where it says nothing."""
+        return self.values[name].text if name in self.values else ""
+
     @property
     def delegate_of(self) -> bytes | None:
         """The account for which its signer signs as a delegate; None where the step names it nowhere."""
@@ -216,8 +220,7 @@ def registrations(plan: Plan) -> list[Step]:
 
 def is_waived(step: Step) -> bool:
     """Tell whether the plan does without the proof for a step, in the word ``possession = "waived"``."""
-    wanted = step.values.get("possession")
-    return wanted is not None and wanted.text == WAIVED
+    return step.text("possession") == WAIVED
 
 
 def challenge_of(plan: Plan, deployment: Deployment, step: Step) -> Challenge:

@@ -220,11 +220,6 @@ AUTHORIZATION_CALL = Call("EIP-7702", "Give this account to a contract (EIP-7702
 """An authorization as the calls are: a name, a title, and leaves of which the plan decides each."""
 
 
-def read_authorization(payload: JsonObject) -> Decoded:
-    """Return what an item's payload gives away. Raises ``Refusal("MSG-ADDRESS")``."""
-    return Decoded(AUTHORIZATION_CALL, {"contract": parse_address(payload["address"]), "nonce": payload["nonce"]}, None)
-
-
 def payload_hash(payload: JsonObject) -> bytes:
     """Return the 32-byte hash that is signed of an authorization's payload, which the checks have read."""
     return authorization_hash(payload["chainId"], parse_address(payload["address"]), payload["nonce"])
