@@ -254,8 +254,8 @@ def ledger_faults(known: Situation) -> list[PlanError]:
                     "PLAN-WIDTH",
                     "the Ledger takes no integers of this width",
                     where,
-                    got=", ".join(refused),
-                    expected=WIDTHS,
+                    ", ".join(refused),
+                    WIDTHS,
                     do=BY_HASHES_DO,
                 )
             )
@@ -265,8 +265,8 @@ def ledger_faults(known: Situation) -> list[PlanError]:
                     "DIGEST-LEDGER",
                     "the Ledger's app signs another digest for this struct",
                     where,
-                    got="; ".join(faults),
-                    expected=EXPECTED,
+                    "; ".join(faults),
+                    EXPECTED,
                     do=BY_HASHES_DO,
                 )
             )

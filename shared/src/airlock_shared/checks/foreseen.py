@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from airlock_shared.checks import agreement, times, transaction
@@ -24,7 +25,7 @@ from airlock_shared.venue.actions import REGISTRATIONS
 from airlock_shared.venue.calls import CALLS, LEDGER_CONTRACTS, Call
 from airlock_shared.venue.structs import AUTHORIZATION, CATALOGUE, OPENED_MS, PAIR, Field, Intent, value_of
 
-_DO = "correct the plan, and agree on it again: no payload could keep it"
+_error = partial(plan_error, do="correct the plan, and agree on it again: no payload could keep it")
 _LEDGER_PATH = re.compile(r"m/(?:44'/60'|45')(?:/.*)?")
 """What the Ethereum app may derive. Source: its ``makefile_conf/chain/ethereum.mk``, ``PATH_APP_LOAD_PARAMS``."""
 
@@ -68,9 +69,7 @@ def _paths(plan: Plan) -> Iterator[PlanError]:
     for name, signer in plan.signers.items():
         if not _LEDGER_PATH.fullmatch(signer.path):
             what = "a path at which the Ledger's Ethereum app signs nothing"
-            yield plan_error(
-                "PLAN-PATH", what, f"signers.{name}.path", got=signer.path, expected="m/44'/60'/… or m/45'/…"
-            )
+            yield plan_error("PLAN-PATH", what, f"signers.{name}.path", signer.path, "m/44'/60'/… or m/45'/…")
 
 
 def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanError]:
@@ -89,7 +88,7 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
         where = f"{fields}.{kind}" if own else f"{fields.removesuffix('fields')}action"
         what = f"the deployment has no such {kind}"
         do = "correct it, or fetch and trust a deployment whose profile has it"
-        yield plan_error("PLAN-FIELD", what, where, got=sought, expected=f"one of {sorted(known)}", do=do)
+        yield plan_error("PLAN-FIELD", what, where, sought, f"one of {sorted(known)}", do=do)
         return
     if step.action.name == CUSTOM:
         may = {leaf.rule.parameter for leaf in found.fields}
@@ -181,10 +180,6 @@ def _place(path: str, check: Check, case: Case) -> str:
     return next((f".{name}" for name in (*written, *missing)), "")
 
 
-def _error(check: str, what: str, where: str, got: str, expected: str) -> PlanError:
-    return plan_error(check, what, where, got=got, expected=expected, do=_DO)
-
-
 # ---- authorizations ---------------------------------------------------------------------------------------------------
 
 _MISSING = (
@@ -225,10 +220,10 @@ def _of_authorization(step: Step, plan: Plan, where: str) -> Iterator[PlanError]
     if step.raw("contract") not in LEDGER_CONTRACTS:
         known = ", ".join(f"{checksum_address(each)} ({title})" for each, title in LEDGER_CONTRACTS.items())
         what, got = "the Ledger signs no authorization for this contract", step.text("contract")
-        yield plan_error("AUTH-CONTRACT", what, f"{where}.contract", got=got, expected=known, do=_MISSING)
+        yield plan_error("AUTH-CONTRACT", what, f"{where}.contract", got, known, do=_MISSING)
     name = step.text("order")
     order = plan.steps.get(name)
     intent = CATALOGUE.get(order.action.primary_type) if order is not None else None
     if intent is None or intent.order_types is None:
         expected = "a step that opens, closes or increases a position by an intent"
-        yield plan_error("AUTH-ORDER", "not a market order of this plan", f"{where}.order", got=name, expected=expected)
+        yield plan_error("AUTH-ORDER", "not a market order of this plan", f"{where}.order", name, expected)

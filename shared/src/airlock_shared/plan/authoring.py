@@ -155,7 +155,7 @@ def _action(people: People, *, more: bool) -> Action | None:
         if more and text == "none":
             return None
         if text not in ACTIONS:
-            raise plan_error("PLAN-ACTION", "unknown action", "", got=quoted(text))
+            raise plan_error("PLAN-ACTION", "unknown action", "", quoted(text))
         return ACTIONS[text]
 
     chosen: Action | None = answer_to(people, question, read)
@@ -168,7 +168,7 @@ def _step(people: People, action: Action, table: Table, known: KnownValues) -> T
 
     def read_id(text: str) -> str:
         if text in taken:
-            raise plan_error("PLAN-FORM", "two steps have the same id", "", got=text)
+            raise plan_error("PLAN-FORM", "two steps have the same id", "", text)
         return read_text({"id": text}, "steps", "id", NAME)
 
     default = next(

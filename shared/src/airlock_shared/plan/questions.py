@@ -222,7 +222,7 @@ def surely_meant(people: People, name: str, address: str) -> str:
 
     def read(text: str) -> None:
         if text != "Yes":
-            raise plan_error("PLAN-ADDRESS", "not compared yet", "", got=text, expected="Yes, or < to type it again")
+            raise plan_error("PLAN-ADDRESS", "not compared yet", "", text, "Yes, or < to type it again")
 
     people.tell("    This address has no checksum: nobody would notice a wrong digit. With it:")
     people.tell(f"    {with_capitals}")
@@ -299,7 +299,7 @@ def _value(parameter: Parameter, text: str) -> Any:
             when = datetime.fromisoformat(text)
             return when if when.tzinfo else when.replace(tzinfo=UTC)
         except ValueError as error:
-            raise plan_error("PLAN-FIELD", "no such time", "", got=text, expected="2027-03-31T00:00:00Z") from error
+            raise plan_error("PLAN-FIELD", "no such time", "", text, "2027-03-31T00:00:00Z") from error
     bounds = _BOUNDS.fullmatch(text) if parameter.unit.is_amount and not parameter.required else None
     if bounds and any(bounds.groups()):
         return {name: bound for name, bound in zip(("at_least", "at_most"), bounds.groups(), strict=True) if bound}
