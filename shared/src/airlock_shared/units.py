@@ -63,14 +63,14 @@ def to_raw(text: str, unit: Unit) -> int:
     """
     match = _DECIMAL.fullmatch(text)
     if not match or unit.decimals is None:
-        raise Refusal("PLAN-AMOUNT", "not a plain decimal", got=repr(text[:80]), expected="a text such as '64000.5'")
+        raise Refusal("PLAN-AMOUNT", "not a plain decimal", repr(text[:80]), "a text such as '64000.5'")
     sign, whole, fraction = match[1], match[2], match[3] or ""
     if len(fraction) > unit.decimals:
         raise Refusal(
             "PLAN-AMOUNT",
             f"more decimals than {unit.name} holds; nothing is rounded",
-            got=text,
-            expected=f"at most {unit.decimals} decimals",
+            text,
+            f"at most {unit.decimals} decimals",
         )
     raw = int(whole + fraction.ljust(unit.decimals, "0"))
     return -raw if sign else raw
@@ -149,8 +149,8 @@ def code_bytes(code: str) -> bytes:
         raise Refusal(
             "PLAN-CODE",
             f"not a referral code: {mistake}",
-            got=ascii(code[:80]),
-            expected="1 to 31 ASCII characters without spaces, not beginning with 0x, or 0x and 64 hex digits",
+            ascii(code[:80]),
+            "1 to 31 ASCII characters without spaces, not beginning with 0x, or 0x and 64 hex digits",
         )
     return code.encode().ljust(32, b"\0")
 

@@ -86,7 +86,7 @@ def require_none(verdicts: Sequence[Verdict], limit: int | None = None) -> None:
     """Raise the first of what stands in the way as ``Refusal``; it has exit code 7 where nothing but time does."""
     for verdict in verdicts[:1]:
         got, expected = str(verdict.got)[:limit], str(verdict.expected)[:limit]
-        refusal = Refusal(verdict.check, verdict.what, got=got, expected=expected, where=verdict.where)
+        refusal = Refusal(verdict.check, verdict.what, got, expected, where=verdict.where)
         refusal.exit_code = exit_code_of(verdicts)
         raise refusal
 
@@ -177,11 +177,11 @@ def check_signature(case: Case, signed: Answer) -> None:
     """Refuse a signature that is not by the step's signer over our own digest. Raises ``Refusal`` of family ``SIG``."""
     digest = "0x" + case.digest.hex()
     if signed.digest != digest:
-        raise Refusal("SIG-DIGEST", "signed over another digest", got=signed.digest, expected=digest)
+        raise Refusal("SIG-DIGEST", "signed over another digest", signed.digest, digest)
     signer = recover(case.digest, bytes.fromhex(signed.signature[2:]))
     expected = case.step.signer.account
     if signer != case.step.signer.address or signed.signer != expected:
-        raise Refusal("SIG-SIGNER", "signed by another key", got=checksum_address(signer), expected=expected)
+        raise Refusal("SIG-SIGNER", "signed by another key", checksum_address(signer), expected)
 
 
 # ---- an item --------------------------------------------------------------------------------------------------------

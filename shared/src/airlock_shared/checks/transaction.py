@@ -70,9 +70,7 @@ def read_call(case: Received) -> Decoded:
         return _read_authorization(case)
     text = case.request.payload["data"]
     if not _HEX.fullmatch(text):
-        raise Refusal(
-            "TX-HEX", "calldata is not hex with a selector", got=repr(text[:80]), expected="0x and bytes in hex"
-        )
+        raise Refusal("TX-HEX", "calldata is not hex with a selector", repr(text[:80]), "0x and bytes in hex")
     return decode_call(bytes.fromhex(text[2:]), case.situation.deployment.calls)
 
 
@@ -290,11 +288,11 @@ def _read_authorization(case: Received) -> Decoded:
     """Return what is given to whom. Raises ``Refusal("AUTH-FORM")``."""
     payload, nonce = case.request.payload, case.request.payload["nonce"]
     if not 0 <= nonce < NONCE_BELOW or case.request.transaction is not None:
-        raise Refusal("AUTH-FORM", "not an account's nonce", got=str(nonce)[:80], expected="a count of transactions")
+        raise Refusal("AUTH-FORM", "not an account's nonce", str(nonce)[:80], "a count of transactions")
     try:
         contract = parse_address(payload["address"])
     except Refusal as refusal:
-        raise Refusal("AUTH-FORM", refusal.what, got=refusal.got, expected=refusal.expected) from refusal
+        raise Refusal("AUTH-FORM", refusal.what, refusal.got, refusal.expected) from refusal
     return Decoded(AUTHORIZATION_CALL, {"contract": contract, "nonce": nonce}, None)
 
 

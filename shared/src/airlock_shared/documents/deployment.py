@@ -274,7 +274,7 @@ _contradiction = partial(error_at, "DOC-DEPLOYMENT", "ask the venue, and fetch i
 
 def _address(text: Any, where: str) -> bytes:
     if type(text) is not str:
-        raise DocumentError("DOC-FIELD", "not an address", got=type(text).__name__, expected="a string").at(where)
+        raise DocumentError("DOC-FIELD", "not an address", type(text).__name__, "a string").at(where)
     try:
         address = parse_address(text)
     except Refusal as refusal:
@@ -302,7 +302,7 @@ def _read_pairs(value: Any) -> dict[int, Pair]:
         read_members(entry, where, {"index": int, "name": _PRINTABLE}, {"pnl": bool})
         if not 0 <= entry["index"] <= MAX_INTEGER:
             expected = f"0 to {MAX_INTEGER}"
-            raise DocumentError("DOC-FIELD", "not an index", got=entry["index"], expected=expected).at(where)
+            raise DocumentError("DOC-FIELD", "not an index", entry["index"], expected).at(where)
         if entry["index"] in pairs:
             raise _contradiction(where, "one index twice", entry["index"], "each index once")
         pairs[entry["index"]] = Pair(entry["index"], entry["name"], entry.get("pnl"))

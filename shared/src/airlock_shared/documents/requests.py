@@ -278,7 +278,7 @@ def parse_signatures(data: bytes) -> tuple[SignaturesHeader, list[Answer], str]:
     read = [read_signature(item, f"item {n}") for n, item in enumerate(items, start=1)]
     steps = [item.step for item in read]
     if len(set(steps)) != len(steps):
-        raise Refusal("PLAN-STEPS", "a step appears twice in the signatures", got=repr(steps)[:200])
+        raise Refusal("PLAN-STEPS", "a step appears twice in the signatures", repr(steps)[:200])
     return read_header(header), read, fingerprint
 
 

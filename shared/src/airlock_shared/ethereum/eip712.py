@@ -144,14 +144,14 @@ class Definitions:
                 raise Refusal(
                     "TYPES-FORM",
                     "a struct has the name of a type of Solidity, or one like it",
-                    got=repr(name[:80]),
-                    expected="a name that no reader takes for a type",
+                    repr(name[:80]),
+                    "a name that no reader takes for a type",
                 )
             names = [member.name for member in members]
             if wrong := [member._asdict() for member in members if not IDENTIFIER.fullmatch(member.name)]:
-                raise Refusal("TYPES-FORM", NO_IDENTIFIER, got=brief(wrong[0])).at(name)
+                raise Refusal("TYPES-FORM", NO_IDENTIFIER, brief(wrong[0])).at(name)
             if len(set(names)) != len(names):
-                raise Refusal("TYPES-FORM", "two members have the same name", got=brief(names)).at(name)
+                raise Refusal("TYPES-FORM", "two members have the same name", brief(names)).at(name)
         for name, members in structs.items():
             for member in members:
                 type_name = member.type
@@ -165,8 +165,8 @@ class Definitions:
                     raise Refusal(
                         "TYPES-UNDEFINED",
                         "the type is neither an atomic type of EIP-712 nor defined in types",
-                        got=repr(type_name[:80]),
-                        expected="an atomic type or a defined struct",
+                        repr(type_name[:80]),
+                        "an atomic type or a defined struct",
                     ).at(where)
         self.type_hashes = {name: keccak256(self.encode_type(name).encode()) for name in structs}
 
@@ -184,7 +184,7 @@ class Definitions:
         if type_name in self.structs:
             types = dict(self.structs[type_name])
             if type(value) is not dict:
-                raise Refusal("MSG-STRUCT", "not an object", got=brief(value), expected=f"an object for {type_name}")
+                raise Refusal("MSG-STRUCT", "not an object", brief(value), f"an object for {type_name}")
             if value.keys() != types.keys():
                 extra, missing = sorted(value.keys() - types.keys()), sorted(types.keys() - value.keys())
                 said = [f"has {brief(extra)} too many"] if extra else []
@@ -192,19 +192,19 @@ class Definitions:
                 raise Refusal(
                     "MSG-FIELDS",
                     f"{type_name} {' and '.join(said)}",
-                    got=brief(sorted(value)),
-                    expected=brief(sorted(types)),
+                    brief(sorted(value)),
+                    brief(sorted(types)),
                     do="a field outside the type is not covered by the signature; ask who built this payload",
                 )
             return {name: self._read_at(name, kind, value[name]) for name, kind in types.items()}
         if array := split_array(type_name):
             length = array[1]
             if type(value) is not list:
-                raise Refusal("MSG-ARRAY", "not an array", got=brief(value), expected="a JSON array")
+                raise Refusal("MSG-ARRAY", "not an array", brief(value), "a JSON array")
             if length is not None and len(value) != length:
-                raise Refusal("MSG-ARRAY", "wrong number of elements", got=len(value), expected=length)
+                raise Refusal("MSG-ARRAY", "wrong number of elements", len(value), length)
             if len(value) > MAX_ARRAY_LENGTH:
-                raise Refusal("MSG-ARRAY", "too many elements", got=len(value), expected=f"<= {MAX_ARRAY_LENGTH}")
+                raise Refusal("MSG-ARRAY", "too many elements", len(value), f"<= {MAX_ARRAY_LENGTH}")
             return [self._read_at(f"[{place}]", array[0], item) for place, item in enumerate(value)]
         return _read_atomic(type_name, value)
 
@@ -250,29 +250,27 @@ def _read_atomic(type_name: str, value: MessageValue) -> MessageValue:
     if kind in ("uint", "int"):
         number, (lowest, highest) = read_integer(value), integer_range(kind, size)
         if not lowest <= number <= highest:
-            raise Refusal(
-                "MSG-RANGE", f"outside the range of {type_name}", got=number, expected=f"{lowest} to {highest}"
-            )
+            raise Refusal("MSG-RANGE", f"outside the range of {type_name}", number, f"{lowest} to {highest}")
         return number
     if kind in ("bytes", "bytesN"):
         expected = f"0x and {2 * size} hex digits" if size else "0x and an even number of hex digits"
         if type(value) is not str or not _HEX.fullmatch(value) or (size and len(value) != 2 + 2 * size):
-            raise Refusal("MSG-BYTES", "not bytes of the type's length in hex", got=brief(value), expected=expected)
+            raise Refusal("MSG-BYTES", "not bytes of the type's length in hex", brief(value), expected)
         return bytes.fromhex(value[2:])
     if kind == "bool":
         if type(value) is not bool:
-            raise Refusal("MSG-BOOL", "not a boolean", got=brief(value), expected="true or false, without quotes")
+            raise Refusal("MSG-BOOL", "not a boolean", brief(value), "true or false, without quotes")
         return value
     if kind == "address":
         if type(value) is not str:
-            raise Refusal("MSG-ADDRESS", "not an address", got=brief(value), expected="0x and 40 hex digits")
+            raise Refusal("MSG-ADDRESS", "not an address", brief(value), "0x and 40 hex digits")
         return parse_address(value)
     if type(value) is not str:
-        raise Refusal("MSG-STRING", "not a text", got=brief(value), expected="a JSON string")
+        raise Refusal("MSG-STRING", "not a text", brief(value), "a JSON string")
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise Refusal("MSG-STRING", "the text has no UTF-8 form (a lone surrogate)", got=ascii(value[:80])) from error
+        raise Refusal("MSG-STRING", "the text has no UTF-8 form (a lone surrogate)", ascii(value[:80])) from error
     return value
 
 
@@ -289,8 +287,8 @@ def read_integer(value: MessageValue) -> int:
     raise Refusal(
         "MSG-INT",
         "not an integer in its one accepted spelling",
-        got=brief(value),
-        expected="a decimal string such as '1500000', or a JSON integer up to 2^53-1",
+        brief(value),
+        "a decimal string such as '1500000', or a JSON integer up to 2^53-1",
     )
 
 
@@ -365,7 +363,7 @@ def decode_abi(structs: Structs, data: bytes) -> StructValues:
 
 
 def _not_canonical(what: str, got: str, expected: str) -> Refusal:
-    return Refusal("ENC-CANONICAL", f"the encoding is not canonical: {what}", got=got, expected=expected)
+    return Refusal("ENC-CANONICAL", f"the encoding is not canonical: {what}", got, expected)
 
 
 def _atomic(type_name: str) -> tuple[str, int]:

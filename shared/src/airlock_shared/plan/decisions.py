@@ -258,7 +258,7 @@ def replaced_trigger(step: Step) -> str:
 
 def _plan_error(step: Step, field: str, what: str, expected: str) -> PlanError:
     got, where = step.values[field].text, f"step {step.id}, {field}"
-    return PlanError("PLAN-FIELD", what, got=got, expected=expected, do="correct the plan", where=where)
+    return PlanError("PLAN-FIELD", what, got, expected, do="correct the plan", where=where)
 
 
 # ---- directions -----------------------------------------------------------------------------------------------------

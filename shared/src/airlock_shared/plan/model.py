@@ -229,7 +229,7 @@ def challenge_of(plan: Plan, deployment: Deployment, step: Step) -> Challenge:
     Raises ``PlanError("PLAN-NAME")`` for another deployment.
     """
     if plan.deployment != deployment.name:
-        raise PlanError("PLAN-NAME", "another deployment", got=deployment.name, expected=plan.deployment)
+        raise PlanError("PLAN-NAME", "another deployment", deployment.name, plan.deployment)
     trader, delegate = step.address("trader"), step.address("delegate")
     return Challenge(plan.id, plan.fingerprint, step.id, deployment.name, deployment.chain_id, trader, delegate)
 

@@ -56,7 +56,7 @@ def plan_error(
     do: str = "correct the plan, and agree on it again",
 ) -> PlanError:
     """Return the error of a mistake at a place in the plan."""
-    return PlanError(check, what, got=got, expected=expected, do=do, where=where)
+    return PlanError(check, what, got, expected, do=do, where=where)
 
 
 def require_known_members(table: Any, where: str, known: Collection[str], telling: Telling = RAISE_FIRST) -> None:

@@ -178,7 +178,7 @@ def decode_call(data: bytes, calls: Calls) -> Decoded:
         raise Refusal("TX-NESTED", "a delegated call within a delegated call", expected="one delegation")
     call = _call_of(inner, calls)
     if not call.delegable:
-        raise Refusal("TX-DELEGABLE", "a call that a delegate may not make for a trader", got=call.name)
+        raise Refusal("TX-DELEGABLE", "a call that a delegate may not make for a trader", call.name)
     return Decoded(call, arguments_in(inner, call.signature), trader)
 
 
@@ -192,8 +192,8 @@ def _call_of(data: bytes, calls: Calls) -> Call:
         raise Refusal(
             "TX-SELECTOR",
             "a function that Airlock does not know",
-            got="0x" + data[:4].hex(),
-            expected="one of the known calls",
+            "0x" + data[:4].hex(),
+            "one of the known calls",
         )
     return call
 
