@@ -245,11 +245,7 @@ def read_signer(name: str, table: Any, telling: Telling = RAISE_FIRST) -> Signer
     with telling:
         if show not in ("fields", "hashes"):
             raise plan_error(
-                "PLAN-FORM",
-                "unknown way to show a message",
-                f"{where}.show",
-                repr(show)[:40],
-                "'fields' or 'hashes'",
+                "PLAN-FORM", "unknown way to show a message", f"{where}.show", repr(show)[:40], "'fields' or 'hashes'"
             )
     with telling:
         if delegate_of is not None:
@@ -268,11 +264,7 @@ def _read_step(
         step_id = read_text(step, where, "id", NAME)
         if taken.setdefault(step_id, where) != where:
             raise plan_error(
-                "PLAN-FORM",
-                "two steps have the same id",
-                f"{where}.id",
-                step_id,
-                f"another id than {taken[step_id]}",
+                "PLAN-FORM", "two steps have the same id", f"{where}.id", step_id, f"another id than {taken[step_id]}"
             )
     with telling:
         if "replaces" in step:
@@ -289,11 +281,7 @@ def _read_step(
         asked = step.get("signer")
         if type(asked) is not str or asked not in signers:
             raise plan_error(
-                "PLAN-SIGNER",
-                "no such signer in the plan",
-                f"{where}.signer",
-                quoted(asked),
-                f"one of {list(signers)}",
+                "PLAN-SIGNER", "no such signer in the plan", f"{where}.signer", quoted(asked), f"one of {list(signers)}"
             )
         signer = signers[asked]
     name, fields, place = step.get("action"), step.get("fields"), f"{where}.fields"

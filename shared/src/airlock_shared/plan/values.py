@@ -177,11 +177,7 @@ def _read_time(unit: Unit, value: Any, where: str) -> Exact:
     if type(value) is datetime and value.tzinfo is not None:
         if value.microsecond:
             raise plan_error(
-                "PLAN-FIELD",
-                "a time with a fraction of a second; nothing is rounded",
-                where,
-                value,
-                "whole seconds",
+                "PLAN-FIELD", "a time with a fraction of a second; nothing is rounded", where, value, "whole seconds"
             )
         seconds = int(value.timestamp())
         return Exact(seconds if unit is UNIX_S else seconds * 1000, utc_form(value, where).replace("+00:00", "Z"))

@@ -190,10 +190,7 @@ def _call_of(data: bytes, calls: Calls) -> Call:
     call = next((call for call in calls.values() if selector_of(call.signature) == data[:4]), None)
     if call is None:
         raise Refusal(
-            "TX-SELECTOR",
-            "a function that Airlock does not know",
-            "0x" + data[:4].hex(),
-            "one of the known calls",
+            "TX-SELECTOR", "a function that Airlock does not know", "0x" + data[:4].hex(), "one of the known calls"
         )
     return call
 

@@ -282,12 +282,7 @@ def _field(where: str, leaves: Mapping[str, str], path: str, entry: Any) -> Fiel
         read_members(entry, where, {"kind": str, "label": str})
         kind, label = entry["kind"], entry["label"]
         if not LABEL.pattern.fullmatch(label):
-            raise wrong_profile(
-                where,
-                "not a label",
-                quoted(label),
-                LABEL.what,
-            )
+            raise wrong_profile(where, "not a label", quoted(label), LABEL.what)
     if type(kind) is not str or kind not in LEAF_KINDS:
         raise wrong_profile(
             where,
