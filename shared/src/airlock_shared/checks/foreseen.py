@@ -101,9 +101,10 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
                 f"one of {sorted(filter(None, may))}",
             )
     message: StructValues = {}
-    for leaf, type_name in zip(found.fields, _types(found), strict=True):
+    types = dict(leaves_of(found.structs, next(iter(found.structs))))
+    for leaf in found.fields:
         try:
-            message[leaf.path] = _value(leaf, type_name, step, situation)
+            message[leaf.path] = _value(leaf, types[leaf.path], step, situation)
         except Refusal as refusal:
             yield _error(refusal.check, refusal.what, f"{fields}.{leaf.rule.parameter}", refusal.got, refusal.expected)
             return
@@ -118,10 +119,6 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
     of_kind = _OF_INTENTS if isinstance(found, Intent) else _OF_CALLS
     never = () if situation.plan.limits.deadline_at_most_ms else (times.deadline_is_near,)
     yield from _refused(_case(found, message, step, situation, decisions), fields, (*of_kind, *_TIMES, *never))
-
-
-def _types(found: Intent | Call) -> Iterator[str]:
-    yield from (kind for _, kind in leaves_of(found.structs, next(iter(found.structs))))
 
 
 def _value(leaf: Field, type_name: str, step: Step, situation: Situation) -> object:

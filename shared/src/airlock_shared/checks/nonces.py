@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import NamedTuple
 
-from airlock_shared.checks.model import SIGNABLE, Case, Finding, IntentCase, Situation, check
+from airlock_shared.checks.model import SIGNABLE, Case, Finding, IntentCase, Situation, check, leaf_of
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.ethereum.signatures import checksum_address, in_eip55
 from airlock_shared.units import utc_text
-from airlock_shared.venue.structs import leaf
+from airlock_shared.venue.structs import DEADLINE, leaf
 from airlock_shared.wire.strict_json import Form, JsonObject, Kinds, read_some
 
 SIGNING, SIGNED, SIGNED_LATE, NOT_SIGNED = "signing", "signed", "signed-late", "not-signed"
@@ -76,7 +76,7 @@ def use_of(case: Case) -> Use:
         intent, message = case.intent, case.message
         contract = checksum_address(situation.deployment.domains[intent.domain].contract)
         trader, nonce = checksum_address(leaf(message, intent.trader)), leaf(message, intent.nonce)
-        deadline_ms = leaf(message, intent.deadline) if intent.deadline else None
+        deadline_ms = leaf_of(case, DEADLINE)
     else:
         nonce = case.request.transaction.nonce if case.request.transaction else case.message["nonce"]
     return Use(

@@ -303,13 +303,25 @@ class Intent(NamedTuple):
     domain: str  # "trading" or "referral"
     signer_rule: str  # "trader-only" or "trader-or-delegate"
     route: str  # of the routes that take intents
-    trader: str  # path of the account that the intent speaks for
-    nonce: str
-    deadline: str  # path of the deadline in unix ms; empty when the struct has none
     fields: tuple[Field, ...]
     abi_order: tuple[str, ...] = ()  # top-level members in ABI order, when it is not the order of encodeType
     order_types: tuple[int, int] | None = None  # batched orderType on an ordinary pair, and on a PnL pair (-1: none)
     executing: str = ""  # the contract's call that executes it for whoever sends it; empty when none is known
+
+    @property
+    def trader(self) -> str:
+        """The path of the account that it speaks for."""
+        return next(each.path for each in self.fields if each.kind in ACCOUNT_KINDS)
+
+    @property
+    def nonce(self) -> str:
+        """The path of its nonce."""
+        return path_of(self.fields, NONCE_KIND)
+
+    @property
+    def deadline(self) -> str:
+        """The path of its deadline in unix ms; empty when it has none."""
+        return path_of(self.fields, DEADLINE)
 
     @property
     def structs(self) -> Structs:
@@ -339,9 +351,7 @@ def _intent(
 ) -> Intent:
     """Return a struct of the catalogue; ``kinds`` are its leaves', in order, ``meanings`` stand in for a kind's own."""
     fields = shipped_fields(structs_of(SHIPPED_TYPES[name]), name, kinds, {"trader": _OWNER, **meanings})
-    account = next(each.path for each in fields if each.kind in ACCOUNT_KINDS)
-    nonce, deadline = path_of(fields, NONCE_KIND), path_of(fields, DEADLINE)
-    return Intent(name, SHIPPED_TYPES[name], title, domain, signer_rule, route, account, nonce, deadline, fields)
+    return Intent(name, SHIPPED_TYPES[name], title, domain, signer_rule, route, fields)
 
 
 _UNUSED = "not used when opening"
