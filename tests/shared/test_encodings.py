@@ -8,22 +8,11 @@ import rlp
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from airlock_shared import units
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.eip712 import MAX_ENCODED_BYTES, decode_abi, encode_abi
 from airlock_shared.ethereum.signatures import checksum_address, encode_rlp, parse_address
-from airlock_shared.units import (
-    COIN,
-    LEVERAGE,
-    PERCENT,
-    PRICE,
-    USDC,
-    Unit,
-    code_bytes,
-    code_text,
-    looks_like_seconds,
-    span_text,
-    to_raw,
-)
+from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC, Unit, code_bytes, code_text, to_raw
 from airlock_shared.wire.cbor import read
 from airlock_shared.wire.strict_json import MAX_BRACKETS, MAX_KEY_PARTS, parse_toml
 from draws import repeatable
@@ -240,12 +229,12 @@ def test_one_decimal_more_than_the_unit_holds_is_refused_even_when_it_is_zero(un
     [(0, "0 s"), (60, "1 min"), (3_661, "1 h 1 min"), (90_061, "1 d 1 h"), (-90, "-1 min 30 s"), (86_401, "1 d 1 s")],
 )
 def test_a_span_is_shown_in_its_two_largest_units(seconds: int, text: str) -> None:
-    assert span_text(seconds) == text
+    assert units.span_text(seconds) == text
 
 
 @pytest.mark.parametrize(("number", "is_seconds"), [(0, True), (1_790_000_000, True), (10**11, False)])
 def test_the_magnitudes_of_seconds_and_milliseconds_are_told_apart(number: int, is_seconds: bool) -> None:
-    assert looks_like_seconds(number) is is_seconds
+    assert units.looks_like_seconds(number) is is_seconds
 
 
 @repeatable
