@@ -17,7 +17,7 @@ from airlock_offline.ledger.ethereum_app import open_app
 from airlock_shared.checks.times import STATED
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.transcript import PROVED
-from airlock_shared.plan.model import challenge_of, registrations
+from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.reader import parse_plan
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger

@@ -26,7 +26,7 @@ from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import Declined
 from airlock_shared.plan.decisions import shown_value
-from airlock_shared.plan.model import challenge_of, registrations
+from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import columns
 from airlock_shared.units import raw_text

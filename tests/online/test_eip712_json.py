@@ -7,7 +7,7 @@ import pytest
 
 from airlock_online.wallets.other_wallets import _plain, typed_json
 from airlock_shared.checks.intent import definitions
-from airlock_shared.ethereum.eip712 import DOMAIN_DEFINITION, members_of
+from airlock_shared.ethereum.struct_types import DOMAIN_DEFINITION, members_of
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.venue.structs import CATALOGUE
 from shared.make_payloads import digest_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from airlock_shared.errors import AirlockError
-from airlock_shared.ethereum.eip712 import Member, Structs
+from airlock_shared.ethereum.struct_types import Member, Structs
 from airlock_shared.wire.strict_json import parse_json
 from shared.make_payloads import seal
 from shared.make_transactions import parts_of

@@ -7,7 +7,7 @@ import pytest
 from airlock_shared.checks.model import IntentCase
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.errors import PlanError
-from airlock_shared.ethereum.eip712 import types_of
+from airlock_shared.ethereum.struct_types import types_of
 from airlock_shared.plan.decisions import decide, request_fields, shown_value
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.structs import CATALOGUE, leaf

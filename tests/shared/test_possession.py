@@ -25,7 +25,8 @@ from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import PROVED, Entry, proved
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
 from airlock_shared.ethereum.signatures import CURVE_ORDER
-from airlock_shared.plan.model import WAIVED, Challenge, Plan, challenge_of, registrations
+from airlock_shared.plan.delegate_proofs import WAIVED, Challenge, challenge_of, registrations
+from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.model import waivers
 from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY

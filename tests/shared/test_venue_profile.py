@@ -15,7 +15,7 @@ from airlock_shared.checks.model import Situation
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, DocumentError
-from airlock_shared.ethereum.eip712 import leaves_of
+from airlock_shared.ethereum.struct_types import leaves_of
 from airlock_shared.plan.model import Exact
 from airlock_shared.venue import profile as profiles
 from airlock_shared.venue.calls import CALLS, decode_call, selector_of

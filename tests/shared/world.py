@@ -15,7 +15,8 @@ from airlock_shared.documents.requests import Answer, Request, parse_requests
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.library_opinion import opinion_on
-from airlock_shared.plan.model import Challenge, Plan, challenge_of, registrations
+from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, registrations
+from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION, DELEGATED_SIGNATURE, selector_of
 from airlock_shared.venue.profile_words import resolve_profile

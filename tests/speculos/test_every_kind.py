@@ -13,7 +13,7 @@ import pytest
 from airlock_offline.ledger import typed_data as typed_data_module
 from airlock_offline.ledger.transport import LoopbackTransport, Transport
 from airlock_offline.ledger.typed_data import fields_flow
-from airlock_shared.ethereum.eip712 import types_of
+from airlock_shared.ethereum.struct_types import types_of
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.venue.structs import CATALOGUE
 from airlock_software_ledger.app import SoftwareLedger

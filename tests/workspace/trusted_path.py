@@ -61,9 +61,9 @@ _IN_ORDER = {
         "shared.checks": "model judge document agreement intent transaction times nonces",
         "shared": "ceremony.sections",
     },
-    "the plan": {"shared.plan": "model values reader decisions"},
+    "the plan": {"shared.plan": "model values reader decisions delegate_proofs"},
     "what is known to be signable": {"shared": "units", "shared.venue": "structs actions calls profile"},
-    "what is hashed": {"shared.ethereum": "signatures eip712 library_opinion"},
+    "what is hashed": {"shared.ethereum": "signatures struct_types eip712 library_opinion"},
     "the documents, read strictly": {
         "shared.wire": "strict_json", "shared.documents": "requests deployment ledger_metadata transcript",
     },

@@ -13,7 +13,7 @@ from eth_account.messages import encode_defunct
 from airlock_shared.documents import requests as requests_document
 from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.documents.transcript import PROVED, next_entry, read_entries
-from airlock_shared.plan.model import challenge_of, registrations
+from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.report.evidence.redaction import withhold
 from airlock_shared.report.evidence.timeline import Screens, ShownPages, write_screens
 from airlock_shared.report.reexamined import judge

@@ -41,7 +41,7 @@ from airlock_shared.documents.transcript import PROVED, proved
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.signatures import parse_address
 from airlock_shared.host.files import read_input, write_new
-from airlock_shared.plan.model import Challenge, challenge_of
+from airlock_shared.plan.delegate_proofs import Challenge, challenge_of
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.wire.strict_json import DERIVATION_PATH

@@ -9,7 +9,7 @@ import click
 
 from airlock_shared.cli.terminal import INPUT, json_option, rows, show, show_all, show_json
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.eip712 import Member
+from airlock_shared.ethereum.struct_types import Member
 from airlock_shared.ethereum.typed_document import DOCUMENT_MEMBERS, read_typed_data
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import grouped, safe

@@ -25,8 +25,9 @@ from airlock_offline.ledger.models import (
 from airlock_offline.ledger.typed_data import Leaf, leaves
 from airlock_shared.documents.ledger_metadata import TokenMetadata
 from airlock_shared.documents.requests import Request
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Hashes, TypedData
+from airlock_shared.ethereum.eip712 import Hashes, TypedData
 from airlock_shared.ethereum.signatures import checksum_address, parse_address, value_wei
+from airlock_shared.ethereum.struct_types import DOMAIN_TYPE
 from airlock_shared.units import NATIVE, UNLIMITED, Unit, to_human
 from airlock_shared.venue.calls import LEDGER_CONTRACTS
 from airlock_shared.wire.strict_json import JsonObject

@@ -26,15 +26,8 @@ from airlock_offline.ledger.transport import (
     encode_path,
     ethereum_apdu,
 )
-from airlock_shared.ethereum.eip712 import (
-    DOMAIN_TYPE,
-    MessageValue,
-    Structs,
-    TypedData,
-    atomic_kind,
-    leaves_of,
-    reached,
-)
+from airlock_shared.ethereum.eip712 import MessageValue, TypedData, atomic_kind, reached
+from airlock_shared.ethereum.struct_types import DOMAIN_TYPE, Structs, leaves_of
 from airlock_shared.venue.structs import leaf
 
 MAX_VALUE_BYTES = 0xFFFF  # the length before a value has two bytes

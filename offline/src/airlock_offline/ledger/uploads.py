@@ -48,7 +48,8 @@ from airlock_shared.documents.ledger_metadata import (
     TokenMetadata,
 )
 from airlock_shared.errors import DeviceError
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData, atomic_kind
+from airlock_shared.ethereum.eip712 import TypedData, atomic_kind
+from airlock_shared.ethereum.struct_types import DOMAIN_TYPE
 
 P2_ACTIVATE, P2_MESSAGE = 0x00, 0x0F
 P2_OF = {DATETIME_FORMAT: 0xFC, TOKEN_FORMAT: 0xFD, AMOUNT_FORMAT: 0xFE, RAW_FORMAT: 0xFF}

@@ -13,7 +13,8 @@ from airlock_shared.checks.transaction import pinned_name
 from airlock_shared.documents.requests import Request
 from airlock_shared.ethereum.signatures import checksum_address, value_wei
 from airlock_shared.plan.decisions import Decision, market_orders
-from airlock_shared.plan.model import EITHER, Step, is_waived
+from airlock_shared.plan.delegate_proofs import is_waived
+from airlock_shared.plan.model import EITHER, Step
 from airlock_shared.text.safe import WIDTH, columns, grouped, hanging, labelled_rows, safe, wrapped
 from airlock_shared.units import CODE, GWEI, NATIVE, span_text, to_human, utc_text
 from airlock_shared.venue.actions import DELEGATE_ACTIONS, REGISTRATIONS, REMOVAL

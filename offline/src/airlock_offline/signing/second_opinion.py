@@ -19,8 +19,8 @@ from typing import Protocol
 from airlock_offline.confinement.command import end_child, start_child
 from airlock_shared.checks.model import Case, IntentCase
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.eip712 import types_of
 from airlock_shared.ethereum.signatures import named_fields
+from airlock_shared.ethereum.struct_types import types_of
 from airlock_shared.wire.strict_json import JsonObject
 
 OPINION_BYTES = 64

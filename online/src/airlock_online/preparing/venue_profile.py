@@ -9,7 +9,7 @@ from airlock_online.speech.sections import Speech
 from airlock_shared.checks.model import STOP, Verdict
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, types_of
+from airlock_shared.ethereum.struct_types import DOMAIN_TYPE, types_of
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.profile_words import resolve_profile
 from airlock_shared.venue.structs import CATALOGUE, CORE_API, TWAP

@@ -27,8 +27,9 @@ from airlock_shared.documents.requests import (
 )
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import AirlockError, Refusal, UsageError
-from airlock_shared.ethereum.eip712 import DOMAIN_DEFINITION, DOMAIN_TYPE, Member, StructValues, types_of
+from airlock_shared.ethereum.eip712 import StructValues
 from airlock_shared.ethereum.signatures import checksum_address, parse_address, signing_hash, unsigned_bytes
+from airlock_shared.ethereum.struct_types import DOMAIN_DEFINITION, DOMAIN_TYPE, Member, types_of
 from airlock_shared.host.files import make_folder, read_input, write_new
 from airlock_shared.ur.eth import DataType, Keypath, Signature, SignRequest
 from airlock_shared.venue.structs import AUTHORIZATION, Intent

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, personal_digest, recover
-from airlock_shared.plan.model import Challenge, Plan, Step, registrations
+from airlock_shared.plan.delegate_proofs import Challenge, registrations
+from airlock_shared.plan.model import Plan, Step
 from airlock_shared.wire.strict_json import (
     JsonObject,
     format_of,

@@ -16,7 +16,8 @@ from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.sections import section_of
 from airlock_shared.documents.transcript import PROVED, TOO_LATE, Entry
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.plan.model import Plan, is_waived, registrations
+from airlock_shared.plan.delegate_proofs import is_waived, registrations
+from airlock_shared.plan.model import Plan
 from airlock_shared.wire.strict_json import NAME, read_list, read_matching, read_members
 
 ATTEMPTS = 99

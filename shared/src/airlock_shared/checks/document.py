@@ -13,7 +13,8 @@ from typing import NamedTuple
 from airlock_shared.checks.model import PLAN, PLANNED, RECEIVED, Finding, Situation, check, same
 from airlock_shared.documents.requests import Header
 from airlock_shared.documents.transcript import GENESIS, Entry, machine_of
-from airlock_shared.plan.model import APART, Plan, Step, challenge_of, is_waived
+from airlock_shared.plan.delegate_proofs import challenge_of, is_waived
+from airlock_shared.plan.model import APART, Plan, Step
 from airlock_shared.venue.actions import REGISTRATIONS
 
 

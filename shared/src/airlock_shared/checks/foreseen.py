@@ -15,8 +15,9 @@ from airlock_shared.checks import agreement, times, transaction
 from airlock_shared.checks.model import CallCase, Case, Check, IntentCase, Situation
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import PlanError, Refusal
-from airlock_shared.ethereum.eip712 import Definitions, Member, StructValues, leaves_of
+from airlock_shared.ethereum.eip712 import Definitions, StructValues
 from airlock_shared.ethereum.signatures import NONCE_BELOW, checksum_address
+from airlock_shared.ethereum.struct_types import Member, leaves_of
 from airlock_shared.plan.decisions import Decision, decide, market_orders, request_fields, wanted_value
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Plan, Step
 from airlock_shared.plan.values import plan_error

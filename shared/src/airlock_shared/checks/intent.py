@@ -24,9 +24,6 @@ from airlock_shared.checks.model import (
 from airlock_shared.documents.deployment import Domain
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.eip712 import (
-    DOMAIN_DEFINITION,
-    DOMAIN_MEMBERS,
-    DOMAIN_TYPE,
     Definitions,
     Hashes,
     StructValues,
@@ -34,9 +31,9 @@ from airlock_shared.ethereum.eip712 import (
     as_argument,
     encode_abi,
     read_integer,
-    types_of,
 )
 from airlock_shared.ethereum.signatures import checksum_address, is_address, keccak256
+from airlock_shared.ethereum.struct_types import DOMAIN_DEFINITION, DOMAIN_MEMBERS, DOMAIN_TYPE, types_of
 from airlock_shared.plan.model import Step
 from airlock_shared.venue.structs import Intent
 from airlock_shared.wire.strict_json import JsonObject

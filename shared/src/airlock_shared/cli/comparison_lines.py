@@ -14,8 +14,8 @@ from airlock_shared.documents.ledger_metadata import (
     FieldFilter,
     MessageFilters,
 )
-from airlock_shared.ethereum.eip712 import leaves_of
 from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.ethereum.struct_types import leaves_of
 from airlock_shared.plan.decisions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Plan, Step
 from airlock_shared.report.rows import code_notes, limit_rows, value_notes

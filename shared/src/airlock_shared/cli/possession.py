@@ -30,7 +30,8 @@ from airlock_shared.cli.terminal import (
 )
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import read_document, read_input, write_new
-from airlock_shared.plan.model import Challenge, Plan, challenge_of, is_waived, registrations
+from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, is_waived, registrations
+from airlock_shared.plan.model import Plan
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe
 

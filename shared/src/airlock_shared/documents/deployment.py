@@ -21,8 +21,9 @@ from airlock_shared.documents.ledger_metadata import (
     require_filters,
 )
 from airlock_shared.errors import DocumentError, Refusal, quoted
-from airlock_shared.ethereum.eip712 import DOMAIN_MEMBERS, StructValues
+from airlock_shared.ethereum.eip712 import StructValues
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
+from airlock_shared.ethereum.struct_types import DOMAIN_MEMBERS
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
 from airlock_shared.venue.calls import Calls
 from airlock_shared.venue.profile import venue_at

@@ -9,8 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ethereum.eip712 import DOMAIN_DEFINITION, DOMAIN_TYPE, atomic_kind, leaves_of, types_of
+from airlock_shared.ethereum.eip712 import atomic_kind
 from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.ethereum.struct_types import DOMAIN_DEFINITION, DOMAIN_TYPE, leaves_of, types_of
 from airlock_shared.units import USDC
 from airlock_shared.venue.structs import Intent
 from airlock_shared.wire.strict_json import LABEL, Form, Kinds, error_at, read_list, read_members

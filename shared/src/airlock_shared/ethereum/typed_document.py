@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.eip712 import (
-    DOMAIN_MEMBERS,
-    DOMAIN_TYPE,
     IDENTIFIER,
     NO_IDENTIFIER,
     Definitions,
     Hashes,
-    Member,
     MessageValue,
-    Structs,
     TypedData,
     brief,
     reached,
 )
 from airlock_shared.ethereum.signatures import keccak256
+from airlock_shared.ethereum.struct_types import DOMAIN_MEMBERS, DOMAIN_TYPE, Member, Structs
 
 _DOMAIN_FIELDS = (*DOMAIN_MEMBERS, Member("salt", "bytes32"))
 """EIP-712, "Definition of domainSeparator": these fields, in this order."""

@@ -24,7 +24,8 @@ from airlock_shared.ceremony.sections import (
 from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING
 from airlock_shared.checks.times import CONTRADICTED
 from airlock_shared.documents.transcript import GENESIS, Entry
-from airlock_shared.plan.model import Plan, is_waived, registrations
+from airlock_shared.plan.delegate_proofs import is_waived, registrations
+from airlock_shared.plan.model import Plan
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
 from airlock_shared.report.facts import alive_row, compare_evidence, signed_elsewhere
 from airlock_shared.report.rows import (

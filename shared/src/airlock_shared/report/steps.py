@@ -13,7 +13,8 @@ from airlock_shared.documents.requests import Answer, Request
 from airlock_shared.documents.transcript import PROVED, Entry
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import Decision
-from airlock_shared.plan.model import Signer, Step, is_waived
+from airlock_shared.plan.delegate_proofs import is_waived
+from airlock_shared.plan.model import Signer, Step
 from airlock_shared.report.evidence.artefacts import Evidence
 from airlock_shared.report.evidence.timeline import REFERRAL_READ, Screens, begun_recorded
 from airlock_shared.report.rows import Judged, Row, moment, named_rows, plain_text

@@ -13,8 +13,9 @@ from functools import partial
 from typing import NamedTuple
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.eip712 import Structs, StructValues, decode_abi, members_of
+from airlock_shared.ethereum.eip712 import StructValues, decode_abi
 from airlock_shared.ethereum.signatures import authorization_hash, keccak256, parse_address
+from airlock_shared.ethereum.struct_types import Structs, members_of
 from airlock_shared.units import ADDRESS, COUNT
 from airlock_shared.venue.structs import Field, Rule, shipped_fields
 from airlock_shared.wire.strict_json import JsonObject

@@ -15,7 +15,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_shared.errors import DocumentError, Refusal, quoted
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Definitions, Structs, atomic_kind, leaves_of, structs_of
+from airlock_shared.ethereum.eip712 import Definitions, atomic_kind
+from airlock_shared.ethereum.struct_types import DOMAIN_TYPE, Structs, leaves_of, structs_of
 from airlock_shared.venue.calls import (
     CALLS,
     DELEGATED_SIGNATURE,

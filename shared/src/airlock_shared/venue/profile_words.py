@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ethereum.eip712 import Definitions, leaves_of
+from airlock_shared.ethereum.eip712 import Definitions
+from airlock_shared.ethereum.struct_types import leaves_of
 from airlock_shared.venue.calls import CALLS, Call, Calls, canonical, selector_of, structs_of_call
 from airlock_shared.venue.profile import (
     FIXED,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_shared.ethereum.eip712 import Member, Structs, leaves_of, structs_of
+from airlock_shared.ethereum.struct_types import Member, Structs, leaves_of, structs_of
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,

@@ -39,7 +39,8 @@ from airlock_shared.documents.transcript import SENDING
 from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import read_document
 from airlock_shared.plan.decisions import SIGN_AGE_AT_MOST_MS
-from airlock_shared.plan.model import Plan, challenge_of, registrations
+from airlock_shared.plan.delegate_proofs import challenge_of, registrations
+from airlock_shared.plan.model import Plan
 from airlock_shared.venue.structs import SIGNED_AT, leaf, path_of
 
 # ---- task lines ---------------------------------------------------------------------------------------------------
