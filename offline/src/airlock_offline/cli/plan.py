@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from airlock_shared.venue.referral_code import code_bytes, code_text
 
 from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.typed_data import BY_HASHES_DO, EXPECTED, WIDTHS, refused_integers, type_faults
@@ -37,8 +38,6 @@ from airlock_shared.units import (
     UNIX_MS,
     UNIX_S,
     UNLIMITED,
-    code_bytes,
-    code_text,
     to_human,
     to_raw,
     utc_text,
@@ -245,31 +244,18 @@ def ledger_faults(known: Situation) -> list[PlanError]:
     """Return the steps whose struct the Ethereum app refuses field by field, or signs over another digest."""
     errors = []
     for position, step in enumerate(known.plan.steps.values()):
-        intent = known.deployment.structs.get(step.action.primary_type) if step.signer.show == "fields" else None
-        structs = definitions(intent).structs if intent else {}
+        intent = known.deployment.structs.get(step.action.primary_type)
+        if intent is None or step.signer.show != "fields":
+            continue
+        structs = definitions(intent).structs
         where = f"steps[{position}].{'fields.struct' if step.action.name == CUSTOM else 'action'}"
-        if refused := refused_integers(structs):
-            errors.append(
-                plan_error(
-                    "PLAN-WIDTH",
-                    "the Ledger takes no integers of this width",
-                    where,
-                    ", ".join(refused),
-                    WIDTHS,
-                    do=BY_HASHES_DO,
-                )
-            )
-        if faults := type_faults(structs, intent.name) if intent else []:
-            errors.append(
-                plan_error(
-                    "DIGEST-LEDGER",
-                    "the Ledger's app signs another digest for this struct",
-                    where,
-                    "; ".join(faults),
-                    EXPECTED,
-                    do=BY_HASHES_DO,
-                )
-            )
+        another = "the Ledger's app signs another digest for this struct"
+        for check, what, got, expected in (
+            ("PLAN-WIDTH", "the Ledger takes no integers of this width", ", ".join(refused_integers(structs)), WIDTHS),
+            ("DIGEST-LEDGER", another, "; ".join(type_faults(structs, intent.name)), EXPECTED),
+        ):
+            if got:
+                errors.append(plan_error(check, what, where, got, expected, do=BY_HASHES_DO))
     return errors
 
 
