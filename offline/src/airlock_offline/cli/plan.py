@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
-from airlock_shared.venue.referral_code import code_bytes, code_text
 
 from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.typed_data import BY_HASHES_DO, EXPECTED, WIDTHS, refused_integers, type_faults
@@ -38,6 +37,8 @@ from airlock_shared.units import (
     UNIX_MS,
     UNIX_S,
     UNLIMITED,
+    code_bytes,
+    code_text,
     to_human,
     to_raw,
     utc_text,
