@@ -7,7 +7,7 @@ import pytest
 from eth_account import Account
 
 from airlock_online.delivery.deliveries import element_of
-from airlock_shared.checks.foreseen import authorization_faults, contradictions
+from airlock_shared.checks.foreseen import contradictions
 from airlock_shared.checks.model import CallCase
 from airlock_shared.checks.nonces import UsedNonces, use_of
 from airlock_shared.ethereum.signatures import checksum_address
@@ -61,14 +61,14 @@ def test_the_list_holds_the_contract_that_the_app_was_recorded_to_sign_for_and_n
 
 def test_its_nonce_is_the_account_s_own_and_is_given_once() -> None:
     first, second = use_of(_examined()), use_of(_examined("give-for-desk"))
-    assert (first.contract, first.nonce, second.nonce) == (b"", 5, 6)
+    assert (first.contract, first.nonce, second.nonce) == ("", 5, 6)
     used = UsedNonces([first])
     assert used.clash(second) is None
     assert used.clash(second._replace(nonce=5)) == first
 
 
 def _found(text: str) -> list[Mistake]:
-    return find_mistakes(text.encode(), lambda plan: [*contradictions(plan), *authorization_faults(plan)])
+    return find_mistakes(text.encode(), lambda plan: [*contradictions(plan)])
 
 
 def _mistakes(old: str, new: str) -> list[tuple[str, int]]:

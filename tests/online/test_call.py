@@ -361,7 +361,7 @@ def test_the_plan_s_lines_and_its_fingerprint_have_the_limit_and_people_read_of_
     assert without.fingerprint != with_limit.fingerprint
     assert "  native fee at most  0.0005 of the native currency" in list(plan_lines(with_limit))
     assert not any("native fee" in line for line in plan_lines(without))
-    lines = list(profile_words(deployed(FEES).profile_text))
+    lines = list(profile_words(deployed(FEES).structs, deployed(FEES).calls))
     assert lines == [f"call {CALL}: native currency may be sent with it as a fee, within the plan's native_fee_at_most"]
 
 

@@ -15,7 +15,7 @@ from airlock_shared.checks.model import Situation
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import DocumentError, ExitCode, Refusal
 from airlock_shared.venue.profile import VENUE_FORMAT, venue_of
-from airlock_shared.venue.profile_words import resolve_profile, text_of
+from airlock_shared.venue.profile_words import resolve_profile
 from second_venue.other_types import PROFILE
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, good, plan, request_of, to_bytes
@@ -146,7 +146,7 @@ def test_the_signing_machine_refuses_on_the_first_by_the_same_reader() -> None:
     whole["structs"]["CloseTradeReq"]["leaves"]["amount"] = "amont"
     whole["structs"]["DelegateReq"]["leaves"]["expiry"] = "expirry"
     with pytest.raises(DocumentError) as caught:
-        venue_of(text_of(whole))
+        venue_of(whole)
     assert (caught.value.where, caught.value.check) == ("structs.CloseTradeReq.leaves.amount", "DOC-VENUE")
     assert [error.where for error in caught.value.more] == ["structs.DelegateReq.leaves.expiry"]
     assert "expirry" not in str(caught.value)

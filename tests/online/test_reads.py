@@ -37,7 +37,7 @@ from airlock_rehearsal.services.venue.positions import PAIRS, order_json, seeded
 from airlock_shared.cli.program import run
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.venue.referral_code import code_bytes
+from airlock_shared.units import code_bytes
 from online import transaction_steps as steps
 from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Failure, Node

@@ -1,6 +1,5 @@
 """What a venue does not have, does not name or does not prove: said at once, and nothing is final by it."""
 
-import json
 from typing import Any
 
 import pytest
@@ -20,7 +19,8 @@ from airlock_online.speech.sections import REPLIES, SERVICES_FORMAT, SHIPPED, Sp
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
+from airlock_shared.venue.profile import venue_of
+from airlock_shared.venue.profile_words import profile_words, resolve_profile
 from online.delivering_machine import DeliveringMachine
 from online.loopback import Wire, reply
 from online.node import Failure, Node
@@ -271,7 +271,7 @@ def test_a_twap_is_read_back_where_the_venue_has_such_a_read(told: object, kept:
 
 @pytest.mark.parametrize("name", ["claimTokens", "updateOpenLimitOrder"])
 def test_a_fee_on_a_call_that_ships_needs_its_name_alone(name: str) -> None:
-    signed = text_of(resolve_profile({"format": "airlock/venue-signed@1", "calls": {name: {"value": "fee"}}}))
-    (line,) = profile_words(signed)
+    signed = resolve_profile({"format": "airlock/venue-signed@1", "calls": {name: {"value": "fee"}}})
+    (line,) = profile_words(*venue_of(signed))
     assert "native currency may be sent with it as a fee" in line
-    assert json.loads(signed)["calls"][name]["signature"].startswith(f"{name}(")
+    assert signed["calls"][name]["signature"].startswith(f"{name}(")

@@ -10,7 +10,7 @@ import pytest
 
 import airlock_shared
 from airlock_shared import checks
-from airlock_shared.checks import agreement, authorization, foreseen, times, transaction
+from airlock_shared.checks import agreement, foreseen, times, transaction
 from airlock_shared.checks import intent as payload
 from airlock_shared.checks import judge as judge_module
 from airlock_shared.checks.catalogue import ALL_CHECKS, CHECKS_BY_ID, READINGS
@@ -34,8 +34,7 @@ FAMILIES = {
     judge_module: ("OF_INTENTS",),
     agreement: ("STEP_CHECKS", "PLAN_CHECKS", "TEXT_CHECKS"),
     times: ("EXPIRY_CHECKS",),
-    transaction: ("CHECKS",),
-    authorization: ("CHECKS",),
+    transaction: ("CHECKS", "AUTHORIZATION_CHECKS"),
 }
 TABLED = list(  # one of each id: some run for intents and for transactions
     {
@@ -70,7 +69,7 @@ def test_every_check_that_runs_is_in_the_table() -> None:
     assert ran | {check.id for check in SIG_CHECKS} <= set(CHECKS_BY_ID)
     known_elsewhere = {"NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING", "NONCE-BATCH", "PROOF-DELEGATE"}
     tabled = {check.id for check in TABLED} | MSG_IDS | {check.id for check in transaction.CALL_CHECKS}
-    tabled |= {check.id for check in authorization.CALL_CHECKS}
+    tabled |= {check.id for check in transaction.FORM_CHECKS}
     assert tabled | known_elsewhere == ran
     of_documents = {
         "PIN-DEPLOYMENT", "PIN-REHEARSAL", "PIN-HEAD", "PLAN-FINGERPRINT", "PLAN-NAME", "PLAN-PEOPLE", "PLAN-STEPS",
@@ -130,6 +129,7 @@ def test_a_check_that_runs_for_both_has_a_bad_vector_of_each(folder: str) -> Non
 def test_a_check_that_a_plan_alone_can_fail_is_foreseen() -> None:
     item_checks = {check.id for module in (times, agreement, transaction) for check in _defined(module)}
     known = {check.id for check in (*foreseen._TIMES, *foreseen._OF_INTENTS, *foreseen._OF_CALLS)}
+    known |= {check.id for check in transaction.AUTHORIZATION_CHECKS[:-1]}  # contradictions tells those
     assert item_checks - known - {"TIME-CLOCK"} == set(NEEDS_A_PAYLOAD), (
         "neither in checks/foreseen.py nor in NEEDS_A_PAYLOAD"
     )
@@ -137,8 +137,7 @@ def test_a_check_that_a_plan_alone_can_fail_is_foreseen() -> None:
 
 def _without(monkeypatch: pytest.MonkeyPatch, check_id: str) -> None:
     """Replace the check's function by one that always passes; what passed for a transaction need not be one."""
-    for module in (transaction, authorization):
-        monkeypatch.setattr(module, "complete", lambda case: None)
+    monkeypatch.setattr(transaction, "complete", lambda case: None)
     for module, lists in FAMILIES.items():
         for name in lists:
             left = [

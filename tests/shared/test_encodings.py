@@ -8,11 +8,11 @@ import rlp
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from airlock_shared import units
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.eip712 import MAX_ENCODED_BYTES, decode_abi, encode_abi
 from airlock_shared.ethereum.signatures import checksum_address, encode_rlp, parse_address
-from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC, Unit, looks_like_seconds, span_text, to_raw
-from airlock_shared.venue.referral_code import code_bytes, code_text
+from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC, Unit, code_bytes, code_text, to_raw
 from airlock_shared.wire.cbor import read
 from airlock_shared.wire.strict_json import MAX_BRACKETS, MAX_KEY_PARTS, parse_toml
 from draws import repeatable
@@ -47,7 +47,7 @@ def _word(number: int) -> str:
 )
 def test_bytes_that_are_not_canonical_are_refused(types: list[str], words: list[str], why: str) -> None:
     with pytest.raises(Refusal) as caught:
-        decode_abi(abi_struct(types), "", bytes.fromhex("".join(words)))
+        decode_abi(abi_struct(types), bytes.fromhex("".join(words)))
     assert caught.value.check == "ENC-CANONICAL", why
 
 
@@ -61,7 +61,7 @@ def test_offsets_that_share_one_tail_do_not_multiply_it() -> None:
     tracemalloc.start()
     try:
         with pytest.raises(Refusal):
-            decode_abi(abi_struct(["string"] * count), "", data)
+            decode_abi(abi_struct(["string"] * count), data)
         assert tracemalloc.get_traced_memory()[1] < 20 * len(data)
     finally:
         tracemalloc.stop()
@@ -74,23 +74,23 @@ def test_offsets_that_share_one_tail_do_not_multiply_it() -> None:
 )  # fmt: skip
 def test_a_value_that_the_type_cannot_hold_is_never_encoded(kind: str, value: Any) -> None:
     with pytest.raises((ValueError, OverflowError)):
-        encode_abi(abi_struct([kind]), "", by_place([value]))
+        encode_abi(abi_struct([kind]), by_place([value]))
 
 
 @pytest.mark.parametrize("kind", ["uint8[]", "(uint8,bool)[]", "((uint8[]),bool)"])
 def test_an_array_is_no_type(kind: str) -> None:
     with pytest.raises(ValueError, match="not an ABI type"):
-        decode_abi(abi_struct([kind]), "", bytes(64))
+        decode_abi(abi_struct([kind]), bytes(64))
 
 
 def test_a_canonical_encoding_beyond_the_cap_is_refused() -> None:
     value = bytes(MAX_ENCODED_BYTES - 64)
     structs = abi_struct(["bytes"])
-    data = encode_abi(structs, "", {"0": value})
+    data = encode_abi(structs, {"0": value})
     assert len(data) == MAX_ENCODED_BYTES
-    assert decode_abi(structs, "", data) == {"0": value}
+    assert decode_abi(structs, data) == {"0": value}
     with pytest.raises(Refusal, match="too long"):
-        decode_abi(structs, "", encode_abi(structs, "", {"0": value + b"\0"}))
+        decode_abi(structs, encode_abi(structs, {"0": value + b"\0"}))
 
 
 @pytest.mark.parametrize("length", [0, 1, 55, 56, 255, 256, 2**16 - 1, 2**16])
@@ -229,12 +229,12 @@ def test_one_decimal_more_than_the_unit_holds_is_refused_even_when_it_is_zero(un
     [(0, "0 s"), (60, "1 min"), (3_661, "1 h 1 min"), (90_061, "1 d 1 h"), (-90, "-1 min 30 s"), (86_401, "1 d 1 s")],
 )
 def test_a_span_is_shown_in_its_two_largest_units(seconds: int, text: str) -> None:
-    assert span_text(seconds) == text
+    assert units.span_text(seconds) == text
 
 
 @pytest.mark.parametrize(("number", "is_seconds"), [(0, True), (1_790_000_000, True), (10**11, False)])
 def test_the_magnitudes_of_seconds_and_milliseconds_are_told_apart(number: int, is_seconds: bool) -> None:
-    assert looks_like_seconds(number) is is_seconds
+    assert units.looks_like_seconds(number) is is_seconds
 
 
 @repeatable

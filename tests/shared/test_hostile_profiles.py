@@ -15,8 +15,8 @@ from airlock_shared.plan.model import AsSigned, Limits, Plan, Signer, Step
 from airlock_shared.plan.reader import read_custom_fields
 from airlock_shared.plan.values import value_faults
 from airlock_shared.venue.calls import CALLS, Call, decode_call, selector_of
-from airlock_shared.venue.profile import VENUE_FORMAT
-from airlock_shared.venue.profile_words import profile_words, resolve_profile, shipped, text_of
+from airlock_shared.venue.profile import VENUE_FORMAT, venue_of
+from airlock_shared.venue.profile_words import profile_words, resolve_profile, shipped
 from airlock_shared.venue.structs import CATALOGUE, field
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, to_bytes
 
@@ -112,7 +112,7 @@ def test_the_token_under_another_name_is_the_token_and_an_unknown_name_is_no_con
 
 def test_arguments_of_one_type_that_change_places_are_told_though_the_selector_is_the_same() -> None:
     signature = LIMIT["signature"].replace("uint256 tp,uint256 sl)", "uint256 sl,uint256 tp)")
-    lines = list(profile_words(text_of(_resolved(_call(signature, LIMIT["leaves"], "updateOpenLimitOrder")))))
+    lines = list(profile_words(*venue_of(_resolved(_call(signature, LIMIT["leaves"], "updateOpenLimitOrder")))))
     assert selector_of(signature) == selector_of(LIMIT["signature"])
     order = "pairIndex, index, price, slippage, {}, {}"
     expected = f"its members are in another order: {order.format('sl', 'tp')} (ships: {order.format('tp', 'sl')})"
@@ -128,7 +128,7 @@ def test_members_of_one_type_that_change_places_are_told(name: str) -> None:
     members = entry["encode_type"].partition("(")[2].partition(")")[0].split(",")
     moved = [*members[1:], members[0]]
     entry["encode_type"] = entry["encode_type"].replace(",".join(members), ",".join(moved))
-    lines = list(profile_words(text_of(_resolved({"structs": {name: entry}}))))
+    lines = list(profile_words(*venue_of(_resolved({"structs": {name: entry}}))))
     assert any(line.startswith(f"{name}: its members are in another order: ") for line in lines)
     assert f"(ships: {', '.join(paths)})" in " ".join(lines)
 

@@ -25,8 +25,7 @@ from shared.world import case_of, chain, examined, good, refusals, request_of, s
 
 MINUTE = 60_000
 DEADLINE_MS = NOW_MS + 15 * MINUTE
-A, B, C = bytes([10]) * 20, bytes([11]) * 20, bytes([12]) * 20
-ROUTER, REFERRAL = bytes([1]) * 20, bytes([2]) * 20
+A, B, C, ROUTER, REFERRAL = (checksum_address(bytes([number]) * 20) for number in (10, 11, 12, 1, 2))
 USE = Use("0x" + "00" * 32, 8453, ROUTER, A, B, 7, "ceremony", "step", DEADLINE_MS)
 OTHER = USE._replace(digest="0x" + "11" * 32, step="another-step")
 
@@ -129,7 +128,7 @@ def test_two_items_with_one_nonce_are_refused(first: str, second: str, name: str
     assert _judge(_case(second, None, **{name: str(use_of(one).nonce)}), ledger) == {"NONCE-BATCH"}
 
 
-SENT = Use("0x" + "33" * 32, 8453, b"", A, A, 4, "ceremony", "approve", None)
+SENT = Use("0x" + "33" * 32, 8453, "", A, A, 4, "ceremony", "approve", None)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +182,7 @@ def test_the_one_that_the_plan_names_is_replaced(earlier: Use, change: dict[str,
         ({"signer": B, "trader": A}, {"NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING"}),
         ({"signer": C, "trader": C, "step": "remove"}, {"NONCE-REPLACES"}),
         ({"contract": REFERRAL, "step": "remove"}, {"NONCE-REPLACES"}),
-        ({"contract": b"", "step": "remove"}, {"NONCE-REPLACES"}),  # a transaction with the number of an intent
+        ({"contract": "", "step": "remove"}, {"NONCE-REPLACES"}),  # a transaction with the number of an intent
         ({"chain_id": 1}, {"NONCE-REPLACES"}),
     ],
 )
@@ -217,7 +216,7 @@ def _begun(*events: tuple[str, Use]) -> UsedNonces:
     record = record_of(_case("open"))
     made: list[tuple[str, dict[str, Any]]] = []
     for event, use in events:
-        accounts = {name: checksum_address(getattr(use, name)) for name in ("signer", "trader", "contract")}
+        accounts = {name: getattr(use, name) for name in ("signer", "trader", "contract")}
         made.append((event, record | use._asdict() | accounts | {"nonce": str(use.nonce)}))
     return nonces_of(chain(*made))
 
@@ -305,13 +304,13 @@ def test_a_replaced_step_still_waits_for_both() -> None:
     assert _found(again, UsedNonces([SIGNED, emergency])) == {"NONCE-PENDING"}
 
 
-@pytest.mark.parametrize("contract", [ROUTER, b""])
-def test_the_refusal_names_the_line_of_the_plan_that_would_replace(contract: bytes) -> None:
+@pytest.mark.parametrize("contract", [ROUTER, ""])
+def test_the_refusal_names_the_line_of_the_plan_that_would_replace(contract: str) -> None:
     known = SIGNED._replace(contract=contract)
     spending = Spending(_case("open"), known._replace(digest=INSTEAD.digest), UsedNonces([known]))
     refused = nonce_is_unused.run(spending)
     assert f'replaces = "{known.digest}"' in str(refused.got)
-    assert ("account nonce" in refused.what) == (contract == b"")
+    assert ("account nonce" in refused.what) == (contract == "")
     stranger = nonce_is_unused.run(spending._replace(use=spending.use._replace(signer=C)))
     assert (stranger.result, "replaces" in str(stranger.got)) == ("refused", False)
 

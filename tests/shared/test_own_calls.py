@@ -173,7 +173,8 @@ def test_no_call_of_its_own_has_the_selector_of_another(monkeypatch: pytest.Monk
 
 
 def test_people_read_all_of_it_before_they_pin_it() -> None:
-    lines = list(profile_words(_deployed(_own(value="fee")).profile_text))
+    pinned = _deployed(_own(value="fee"))
+    lines = list(profile_words(pinned.structs, pinned.calls))
     assert lines[0] == "call depositLp: a call that does not ship; its meaning is this profile's alone"
     assert lines[1] == "call depositLp: made to the pinned tradingStorage, by the signer for itself"
     for path, solidity in (("amount", "uint128"), ("terms.to", "address"), ("tag", "bytes32"), ("shift", "int64")):
@@ -186,7 +187,7 @@ def test_people_read_all_of_it_before_they_pin_it() -> None:
 def test_rewards_are_claimed_at_the_contract_that_people_pinned_for_it() -> None:
     pinned = _deployed({"claimTokens": {"contract": "tradingStorage"}})
     told = "call claimTokens: made to the pinned tradingStorage, by the signer for itself (ships: tradingRouter)"
-    assert list(profile_words(pinned.profile_text)) == [told]
+    assert list(profile_words(pinned.structs, pinned.calls)) == [told]
     document, where = good("keeper-rewards", FOLDER), situation(FOLDER)._replace(deployment=pinned)
     document["requests"][0]["payload"]["to"] = pinned.document["contracts"]["tradingStorage"]
     assert refusals(examined_of(document, where).verdicts.all()) == set()

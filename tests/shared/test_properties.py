@@ -41,9 +41,9 @@ def _from_eth_abi(value: Any) -> Any:
 ))  # fmt: skip
 def test_encoding_and_decoding_are_those_of_eth_abi(case: tuple[list[str], tuple[Any, ...]]) -> None:
     types, values = case
-    encoded = encode_abi(abi_struct(types), "", by_place(values))
+    encoded = encode_abi(abi_struct(types), by_place(values))
     assert encoded.hex() == eth_encode(types, _for_eth_abi(list(values))).hex()
-    assert decode_abi(abi_struct(types), "", encoded) == by_place(values)
+    assert decode_abi(abi_struct(types), encoded) == by_place(values)
     assert _from_eth_abi(eth_decode(types, encoded)) == _from_eth_abi(list(values))
 
 

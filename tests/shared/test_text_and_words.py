@@ -37,7 +37,7 @@ from airlock_shared.text.safe import (
     spoken_rows,
     wrapped,
 )
-from airlock_shared.venue.referral_code import code_bytes, code_rows
+from airlock_shared.units import code_bytes, code_rows
 from airlock_shared.wire.strict_json import ONLY, parse_json, parse_toml
 from draws import repeatable
 from shared.make_payloads import plan_fingerprint, seal

@@ -73,7 +73,7 @@ def _calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 
 def _encoded(name: str, message: dict[str, Any]) -> bytes:
-    return selector_of(SIGNED[name]) + encode_abi(CALLS[name].structs, "", message)
+    return selector_of(SIGNED[name]) + encode_abi(CALLS[name].structs, message)
 
 
 def _as_eth_abi(message: dict[str, Any]) -> list[Any]:

@@ -20,7 +20,7 @@ from airlock_shared.plan.model import Exact
 from airlock_shared.venue import profile as profiles
 from airlock_shared.venue.calls import CALLS, decode_call, selector_of
 from airlock_shared.venue.profile import NEVER, VENUE_FORMAT, venue_of
-from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
+from airlock_shared.venue.profile_words import profile_words, resolve_profile
 from airlock_shared.venue.structs import CATALOGUE, LEAF_KINDS
 from draws import draws
 from second_venue.other_types import PROFILE
@@ -60,7 +60,7 @@ NARROW = "DelegateReq(address trader,address delegate,uint64 expiry,uint64 deadl
 def test_a_leaf_that_is_named_as_the_shipped_one_is_of_its_kind_and_another_is_asked_for() -> None:
     renamed = NARROW.replace("uint64 expiry", "uint64 until")
     entry: dict[str, Any] = {"encode_type": renamed, "leaves": {"until": "expiry"}}
-    venue = venue_of(deployed({"format": VENUE_FORMAT, "structs": {"DelegateReq": entry}}).profile_text)
+    venue = deployed({"format": VENUE_FORMAT, "structs": {"DelegateReq": entry}})
     kinds = {each.path: each.kind for each in venue.structs["DelegateReq"].fields}
     assert (kinds["until"], kinds["trader"], kinds["tnc"]) == ("expiry", "trader", "terms")
     assert venue.structs["DelegateReq"].abi_order == ()
@@ -84,7 +84,7 @@ def test_the_call_that_executes_an_intent_is_the_venue_s_and_people_compare_it(t
     assert pinned.structs["DelegateReq"] == ships._replace(executing=text)
     assert pinned.fingerprint != deployment().fingerprint
     told = f"DelegateReq: the contract executes it by {text or 'no call that is known'} (ships: {ships.executing})"
-    assert list(profile_words(pinned.profile_text)) == [told]
+    assert list(profile_words(pinned.structs, pinned.calls)) == [told]
     assert "".join(told.split()) in "".join("".join(deployment_lines(pinned, words=False)).split())
 
 
@@ -103,11 +103,12 @@ def test_a_release_that_ships_another_type_signs_what_was_pinned(monkeypatch: py
     monkeypatch.setitem(CATALOGUE, "DelegateReq", later)
     read = parse_deployment(DEPLOYMENT_TEXT.encode())
     assert read.structs["DelegateReq"].encode_type == pinned
-    assert "DelegateReq: member expiry is uint256 (ships: uint64)" in list(profile_words(read.profile_text))
+    assert "DelegateReq: member expiry is uint256 (ships: uint64)" in list(profile_words(read.structs, read.calls))
 
 
 def test_a_difference_is_told_in_words_with_both_type_hashes() -> None:
-    lines = list(profile_words(deployed(PROFILE).profile_text))
+    pinned = deployed(PROFILE)
+    lines = list(profile_words(pinned.structs, pinned.calls))
     text = PROFILE["structs"]["DelegateReq"]["encode_type"]
     shipped = CATALOGUE["DelegateReq"].encode_type
     assert "DelegateReq: member tnc removed (string, the venue's terms, which are part of what is signed)" in lines
@@ -119,9 +120,8 @@ def test_a_difference_is_told_in_words_with_both_type_hashes() -> None:
 
 
 def test_a_label_is_told_beside_the_member_and_its_kind_and_changes_nothing_else() -> None:
-    before, after = (venue_of(deployed(each).profile_text) for each in (PROFILE, labelled("End of the mandate (UTC)")))
-    told = set(profile_words(deployed(labelled("End of the mandate (UTC)")).profile_text))
-    told -= set(profile_words(deployed(PROFILE).profile_text))
+    before, after = (deployed(each) for each in (PROFILE, labelled("End of the mandate (UTC)")))
+    told = set(profile_words(after.structs, after.calls)) - set(profile_words(before.structs, before.calls))
     assert told == {'DelegateReq: member expiry, expiry, has the label "End of the mandate (UTC)" beside its name'}
     [(old, new)] = [
         pair
@@ -261,7 +261,7 @@ def test_what_is_refused_of_a_profile_is_refused_in_a_document_that_was_made_by_
                 whole[part][name] = {**whole[part].get(name, {"abi_order": []} if part == "structs" else {}), **entry}
     whole |= {name: member for name, member in BAD[case].items() if name not in PROFILE}
     with pytest.raises(DocumentError):
-        venue_of(text_of(whole))
+        venue_of(whole)
 
 
 @pytest.mark.parametrize("inner", [7, 100])
@@ -272,7 +272,7 @@ def test_a_struct_of_more_leaves_than_people_read_is_refused(inner: int) -> None
     raw = {f"a{n}.m{m}": "raw" for n in range(28) for m in range(inner)}
     profile = _cancel(encode_type=text, leaves=_CANCEL_LEAVES | raw)
     if inner == 7:
-        assert len(venue_of(deployed(profile).profile_text).structs["CancelReq"].fields) == 200
+        assert len(deployed(profile).structs["CancelReq"].fields) == 200
         return
     with pytest.raises(DocumentError, match="too many leaves"):
         resolve_profile(profile)
@@ -331,7 +331,7 @@ def test_another_profile_is_refused_or_shown_to_people_before_it_is_pinned() -> 
         except DocumentError:
             outcomes["refused"] += 1
             continue
-        if venue_of(pinned.profile_text) == venue_of(usual.profile_text):
+        if (pinned.structs, pinned.calls) == (usual.structs, usual.calls):
             continue
         assert list(deployment_lines(pinned, words=False)) != lines
         assert pinned.fingerprint != usual.fingerprint

@@ -39,7 +39,7 @@ COMMANDS = frozenset(
     "ceremony check config delegate doctor explain follow forget main make_command plan program report scan send show"
     " show_config".split()
 )
-ONE_FORM = frozenset("CALL_CHECKS CHECKS MODULES ROUTE complete parcel read_call".split())
+ONE_FORM = frozenset("CHECKS MODULES ROUTE parcel".split())
 TWIN_HALVES = frozenset("HOME_VARIABLE default_home now_ms read_config".split())
 """What may stand in several files: a command in each half, what modules of one form are asked for, a half's own home."""
 SHARED_WITH_THE_REHEARSAL_AT_MOST = 41

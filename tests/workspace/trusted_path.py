@@ -58,11 +58,11 @@ _IN_ORDER = {
     },
     "the room: interfaces, radios": {"offline": "preflight.isolation"},
     "the checks": {
-        "shared.checks": "model judge document agreement intent transaction authorization times nonces",
+        "shared.checks": "model judge document agreement intent transaction times nonces",
         "shared": "ceremony.sections",
     },
     "the plan": {"shared.plan": "model values reader decisions delegate_proofs"},
-    "what is known to be signable": {"shared": "units", "shared.venue": "structs actions calls profile referral_code"},
+    "what is known to be signable": {"shared": "units", "shared.venue": "structs actions calls profile"},
     "what is hashed": {"shared.ethereum": "signatures struct_types eip712 library_opinion"},
     "the documents, read strictly": {
         "shared.wire": "strict_json", "shared.documents": "requests deployment ledger_metadata transcript",

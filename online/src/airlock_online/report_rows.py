@@ -12,7 +12,7 @@ from airlock_online.journal.journal import Journal, Record, Submission
 from airlock_online.journal.order_states import FINAL, STATE_MEANINGS, OrderEvent, OrderState
 from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.checks.nonces import Use
-from airlock_shared.ethereum.signatures import parse_address
+from airlock_shared.ethereum.signatures import in_eip55
 from airlock_shared.host.files import TranscriptFile
 from airlock_shared.report.evidence.timeline import EXPORTED, NOTE_KIND, UNUSABLE_ID
 from airlock_shared.report.facts import Liveness, standings
@@ -46,9 +46,9 @@ def standings_of(journal: Journal, now_ms: int) -> list[Liveness]:
 
 def _use_of(record: Record) -> Use:
     """Return what a submission spends; a transaction's nonce is its sender's count, on whatever contract it calls."""
-    contract = b"" if record.route in OF_TRANSACTIONS else parse_address(record.contract)
-    signer = parse_address(record.signer)
-    trader = parse_address(record.trader) if contract else signer
+    contract = "" if record.route in OF_TRANSACTIONS else in_eip55(record.contract)
+    signer = in_eip55(record.signer)
+    trader = in_eip55(record.trader) if contract else signer
     return Use(
         record.digest,
         record.chain_id,

@@ -74,7 +74,7 @@ class Refusal(AirlockError):
     exit_code = ExitCode.REFUSED
 
     def __init__(
-        self, check: str, what: str, *, got: object = "", expected: object = "", do: str = "", where: str = ""
+        self, check: str, what: str, got: object = "", expected: object = "", *, do: str = "", where: str = ""
     ) -> None:
         super().__init__(what, do=do)
         self.check = check

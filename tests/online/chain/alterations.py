@@ -308,7 +308,7 @@ def _in_hashing_order(bench: Bench) -> bytes:
     structs, message = CATALOGUE[bench.struct].structs, bench.payload["message"]
     kinds: dict[str, Callable[[str], Any]] = {"address": lambda v: bytes.fromhex(v[2:]), "uint256": int, "string": str}
     values = {"": {name: kinds[kind](message[name]) for name, kind in structs[bench.struct]}}
-    return encode_abi(as_argument(structs, bench.struct), "", values)
+    return encode_abi(as_argument(structs, bench.struct), values)
 
 
 def _same_values(struct: str, raw: bytes, other: bytes) -> bool:

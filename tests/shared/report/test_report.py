@@ -372,10 +372,10 @@ def test_a_plan_without_roles_misses_them() -> None:
 # ---- which signatures could still execute ------------------------------------------------------------------------------
 
 NOW_MS = 1_800_000_000_000
-A, B = b"\xaa" * 20, b"\xbb" * 20
-INTENT = Use("0x01", 8453, b"\xcc" * 20, A, A, 7, "demo", "step", NOW_MS + 1)
+A, B = "0x" + "aa" * 20, "0x" + "bb" * 20
+INTENT = Use("0x01", 8453, "0x" + "cc" * 20, A, A, 7, "demo", "step", NOW_MS + 1)
 TRIGGER = INTENT._replace(deadline_ms=None)
-TRANSACTION = Use("0x01", 8453, b"", A, A, 7, "demo", "step", None)
+TRANSACTION = Use("0x01", 8453, "", A, A, 7, "demo", "step", None)
 KINDS = {"intent": INTENT, "trigger": TRIGGER, "transaction": TRANSACTION}
 OPEN = ("", "PREPARED", "SENDING", "REJECTED", "EXPORTED", "ACCEPTED", "UNKNOWN", "anything else", "confirmed")
 ENDED = ("EXPIRED_UNUSED", "VOIDED")  # both are by the operator's node; any other one may be a service's word

@@ -37,13 +37,14 @@ from airlock_shared.units import (
     UNIX_MS,
     UNIX_S,
     UNLIMITED,
+    code_bytes,
+    code_text,
     to_human,
     to_raw,
     utc_text,
 )
 from airlock_shared.venue.actions import ACTIONS, Action, Parameter
 from airlock_shared.venue.calls import decode_call
-from airlock_shared.venue.referral_code import code_bytes, code_text
 from airlock_shared.venue.structs import AUTHORIZATION, Field, is_custom, leaf
 
 # ---- plan draft -----------------------------------------------------------------------------------------------------
@@ -255,7 +256,7 @@ def ledger_faults(known: Situation) -> list[PlanError]:
             ("DIGEST-LEDGER", another, "; ".join(type_faults(structs, intent.name)), EXPECTED),
         ):
             if got:
-                errors.append(plan_error(check, what, where, got=got, expected=expected, do=BY_HASHES_DO))
+                errors.append(plan_error(check, what, where, got, expected, do=BY_HASHES_DO))
     return errors
 
 

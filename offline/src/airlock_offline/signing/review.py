@@ -43,8 +43,7 @@ from airlock_shared.checks.nonces import UsedNonces, use_of
 from airlock_shared.documents.requests import Request
 from airlock_shared.plan.decisions import Decision, directions, odd_directions
 from airlock_shared.text.safe import WIDTH, columns, flags, grouped, labelled_rows, safe, safe_again, wrapped
-from airlock_shared.units import CODE, TEXT, raw_text
-from airlock_shared.venue.referral_code import code_letters
+from airlock_shared.units import CODE, TEXT, code_letters, raw_text
 from airlock_shared.venue.structs import is_custom
 
 Section = list[str]

@@ -55,7 +55,7 @@ from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.model import Plan, Step, part_lines
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import fingerprint_lines, safe, spoken
-from airlock_shared.venue.referral_code import code_text
+from airlock_shared.units import code_text
 from airlock_shared.wire.strict_json import JsonObject
 
 _RANGE = re.compile(r"([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?", re.ASCII)

@@ -55,9 +55,9 @@ from airlock_shared.cli.comparison_lines import code_lines, deployment_lines
 from airlock_shared.cli.terminal import finish, json_option, led, rows, say, show, show_all, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ExitCode, Refusal, ServiceError, UsageError
-from airlock_shared.ethereum.signatures import checksum_address, parse_address
+from airlock_shared.ethereum.signatures import checksum_address, in_eip55
 from airlock_shared.text.safe import code_points, flags, safe
-from airlock_shared.venue.referral_code import code_bytes, code_letters, code_text
+from airlock_shared.units import code_bytes, code_letters, code_text
 
 _NONCE = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 _VERDICTS = {True: "yes", False: "NO", None: "not known"}
@@ -166,7 +166,7 @@ def show_rows(values: Iterable[ReadValue]) -> None:
 def _account_of(text: str) -> str:
     """Return an account that was typed, in EIP-55. Raises ``UsageError`` for what is no address."""
     try:
-        return checksum_address(parse_address(text))
+        return in_eip55(text)
     except Refusal as refusal:
         raise UsageError(
             f"{refusal.what}: {refusal.got}", do="give the account's whole address, as in 0x…"

@@ -36,10 +36,10 @@ from airlock_shared.host.files import LOOK, Observed, read_input
 from airlock_shared.host.machine import fault
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.plan.toml_positions import parse_written_plan
+from airlock_shared.units import code_bytes
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.profile_words import profile_words
-from airlock_shared.venue.referral_code import code_bytes
 from airlock_shared.venue.structs import AUTHORIZATION, BUILDER, CATALOGUE
 from airlock_shared.wire.strict_json import JsonObject
 
@@ -120,7 +120,9 @@ def _ask(
 ) -> None:
     """Say what is signed, try the reads and each step of the plans, and say what was not tried."""
     paths, built = client.speech.paths, {AUTHORIZATION}
-    lines += [Observed("what is signed", "differs", line) for line in profile_words(deployment.profile_text)]
+    lines += [
+        Observed("what is signed", "differs", line) for line in profile_words(deployment.structs, deployment.calls)
+    ]
     for name in ("nonce", "delegation", "positions", "referral"):
         if paths[name]:
             _try(lines, "reads", name, _read, name, client)

@@ -20,6 +20,7 @@ from airlock_shared.ethereum.signatures import (
     Transaction,
     checksum_address,
     encode_rlp,
+    in_eip55,
     parse_address,
     recover,
     signing_hash,
@@ -188,7 +189,7 @@ def _transaction_of(request: Request, signed: Answer, deployment: Deployment) ->
         encoded_intent="0x" + unsigned_bytes(payload, filled).hex(),
         signature=signed.signature,
         signer=signer,
-        contract=checksum_address(parse_address(payload["to"])),
+        contract=in_eip55(payload["to"]),
         nonce=str(filled.nonce),
         deadline_ms=None,
         chain_id=deployment.chain_id,
@@ -240,7 +241,7 @@ def element_of(payload: JsonObject, signature: bytes) -> JsonObject:
     Ethereum's execution API.
     """
     r, s = (hex(int.from_bytes(part, "big")) for part in (signature[:32], signature[32:64]))
-    address = checksum_address(parse_address(payload["address"]))
+    address = in_eip55(payload["address"])
     numbers = {"chainId": hex(payload["chainId"]), "address": address, "nonce": hex(payload["nonce"])}
     return numbers | {"yParity": hex(signature[64] - 27), "r": r, "s": s}
 
@@ -252,7 +253,7 @@ def _signer_of(request: Request, signed: Answer, digest: bytes) -> str:
     signer = checksum_address(recover(digest, bytes.fromhex(signed.signature[2:])))
     if signer != request.signer or signed.signer != request.signer:
         raise Refusal("SIG-SIGNER", "signed by another key", got=signer, expected=request.signer)
-    if request.transaction is not None and checksum_address(parse_address(request.payload["from"])) != signer:
+    if request.transaction is not None and in_eip55(request.payload["from"]) != signer:
         raise Refusal("TX-FROM", "for another sender", got=request.payload["from"], expected=signer)
     return signer
 

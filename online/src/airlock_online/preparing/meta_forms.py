@@ -13,7 +13,7 @@ from typing import Any
 from airlock_online.clients.reply_values import first_of, whole
 from airlock_shared.documents.deployment import SCALES
 from airlock_shared.errors import Refusal, ServiceError
-from airlock_shared.ethereum.signatures import checksum_address, parse_address
+from airlock_shared.ethereum.signatures import in_eip55
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.wire.strict_json import JsonObject
@@ -60,7 +60,7 @@ def _leaves(table: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Any]]:
 def checksummed(value: Any) -> str:
     """Return an address in its checksum form. Raises ``ServiceError``."""
     try:
-        return checksum_address(parse_address(value if type(value) is str else ""))
+        return in_eip55(value if type(value) is str else "")
     except Refusal as refusal:
         raise missing(f"address ({refusal.what})") from refusal
 

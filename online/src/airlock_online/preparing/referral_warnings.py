@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from airlock_online.readback.referral_codes import NOBODY, ReferralFacts, shown_fact
 from airlock_shared.plan.model import Plan, Step
-from airlock_shared.venue.referral_code import code_text
+from airlock_shared.units import code_text
 
 
 class Wish(NamedTuple):

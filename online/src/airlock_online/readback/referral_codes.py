@@ -29,7 +29,7 @@ from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.text.safe import code_points, safe
-from airlock_shared.venue.referral_code import code_bytes, code_letters, code_text
+from airlock_shared.units import code_bytes, code_letters, code_text
 
 # ---- referral lookup ------------------------------------------------------------------------------------------------
 # What is known of a referral code before it is signed for: from the builder's read, and from the contract by a node.

@@ -39,8 +39,7 @@ from airlock_shared.plan.decisions import (
     request_fields,
 )
 from airlock_shared.plan.model import CUSTOM
-from airlock_shared.units import CODE, raw_text
-from airlock_shared.venue.referral_code import code_letters, is_plain_code
+from airlock_shared.units import CODE, code_letters, is_plain_code, raw_text
 from airlock_shared.venue.structs import LEAF_KINDS, OPEN_TYPE, PAIR, TERMS_KIND, leaf
 
 
@@ -247,8 +246,8 @@ def open_type_fits(case: ReadIntent) -> Finding | None:
     """
     enum = choices_of(OPEN_TYPE, case.situation.deployment)
     got = leaf_of(case, OPEN_TYPE)
-    if got is None and case.step and OPEN_TYPE in case.step.values:
-        got = enum.get(case.step.values[OPEN_TYPE].text)
+    if got is None and case.step:
+        got = enum.get(case.step.text(OPEN_TYPE))
     if got is None or case.intent.order_types is None:
         return None
     pair = case.situation.deployment.pair_at(leaf_of(case, PAIR))
@@ -265,13 +264,11 @@ def open_type_fits(case: ReadIntent) -> Finding | None:
 )
 def code_is_plain(case: Case) -> Finding | None:
     """A referral code is plain ASCII: another is signed only when the plan gives all its bytes, in 0x-hex."""
-    coded = [field for field in case.fields if field.unit is CODE]
-    raw = leaf(case.message, coded[0].path) if coded else None
-    if type(raw) is not bytes:
+    field = next((field for field in case.fields if field.unit is CODE), None)
+    raw = leaf(case.message, field.path) if field else None
+    if field is None or type(raw) is not bytes:
         return None
-    field = coded[0]
-    wanted = case.step.values.get(field.rule.parameter)
-    in_hex = wanted is not None and wanted.text.lower().startswith("0x")
+    in_hex = case.step.text(field.rule.parameter).lower().startswith("0x")
     plain = is_plain_code(raw)
     got = code_letters(raw) if plain else f"0x{raw.hex()}, which reads {code_letters(raw)}"
     return Finding(in_hex or plain, got, "plain ASCII, or all 32 bytes in hex in the plan", field.path)

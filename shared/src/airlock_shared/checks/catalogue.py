@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_shared.checks import agreement, authorization, document, intent, nonces, times, transaction
+from airlock_shared.checks import agreement, document, intent, nonces, times, transaction
 from airlock_shared.checks.judge import SIG_CHECKS
 from airlock_shared.checks.model import COPY, PLAN, STOP, Check, Info
 
@@ -185,11 +185,16 @@ FAMILIES: dict[str, Family] = {
 ALL_CHECKS: tuple[Check, ...] = (
     *document.CHECKS, times.time_is_stated, *intent.BEFORE_MESSAGE, *intent.AFTER_MESSAGE, *agreement.STEP_CHECKS,
     *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS, *agreement.TEXT_CHECKS, *transaction.CHECKS,
-    *authorization.CHECKS[:-1], *nonces.CHECKS, document.key_is_proved,
+    *transaction.AUTHORIZATION_CHECKS[:-1], *nonces.CHECKS, document.key_is_proved,
 )  # fmt: skip
 """Every check that is a function of its own, in the order in which they run."""
 
-READINGS: tuple[Check, ...] = (*intent.MSG_CHECKS, *transaction.CALL_CHECKS, *authorization.CALL_CHECKS, *SIG_CHECKS)
+READINGS: tuple[Check, ...] = (
+    *intent.MSG_CHECKS,
+    *transaction.CALL_CHECKS,
+    *transaction.FORM_CHECKS,
+    *SIG_CHECKS,
+)
 """Checks of which one reading answers for several."""
 
 _DESCRIBED = {check.id: check.info for check in (*ALL_CHECKS, *READINGS)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from airlock_shared.checks import agreement, times, transaction
@@ -25,7 +26,7 @@ from airlock_shared.venue.actions import REGISTRATIONS
 from airlock_shared.venue.calls import CALLS, LEDGER_CONTRACTS, Call
 from airlock_shared.venue.structs import AUTHORIZATION, CATALOGUE, OPENED_MS, PAIR, Field, Intent, value_of
 
-_DO = "correct the plan, and agree on it again: no payload could keep it"
+_error = partial(plan_error, do="correct the plan, and agree on it again: no payload could keep it")
 _LEDGER_PATH = re.compile(r"m/(?:44'/60'|45')(?:/.*)?")
 """What the Ethereum app may derive. Source: its ``makefile_conf/chain/ethereum.mk``, ``PATH_APP_LOAD_PARAMS``."""
 
@@ -69,9 +70,7 @@ def _paths(plan: Plan) -> Iterator[PlanError]:
     for name, signer in plan.signers.items():
         if not _LEDGER_PATH.fullmatch(signer.path):
             what = "a path at which the Ledger's Ethereum app signs nothing"
-            yield plan_error(
-                "PLAN-PATH", what, f"signers.{name}.path", got=signer.path, expected="m/44'/60'/… or m/45'/…"
-            )
+            yield plan_error("PLAN-PATH", what, f"signers.{name}.path", signer.path, "m/44'/60'/… or m/45'/…")
 
 
 def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanError]:
@@ -90,7 +89,7 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
         where = f"{fields}.{kind}" if own else f"{fields.removesuffix('fields')}action"
         what = f"the deployment has no such {kind}"
         do = "correct it, or fetch and trust a deployment whose profile has it"
-        yield plan_error("PLAN-FIELD", what, where, got=sought, expected=f"one of {sorted(known)}", do=do)
+        yield plan_error("PLAN-FIELD", what, where, sought, f"one of {sorted(known)}", do=do)
         return
     if step.action.name == CUSTOM:
         may = {leaf.rule.parameter for leaf in found.fields}
@@ -103,9 +102,10 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
                 f"one of {sorted(filter(None, may))}",
             )
     message: StructValues = {}
-    for leaf, type_name in zip(found.fields, _types(found), strict=True):
+    types = dict(leaves_of(found.structs, next(iter(found.structs))))
+    for leaf in found.fields:
         try:
-            message[leaf.path] = _value(leaf, type_name, step, situation)
+            message[leaf.path] = _value(leaf, types[leaf.path], step, situation)
         except Refusal as refusal:
             yield _error(refusal.check, refusal.what, f"{fields}.{leaf.rule.parameter}", refusal.got, refusal.expected)
             return
@@ -120,10 +120,6 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
     of_kind = _OF_INTENTS if isinstance(found, Intent) else _OF_CALLS
     never = () if situation.plan.limits.deadline_at_most_ms else (times.deadline_is_near,)
     yield from _refused(_case(found, message, step, situation, decisions), fields, (*of_kind, *_TIMES, *never))
-
-
-def _types(found: Intent | Call) -> Iterator[str]:
-    yield from (kind for _, kind in leaves_of(found.structs, next(iter(found.structs))))
 
 
 def _value(leaf: Field, type_name: str, step: Step, situation: Situation) -> object:
@@ -182,10 +178,6 @@ def _place(path: str, check: Check, case: Case) -> str:
     return next((f".{name}" for name in (*written, *missing)), "")
 
 
-def _error(check: str, what: str, where: str, got: str, expected: str) -> PlanError:
-    return plan_error(check, what, where, got=got, expected=expected, do=_DO)
-
-
 # ---- authorizations ---------------------------------------------------------------------------------------------------
 
 _MISSING = (
@@ -197,7 +189,8 @@ _MISSING = (
 def contradictions(plan: Plan) -> Iterator[PlanError]:
     """Yield what no day can keep: ``NONCE-BATCH`` for a nonce that two steps fix, ``AUTH-FORM`` for one that no account has.
 
-    And ``PLAN-FIELD`` for a leverage whose ends are crossed, and for a trader as its own delegate.
+    And ``PLAN-FIELD`` for a leverage whose ends are crossed, and for a trader as its own delegate; ``AUTH-CONTRACT`` and
+    ``AUTH-ORDER`` for an authorization that could not be signed.
     """
     taken: dict[tuple[object, ...], str] = {}
     for position, step in enumerate(plan.steps.values()):
@@ -209,6 +202,8 @@ def contradictions(plan: Plan) -> Iterator[PlanError]:
         if step.action.name in REGISTRATIONS and step.raw("delegate") == step.raw("trader"):
             what, got = "the delegate is the trader", step.values["delegate"].text
             yield _error("PLAN-FIELD", what, f"{where}.delegate", got, "another account")
+        if step.action.name == AUTHORIZATION:
+            yield from _of_authorization(step, plan, where)
         if type(nonce) is not int:
             continue
         first = taken.setdefault((intent and intent.domain, step.signer.address, nonce), step.id)
@@ -219,20 +214,14 @@ def contradictions(plan: Plan) -> Iterator[PlanError]:
             yield _error("AUTH-FORM", "not an account's nonce", f"{where}.nonce", f"{nonce}", "a count of transactions")
 
 
-def authorization_faults(plan: Plan) -> Iterator[PlanError]:
-    """Yield ``AUTH-CONTRACT`` and ``AUTH-ORDER`` for the steps of a plan that could not be signed."""
-    for position, step in enumerate(plan.steps.values()):
-        if step.action.name != AUTHORIZATION:
-            continue
-        where, contract, name = f"steps[{position}].fields", step.values["contract"], step.values["order"].text
-        if isinstance(contract, Exact) and contract.raw not in LEDGER_CONTRACTS:
-            known = ", ".join(f"{checksum_address(each)} ({title})" for each, title in LEDGER_CONTRACTS.items())
-            what = "the Ledger signs no authorization for this contract"
-            yield plan_error("AUTH-CONTRACT", what, f"{where}.contract", got=contract.text, expected=known, do=_MISSING)
-        order = plan.steps.get(name)
-        intent = CATALOGUE.get(order.action.primary_type) if order is not None else None
-        if intent is None or intent.order_types is None:
-            expected = "a step that opens, closes or increases a position by an intent"
-            yield plan_error(
-                "AUTH-ORDER", "not a market order of this plan", f"{where}.order", got=name, expected=expected
-            )
+def _of_authorization(step: Step, plan: Plan, where: str) -> Iterator[PlanError]:
+    if step.raw("contract") not in LEDGER_CONTRACTS:
+        known = ", ".join(f"{checksum_address(each)} ({title})" for each, title in LEDGER_CONTRACTS.items())
+        what, got = "the Ledger signs no authorization for this contract", step.text("contract")
+        yield plan_error("AUTH-CONTRACT", what, f"{where}.contract", got, known, do=_MISSING)
+    name = step.text("order")
+    order = plan.steps.get(name)
+    intent = CATALOGUE.get(order.action.primary_type) if order is not None else None
+    if intent is None or intent.order_types is None:
+        expected = "a step that opens, closes or increases a position by an intent"
+        yield plan_error("AUTH-ORDER", "not a market order of this plan", f"{where}.order", name, expected)

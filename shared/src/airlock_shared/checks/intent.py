@@ -175,20 +175,14 @@ def name_struct(item: Received) -> Named | None:
     return Named(item.request, item.situation, intent) if intent is not None else None
 
 
-def read_message(case: Named) -> StructValues:
-    """Return the message's canonical values. Raises ``Refusal`` with an id of the ``MSG`` family."""
-    payload = case.request.payload
+def read_intent(case: Named, step: Step | None) -> ReadIntent:
+    """Return the intent with its message, hashed under the pinned domain. Raises ``Refusal`` with an id of ``MSG``."""
+    request, situation, intent = case
     try:
-        return definitions(case.intent).read(payload["primaryType"], payload["message"])
+        message = definitions(intent).read(intent.name, request.payload["message"])
     except Refusal as refusal:
         raise refusal.at("message") from None
-
-
-def read_intent(case: Named, step: Step | None) -> ReadIntent:
-    """Return the intent with its message, hashed under the pinned domain. Raises as :func:`read_message`."""
-    message = read_message(case)
-    hashes = hashes_of(case.intent, message, _pinned(case))
-    return ReadIntent(case.request, case.situation, step, case.intent, message, hashes)
+    return ReadIntent(request, situation, step, intent, message, hashes_of(intent, message, _pinned(case)))
 
 
 def hashes_of(intent: Intent, message: StructValues, domain: Domain) -> Hashes:
@@ -200,7 +194,7 @@ def hashes_of(intent: Intent, message: StructValues, domain: Domain) -> Hashes:
 
 def encoding_of(intent: Intent, message: StructValues) -> bytes:
     """Return ``abi.encode(struct)`` of a canonical message, in the contract's order."""
-    return encode_abi(as_argument(intent.abi_structs, intent.name), "", {"": message})
+    return encode_abi(as_argument(intent.abi_structs, intent.name), {"": message})
 
 
 def typed_data_of(case: IntentCase) -> TypedData:

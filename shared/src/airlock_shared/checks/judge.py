@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from airlock_shared.checks import agreement, authorization, document, intent, nonces, times, transaction
+from airlock_shared.checks import agreement, document, intent, nonces, times, transaction
 from airlock_shared.checks.document import KeyEvidence, key_is_proved
 from airlock_shared.checks.model import (
     COPY,
@@ -86,7 +86,7 @@ def require_none(verdicts: Sequence[Verdict], limit: int | None = None) -> None:
     """Raise the first of what stands in the way as ``Refusal``; it has exit code 7 where nothing but time does."""
     for verdict in verdicts[:1]:
         got, expected = str(verdict.got)[:limit], str(verdict.expected)[:limit]
-        refusal = Refusal(verdict.check, verdict.what, got=got, expected=expected, where=verdict.where)
+        refusal = Refusal(verdict.check, verdict.what, got, expected, where=verdict.where)
         refusal.exit_code = exit_code_of(verdicts)
         raise refusal
 
@@ -118,7 +118,6 @@ class Examined(NamedTuple):
     """An item with its verdicts, and how far it came: each stage, or None."""
 
     received: Received
-    planned: Planned | None
     named: Named | None
     read: ReadPayload | None
     case: Case | None
@@ -178,11 +177,11 @@ def check_signature(case: Case, signed: Answer) -> None:
     """Refuse a signature that is not by the step's signer over our own digest. Raises ``Refusal`` of family ``SIG``."""
     digest = "0x" + case.digest.hex()
     if signed.digest != digest:
-        raise Refusal("SIG-DIGEST", "signed over another digest", got=signed.digest, expected=digest)
+        raise Refusal("SIG-DIGEST", "signed over another digest", signed.digest, digest)
     signer = recover(case.digest, bytes.fromhex(signed.signature[2:]))
     expected = case.step.signer.account
     if signer != case.step.signer.address or signed.signer != expected:
-        raise Refusal("SIG-SIGNER", "signed by another key", got=checksum_address(signer), expected=expected)
+        raise Refusal("SIG-SIGNER", "signed by another key", checksum_address(signer), expected)
 
 
 # ---- an item --------------------------------------------------------------------------------------------------------
@@ -202,20 +201,21 @@ def judge_item(request: Request, situation: Situation, known: Known, signed: Ans
     An intent's message is read when its types and its domain are the pinned ones, calldata whatever else is found.
     """
     received, step = Received(request, situation), situation.plan.steps.get(request.step)
-    named, of_call = None, None
-    before: Sequence[Check]
-    if request.transaction is None and request.action != AUTHORIZATION:
+    is_intent = request.transaction is None and request.action != AUTHORIZATION
+    named, came = None, "an unknown function"
+    before: Sequence[Check] = agreement.STEP_CHECKS
+    reading, after = transaction.CALL_CHECKS, [*transaction.CHECKS, *OF_CALLS]
+    if request.action == AUTHORIZATION:
+        reading, after = transaction.FORM_CHECKS, [*transaction.AUTHORIZATION_CHECKS, *OF_CALLS]
+    elif is_intent:
         named, came = intent.name_struct(received), request.payload["primaryType"]
-        before, reading, after = intent.BEFORE_MESSAGE, intent.MSG_CHECKS, OF_INTENTS
-    else:  # both have read_call, CALL_CHECKS, CHECKS and complete
-        of_call, came = authorization if request.action == AUTHORIZATION else transaction, "an unknown function"
-        before, reading, after = agreement.STEP_CHECKS, of_call.CALL_CHECKS, of_call.CHECKS + OF_CALLS
+        before, reading, after = intent.BEFORE_MESSAGE, intent.MSG_CHECKS, [*OF_INTENTS]
     found = _run(before, (received, None, named, None, None))
     read: ReadPayload | None = None
     refusal = None
     try:
-        if of_call is not None:
-            read = ReadCall(request, situation, step, *of_call.read_call(received))
+        if not is_intent:
+            read = ReadCall(request, situation, step, *transaction.read_call(received))
             came = read.call.name
         elif named is not None and all(verdict.result == "pass" for verdict in found):
             read = intent.read_intent(named, step)
@@ -225,14 +225,14 @@ def judge_item(request: Request, situation: Situation, known: Known, signed: Ans
     case = agreement.case_of(planned, read) if planned is not None and read is not None else None
     found += [*_verdicts_of_reading(reading, read, refusal), *_run(after, (received, planned, named, read, case))]
     verdicts = Verdicts(found)
-    if of_call is not None and isinstance(case, CallCase) and not verdicts.blocking():
-        case = of_call.complete(case)
+    if isinstance(case, CallCase) and not verdicts.blocking():
+        case = transaction.complete(case)
     ready = case if case is not None and case.digest else None
     evidence = KeyEvidence(step, situation, known.proofs) if step is not None else None
     verdicts = verdicts.also(
         *(() if signed is None else _signature(ready, signed)), *_nonces(ready, known.used), key_is_proved.run(evidence)
     )
-    return Examined(received, planned, named, read, case, verdicts)
+    return Examined(received, named, read, case, verdicts)
 
 
 _Stages = tuple[Received, Planned | None, Named | None, ReadPayload | None, Case | None]

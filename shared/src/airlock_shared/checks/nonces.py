@@ -17,17 +17,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import NamedTuple
 
-from airlock_shared.checks.model import SIGNABLE, Case, Finding, IntentCase, Situation, check
+from airlock_shared.checks.model import SIGNABLE, Case, Finding, IntentCase, Situation, check, leaf_of
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.ethereum.signatures import checksum_address, parse_address
+from airlock_shared.ethereum.signatures import checksum_address, in_eip55
 from airlock_shared.units import utc_text
-from airlock_shared.venue.structs import leaf
+from airlock_shared.venue.structs import DEADLINE, leaf
 from airlock_shared.wire.strict_json import Form, JsonObject, Kinds, read_some
 
 SIGNING, SIGNED, SIGNED_LATE, NOT_SIGNED = "signing", "signed", "signed-late", "not-signed"
 """The transcript's events: the device is about to be asked, has signed, has signed after its time, has surely not signed."""
 
-Key = tuple[int, bytes, bytes, int]
+Key = tuple[int, str, str, int]
 """Where a nonce is marked as used: chain id, contract (empty: the sender's own count), account, nonce."""
 
 _MEMBERS: Kinds = {
@@ -40,19 +40,19 @@ _OPTIONAL: Kinds = {"deadline_ms": int, "replaces": str}
 class Use(NamedTuple):
     """What a signature spends: its nonce, where and for whom, for which step, and until when it may execute (unix ms).
 
-    ``contract`` is empty for a transaction; ``deadline_ms`` is None when it may execute at any time. ``replaces`` is the
-    digest of the earlier signature that the plan has this one take the place of, or empty.
+    Addresses are EIP-55 texts; ``contract`` is empty for a transaction. ``deadline_ms`` is None when it may execute at any
+    time. ``replaces`` is the digest of the earlier signature that the plan has this one take the place of, or empty.
     """
 
     digest: str
     chain_id: int
-    contract: bytes
-    signer: bytes
-    trader: bytes
+    contract: str
+    signer: str
+    trader: str
     nonce: int
     ceremony: str
     step: str
-    deadline_ms: int | None
+    deadline_ms: int | None = None
     replaces: str = ""
 
     def places(self) -> tuple[Key, ...]:
@@ -70,20 +70,20 @@ class Use(NamedTuple):
 
 def use_of(case: Case) -> Use:
     """Return what an item's signature spends; the case must have its digest."""
-    situation, trader = case.situation, case.step.signer.address
-    contract, deadline_ms = b"", None
+    situation, signer = case.situation, case.step.signer.account
+    contract, trader, deadline_ms = "", signer, None
     if isinstance(case, IntentCase):
         intent, message = case.intent, case.message
-        contract = situation.deployment.domains[intent.domain].contract
-        trader, nonce = leaf(message, intent.trader), leaf(message, intent.nonce)
-        deadline_ms = leaf(message, intent.deadline) if intent.deadline else None
+        contract = checksum_address(situation.deployment.domains[intent.domain].contract)
+        trader, nonce = checksum_address(leaf(message, intent.trader)), leaf(message, intent.nonce)
+        deadline_ms = leaf_of(case, DEADLINE)
     else:
         nonce = case.request.transaction.nonce if case.request.transaction else case.message["nonce"]
     return Use(
         "0x" + case.digest.hex(),
         situation.deployment.chain_id,
         contract,
-        case.step.signer.address,
+        signer,
         trader,
         nonce,
         situation.plan.id,
@@ -94,19 +94,10 @@ def use_of(case: Case) -> Use:
 
 
 def record_of(case: Case) -> JsonObject:
-    """Return what the transcript's ``signed`` entry says of a signature: what it spends, under which plan.
-
-    Addresses are EIP-55 texts, the nonce a decimal text, the deadline unix ms.
-    """
+    """Return what the transcript's ``signed`` entry says of a signature: what it spends, under which plan."""
     use = use_of(case)
-    accounts = {"signer": checksum_address(use.signer), "trader": checksum_address(use.trader)}
-    spent = use._asdict()
-    if not use.replaces:
-        del spent["replaces"]
     return {
-        **spent,
-        **accounts,
-        "contract": checksum_address(use.contract) if use.contract else "",
+        **{name: value for name, value in use._asdict().items() if name != "replaces" or value},
         "kind": case.intent.domain if isinstance(case, IntentCase) else "transaction",
         "nonce": str(use.nonce),  # a uint256: beyond the integers of many JSON readers
         "plan": case.situation.plan.fingerprint,
@@ -117,19 +108,10 @@ def read_use(data: JsonObject) -> Use:
     """Read what :func:`record_of` wrote. Raises ``DocumentError("DOC-FIELD")``, or ``Refusal("MSG-ADDRESS")``."""
     given = {name: kind for name, kind in _OPTIONAL.items() if data.get(name) is not None}
     read_some(data, "signed", {**_MEMBERS, **given})
-    contract = parse_address(data["contract"]) if data["contract"] else b""
-    return Use(
-        data["digest"],
-        data["chain_id"],
-        contract,
-        parse_address(data["signer"]),
-        parse_address(data["trader"]),
-        int(data["nonce"]),
-        data["ceremony"],
-        data["step"],
-        data.get("deadline_ms"),
-        data.get("replaces", ""),
-    )
+    spent = {name: data[name] for name in Use._fields if name in data}
+    accounts = {name: in_eip55(data[name]) for name in ("signer", "trader")}
+    contract = data["contract"] and in_eip55(data["contract"])
+    return Use(**{**spent, **accounts, "contract": contract, "nonce": int(data["nonce"])})
 
 
 class UsedNonces:
@@ -322,9 +304,8 @@ def replacement_is_one(spending: Spending) -> Finding | None:
 
 
 def _spent_text(use: Use) -> str:
-    contract = checksum_address(use.contract) if use.contract else "the account's own count"
-    accounts = f"signer {checksum_address(use.signer)}, trader {checksum_address(use.trader)}"
-    return f"chain {use.chain_id}, {contract}, {accounts}, nonce {use.nonce}"
+    contract = use.contract or "the account's own count"
+    return f"chain {use.chain_id}, {contract}, signer {use.signer}, trader {use.trader}, nonce {use.nonce}"
 
 
 _NOTHING = "nothing that may still execute"

@@ -28,7 +28,7 @@ from airlock_shared.documents.transcript import Entry
 from airlock_shared.plan.decisions import CLOCK_SKEW_MS, SIGN_AGE_AT_MOST_MS
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds, span_text, utc_text
-from airlock_shared.venue.structs import EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, path_of
+from airlock_shared.venue.structs import DEADLINE, EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, path_of
 
 
 @check("TIME-UNIT", READ, "milliseconds and seconds are mixed up", "A deadline fifty thousand years away.", REBUILD)
@@ -52,15 +52,10 @@ def _ahead_ms(case: ReadPayload) -> int:
     return CLOCK_SKEW_MS + case.situation.clock_uncertainty_ms
 
 
-def _deadline_ms(case: ReadIntent | IntentCase) -> int | None:
-    path = case.intent.deadline
-    return leaf(case.message, path) if path else None
-
-
 @check("TIME-REMAINING", READ, "too little time is left", "A signature that expires on its way.", AGAIN)
 def deadline_is_ahead(case: ReadIntent) -> Finding | None:
     """The deadline leaves at least the plan's ``remaining_at_least``."""
-    deadline_ms = _deadline_ms(case)
+    deadline_ms = leaf_of(case, DEADLINE)
     if deadline_ms is None:
         return None
     left = deadline_ms - _latest_ms(case)
@@ -76,7 +71,7 @@ def deadline_is_ahead(case: ReadIntent) -> Finding | None:
 @check("TIME-HORIZON", READ, "the deadline is too far away", "A signature that can be kept and used later.", REBUILD)
 def deadline_is_near(case: ReadIntent) -> Finding | None:
     """The deadline is no further away than the plan's ``deadline_at_most``; without that, the plan must fix it."""
-    deadline_ms, most = _deadline_ms(case), case.situation.plan.limits.deadline_at_most_ms
+    deadline_ms, most = leaf_of(case, DEADLINE), case.situation.plan.limits.deadline_at_most_ms
     fixed = case.step is not None and type(case.step.values.get("deadlineMs")) is Exact
     if deadline_ms is None or (fixed and most is None):
         return None
@@ -135,7 +130,7 @@ def late_by(case: Case) -> Check | None:
     The plan's margin is for the way that is left, and was judged before: here the deadline itself counts.
     """
     if isinstance(case, IntentCase):
-        deadline_ms = _deadline_ms(case)
+        deadline_ms = leaf_of(case, DEADLINE)
         if deadline_ms is not None and deadline_ms <= _latest_ms(case):
             return deadline_is_ahead
         if stamp_is_fresh.run(case).result == "refused":

@@ -1,5 +1,8 @@
 """TX: an unsigned transaction is a known call to a pinned contract, for the right account, at a bounded price.
 
+And AUTH: an authorization, which is judged as a transaction is. What is said of both is in
+:mod:`airlock_shared.checks.agreement`.
+
 ``description`` and ``meta`` decide nothing. What the online half filled in (nonce, gas, fees) is bounded here, because
 nobody else does. Source: the builder's specification, "Unsigned transaction payload".
 """
@@ -30,11 +33,18 @@ from airlock_shared.checks.model import (
 )
 from airlock_shared.checks.times import registration_is_live
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.signatures import checksum_address, is_address, signing_hash, value_wei
+from airlock_shared.ethereum.signatures import (
+    NONCE_BELOW,
+    checksum_address,
+    is_address,
+    parse_address,
+    signing_hash,
+    value_wei,
+)
 from airlock_shared.plan.decisions import choices_of
 from airlock_shared.units import GWEI, NATIVE, USDC, to_human, to_raw
-from airlock_shared.venue.calls import Decoded, decode_call
-from airlock_shared.venue.structs import ALLOWANCE, OPEN_TYPE, PAIR, RELAY, SPENDER
+from airlock_shared.venue.calls import AUTHORIZATION_CALL, LEDGER_CONTRACTS, Decoded, decode_call, payload_hash
+from airlock_shared.venue.structs import ALLOWANCE, AUTHORIZATION, BATCHED_MARKET, OPEN_TYPE, PAIR, RELAY, SPENDER
 
 GAS_AT_LEAST, GAS_AT_MOST = 21_000, 15_000_000
 NONCE_AT_MOST = 2**32
@@ -55,12 +65,12 @@ CALL_CHECKS = checks_of_reading(READ, _CALL)
 
 
 def read_call(case: Received) -> Decoded:
-    """Return the call that the calldata makes. Raises ``Refusal`` with one of the ids above."""
+    """Return the call that calldata make, or what an authorization gives. Raises ``Refusal`` with one of the ids here."""
+    if case.request.action == AUTHORIZATION:
+        return _read_authorization(case)
     text = case.request.payload["data"]
     if not _HEX.fullmatch(text):
-        raise Refusal(
-            "TX-HEX", "calldata is not hex with a selector", got=repr(text[:80]), expected="0x and bytes in hex"
-        )
+        raise Refusal("TX-HEX", "calldata is not hex with a selector", repr(text[:80]), "0x and bytes in hex")
     return decode_call(bytes.fromhex(text[2:]), case.situation.deployment.calls)
 
 
@@ -223,8 +233,8 @@ def approval_is_bounded(case: CallCase) -> Finding | None:
     """An approval of more than there can ever be is unlimited, and only the word ``unlimited`` in the plan asks for it."""
     if case.call.name != "approve":
         return None
-    amount, wanted = leaf_of(case, ALLOWANCE), case.step.values.get("amountUsdc")
-    ok = (type(amount) is int and amount < UNLIMITED_FROM_RAW) or (wanted is not None and wanted.text == "unlimited")
+    amount = leaf_of(case, ALLOWANCE)
+    ok = (type(amount) is int and amount < UNLIMITED_FROM_RAW) or case.step.text("amountUsdc") == "unlimited"
     return Finding(ok, amount, "an amount, or the word unlimited in the plan")
 
 
@@ -265,9 +275,80 @@ def nonce_is_reasonable(case: Received) -> Finding:
     return Finding(0 <= nonce < NONCE_AT_MOST, nonce, "a count of transactions")
 
 
+# ---- authorizations -------------------------------------------------------------------------------------------------
+# AUTH: an EIP-7702 authorization gives one account to one contract of the Ledger's list, on one chain, for one order.
+
+
+FORM_CHECKS = checks_of_reading(
+    READ, {"AUTH-FORM": Info("not an authorization", "Values that no account can sign.", REBUILD)}
+)
+
+
+def _read_authorization(case: Received) -> Decoded:
+    """Return what is given to whom. Raises ``Refusal("AUTH-FORM")``."""
+    payload, nonce = case.request.payload, case.request.payload["nonce"]
+    if not 0 <= nonce < NONCE_BELOW or case.request.transaction is not None:
+        raise Refusal("AUTH-FORM", "not an account's nonce", str(nonce)[:80], "a count of transactions")
+    try:
+        contract = parse_address(payload["address"])
+    except Refusal as refusal:
+        raise Refusal("AUTH-FORM", refusal.what, refusal.got, refusal.expected) from refusal
+    return Decoded(AUTHORIZATION_CALL, {"contract": contract, "nonce": nonce}, None)
+
+
+@check(
+    "AUTH-CHAIN",
+    RECEIVED,
+    "not for the pinned chain alone",
+    "An account that is given away on every chain.",
+    STOP,
+)
+def authorization_chain_is_pinned(case: Received) -> Finding:
+    """The chain id is the pinned one; 0, which is good on every chain, is refused."""
+    got, expected = case.request.payload["chainId"], case.situation.deployment.chain_id
+    return Finding(got == expected != 0, got, expected)
+
+
+@check(
+    "AUTH-CONTRACT",
+    READ,
+    "the Ledger signs no authorization for this contract",
+    "A ceremony that ends at the Ledger, or an account given to a contract that nobody has looked at.",
+    "Nothing of the plan can change that: a release of the Ethereum app that knows the contract is missing. Another wallet "
+    "may sign the authorization; submit --eip7702 reads it, and asks before it is sent.",
+)
+def contract_is_known(case: ReadCall) -> Finding:
+    """The contract is on the list of the Ledger's app, which shows its name in the address's place."""
+    contract = case.message["contract"]
+    known = ", ".join(f"{checksum_address(each)} ({name})" for each, name in LEDGER_CONTRACTS.items())
+    return Finding(contract in LEDGER_CONTRACTS, checksum_address(contract), f"one of the app's own list: {known}")
+
+
+@check(
+    "AUTH-ORDER",
+    PLANNED,
+    "not for a market order of this account",
+    "An account that is given away for nothing that the plan asks for.",
+    PLAN,
+)
+def order_is_of_the_account(case: Planned) -> Finding:
+    """The plan's step ``order`` is a market order that this account signs, or that is signed for it."""
+    name, giver = case.step.text("order"), case.step.signer.address
+    order = case.situation.plan.steps.get(name)
+    expected = "a market order of the plan, signed by or for " + checksum_address(giver)
+    if order is None:
+        return Finding(False, f"{name or 'no order'}, which is no step of the plan", expected)
+    intent = case.situation.deployment.structs.get(order.action.primary_type)
+    accounts = order.signer.address, order.raw("trader")
+    ok = intent is not None and intent.order_types is not None and giver in accounts
+    return Finding(ok, f"{name} ({order.action.name}, signed by {order.signer.account})", expected)
+
+
 def complete(case: CallCase) -> CallCase:
-    """Return a transaction that no check refused with its digest, 32 bytes (EIP-1559)."""
-    return case._replace(digest=signing_hash(case.request.payload, case.request.filled))
+    """Return what no check refused with its digest, 32 bytes (EIP-1559, EIP-7702)."""
+    payload = case.request.payload
+    digest = payload_hash(payload) if case.is_authorization else signing_hash(payload, case.request.filled)
+    return case._replace(digest=digest)
 
 
 CHECKS = (
@@ -285,4 +366,11 @@ CHECKS = (
     gas_is_reasonable,
     nonce_is_reasonable,
     sent_to(RELAY),
+)
+
+AUTHORIZATION_CHECKS = (
+    authorization_chain_is_pinned,
+    contract_is_known,
+    order_is_of_the_account,
+    sent_to(BATCHED_MARKET),
 )

@@ -39,7 +39,8 @@ def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[
         yield f"contract {safe(name)}: {checksum_address(address)}"
     if deployment.token is not None:
         yield "a Ledger is told of USDC by a record that Ledger has signed; the device judges the signature"
-    for of, lines in (("signed", profile_words(deployment.profile_text)), ("Ledger", _filter_words(deployment))):
+    told = profile_words(deployment.structs, deployment.calls)
+    for of, lines in (("signed", told), ("Ledger", _filter_words(deployment))):
         for line in lines:
             yield from hanging(safe(f"{of}: {line}", limit=4000))
     for name, enum in sorted(deployment.enums.items()):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from airlock_shared.ceremony.roles import ROLES
-from airlock_shared.checks.foreseen import authorization_faults, contradictions, foreseen_anywhere
+from airlock_shared.checks.foreseen import contradictions, foreseen_anywhere
 from airlock_shared.cli.ceremony.by_screens import show_above_question
 from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.cli.qr.file_or_qr import require_output
@@ -103,7 +103,7 @@ def plan_check_command(machine_faults: MachineFaults) -> click.Command:
             if found is None:
                 say(f"{plan.deployment} is not a deployment of this machine: what it decides is not compared.")
                 found = list(foreseen_anywhere(plan, time.time_ns() // 1_000_000))
-            return [*contradictions(plan), *authorization_faults(plan), *found]
+            return [*contradictions(plan), *found]
 
         data = read_input(file, max_bytes=MAX_PLAN_BYTES)
         mistakes = find_mistakes(data, faults)

@@ -43,7 +43,6 @@ from airlock_shared.wire.strict_json import (
     read_members,
     read_some,
     refuse_floats,
-    to_json,
 )
 
 DEPLOYMENT_FORMAT = "airlock/deployment@1"
@@ -91,8 +90,8 @@ class Deployment(NamedTuple):
     """A pinned deployment and its fingerprint; ``token`` is what a Ledger is told of USDC, None when nothing is.
 
     ``test_network`` is the name that the operator gave to a public test network, empty for everything else.
-    ``filters`` are what it is told of messages, by struct. ``profile_text`` is the venue's whole profile as one text;
-    ``structs``, by primary type, and ``calls`` are what it describes.
+    ``filters`` are what it is told of messages, by struct. ``structs``, by primary type, and ``calls`` are what the venue's
+    profile describes.
     """
 
     name: str
@@ -108,7 +107,6 @@ class Deployment(NamedTuple):
     fetched_at: str
     fingerprint: str
     document: JsonObject
-    profile_text: str
     structs: Mapping[str, Intent]
     calls: Calls
     token: TokenMetadata | None
@@ -224,7 +222,7 @@ def read_deployment(value: Any) -> Deployment:
     filters = read_message_filters(told.pop("messages")) if "messages" in told else {}
     if "device_metadata" in value and (told or not filters):
         token = read_pinned_token(told, value["chain_id"], contracts.get("usdc"))
-    signed = to_json(value["signed"]).decode()
+    mark = fingerprint(value)
     deployment = Deployment(
         name=value["name"],
         rehearsal=value["rehearsal"],
@@ -237,10 +235,9 @@ def read_deployment(value: Any) -> Deployment:
         base_urls=value["base_urls"],
         intent_deadline_ms=value["defaults"]["intentDeadlineMs"],
         fetched_at=value["fetched_at"],
-        fingerprint=fingerprint(value),
+        fingerprint=mark,
         document=value,
-        profile_text=signed,
-        **venue_at(signed, contracts)._asdict(),
+        **venue_at(value["signed"], contracts)._asdict(),
         token=token,
         filters=filters,
     )
@@ -278,7 +275,7 @@ _contradiction = partial(error_at, "DOC-DEPLOYMENT", "ask the venue, and fetch i
 
 def _address(text: Any, where: str) -> bytes:
     if type(text) is not str:
-        raise DocumentError("DOC-FIELD", "not an address", got=type(text).__name__, expected="a string").at(where)
+        raise DocumentError("DOC-FIELD", "not an address", type(text).__name__, "a string").at(where)
     try:
         address = parse_address(text)
     except Refusal as refusal:
@@ -306,7 +303,7 @@ def _read_pairs(value: Any) -> dict[int, Pair]:
         read_members(entry, where, {"index": int, "name": _PRINTABLE}, {"pnl": bool})
         if not 0 <= entry["index"] <= MAX_INTEGER:
             expected = f"0 to {MAX_INTEGER}"
-            raise DocumentError("DOC-FIELD", "not an index", got=entry["index"], expected=expected).at(where)
+            raise DocumentError("DOC-FIELD", "not an index", entry["index"], expected).at(where)
         if entry["index"] in pairs:
             raise _contradiction(where, "one index twice", entry["index"], "each index once")
         pairs[entry["index"]] = Pair(entry["index"], entry["name"], entry.get("pnl"))

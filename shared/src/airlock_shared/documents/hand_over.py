@@ -48,8 +48,8 @@ def parse_hand_over(data: bytes) -> tuple[str, dict[str, bytes]]:
         raise DocumentError(
             "DOC-FIELD",
             "a hand-over of no files, or of too many",
-            got=len(texts),
-            expected=f"1 to {FILES_AT_MOST}",
+            len(texts),
+            f"1 to {FILES_AT_MOST}",
             do="show it again",
         )
     for name in texts:

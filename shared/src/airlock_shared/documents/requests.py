@@ -79,10 +79,10 @@ class Header(NamedTuple):
     signer: str = ""
     signing_heads: Mapping[str, str] = MappingProxyType({})
 
-    def as_json(self) -> JsonObject:
-        """Return the members of the document's header, without the count; the last two only where they say something."""
-        said = self._asdict() | {"signing_heads": dict(self.signing_heads)}
-        return {name: value for name, value in said.items() if name not in _OPTIONAL or value}
+
+def header_members(header: Header | SignaturesHeader) -> JsonObject:
+    """Return the members of a document's header, without the count; one that it need not have, where it says something."""
+    return {name: value for name, value in header._asdict().items() if value or name not in (*_OPTIONAL, "machine")}
 
 
 class Request(NamedTuple):
@@ -114,19 +114,16 @@ class Request(NamedTuple):
 
     def as_json(self) -> JsonObject:
         """Return the item as the document holds it."""
+        route = {"order_type": self.order_type, "reason": self.order_reason, "replaces": self.replaces}
         item: JsonObject = {
             "step": self.step,
             "action": self.action,
             "endpoint": self.endpoint,
             "fields": self.fields,
             "payload": self.payload,
-            "route": {"to": self.route},
+            "route": {"to": self.route, **{name: value for name, value in route.items() if value not in (None, "")}},
             "signer": {"address": self.signer, "path": self.path},
         }
-        if self.order_type is not None:
-            item["route"] |= {"order_type": self.order_type, "reason": self.order_reason}
-        if self.replaces:
-            item["route"] |= {"replaces": self.replaces}
         if self.delegation is not None:
             item["delegation"] = self.delegation
         if self.transaction is not None:
@@ -189,7 +186,7 @@ def parse_requests(data: bytes) -> tuple[Header, list[Request], str]:
 
 def write_requests(header: Header, items: list[Request]) -> bytes:
     """Return the document's file form, UTF-8. Raises ``DocumentError("DOC-UTF8")`` for a text without one."""
-    return write_batch(REQUESTS_FORMAT, header.as_json(), _LIST, [item.as_json() for item in items])
+    return write_batch(REQUESTS_FORMAT, header_members(header), _LIST, [item.as_json() for item in items])
 
 
 # ---- signatures -----------------------------------------------------------------------------------------------------
@@ -227,10 +224,6 @@ class SignaturesHeader(NamedTuple):
     transcript_head: str
     created_ms: int
     machine: str = ""
-
-    def as_json(self) -> JsonObject:
-        """Return the members of the document's header, without the count; ``machine`` stands there where it is known."""
-        return {name: value for name, value in self._asdict().items() if name != "machine" or value}
 
 
 class Answer(NamedTuple):
@@ -278,10 +271,10 @@ def parse_signatures(data: bytes) -> tuple[SignaturesHeader, list[Answer], str]:
     read = [read_signature(item, f"item {n}") for n, item in enumerate(items, start=1)]
     steps = [item.step for item in read]
     if len(set(steps)) != len(steps):
-        raise Refusal("PLAN-STEPS", "a step appears twice in the signatures", got=repr(steps)[:200])
+        raise Refusal("PLAN-STEPS", "a step appears twice in the signatures", repr(steps)[:200])
     return read_header(header), read, fingerprint
 
 
 def write_signatures(header: SignaturesHeader, items: list[Answer]) -> bytes:
     """Return the document's file form, UTF-8. Until it is submitted, this is a secret."""
-    return write_batch(SIGNATURES_FORMAT, header.as_json(), _SIGNATURES_LIST, [item.as_json() for item in items])
+    return write_batch(SIGNATURES_FORMAT, header_members(header), _SIGNATURES_LIST, [item.as_json() for item in items])

@@ -89,14 +89,14 @@ class Definitions:
                 raise Refusal(
                     "TYPES-FORM",
                     "a struct has the name of a type of Solidity, or one like it",
-                    got=repr(name[:80]),
-                    expected="a name that no reader takes for a type",
+                    repr(name[:80]),
+                    "a name that no reader takes for a type",
                 )
             names = [member.name for member in members]
             if wrong := [member._asdict() for member in members if not IDENTIFIER.fullmatch(member.name)]:
-                raise Refusal("TYPES-FORM", NO_IDENTIFIER, got=brief(wrong[0])).at(name)
+                raise Refusal("TYPES-FORM", NO_IDENTIFIER, brief(wrong[0])).at(name)
             if len(set(names)) != len(names):
-                raise Refusal("TYPES-FORM", "two members have the same name", got=brief(names)).at(name)
+                raise Refusal("TYPES-FORM", "two members have the same name", brief(names)).at(name)
         for name, members in structs.items():
             for member in members:
                 type_name = member.type
@@ -110,8 +110,8 @@ class Definitions:
                     raise Refusal(
                         "TYPES-UNDEFINED",
                         "the type is neither an atomic type of EIP-712 nor defined in types",
-                        got=repr(type_name[:80]),
-                        expected="an atomic type or a defined struct",
+                        repr(type_name[:80]),
+                        "an atomic type or a defined struct",
                     ).at(where)
         self.type_hashes = {name: keccak256(self.encode_type(name).encode()) for name in structs}
 
@@ -120,20 +120,16 @@ class Definitions:
         ordered = [primary, *sorted(reached(self.structs, primary) - {primary})]
         return "".join(f"{n}({','.join(f'{m.type} {m.name}' for m in self.structs[n])})" for n in ordered)
 
-    def read(self, struct: str, value: MessageValue) -> StructValues:
-        """Read a struct's JSON value into canonical values.
+    def read(self, type_name: str, value: MessageValue) -> MessageValue:
+        """Read a JSON value into its canonical value: of a struct, into those of its members.
 
         Raises ``Refusal`` with an id of the ``MSG`` family and the place in the message. How deep a value is nested, its
         document's reader has bounded.
         """
-        result: StructValues = self._read(struct, value)
-        return result
-
-    def _read(self, type_name: str, value: MessageValue) -> MessageValue:
         if type_name in self.structs:
             types = dict(self.structs[type_name])
             if type(value) is not dict:
-                raise Refusal("MSG-STRUCT", "not an object", got=brief(value), expected=f"an object for {type_name}")
+                raise Refusal("MSG-STRUCT", "not an object", brief(value), f"an object for {type_name}")
             if value.keys() != types.keys():
                 extra, missing = sorted(value.keys() - types.keys()), sorted(types.keys() - value.keys())
                 said = [f"has {brief(extra)} too many"] if extra else []
@@ -141,40 +137,40 @@ class Definitions:
                 raise Refusal(
                     "MSG-FIELDS",
                     f"{type_name} {' and '.join(said)}",
-                    got=brief(sorted(value)),
-                    expected=brief(sorted(types)),
+                    brief(sorted(value)),
+                    brief(sorted(types)),
                     do="a field outside the type is not covered by the signature; ask who built this payload",
                 )
             return {name: self._read_at(name, kind, value[name]) for name, kind in types.items()}
         if array := split_array(type_name):
             length = array[1]
             if type(value) is not list:
-                raise Refusal("MSG-ARRAY", "not an array", got=brief(value), expected="a JSON array")
+                raise Refusal("MSG-ARRAY", "not an array", brief(value), "a JSON array")
             if length is not None and len(value) != length:
-                raise Refusal("MSG-ARRAY", "wrong number of elements", got=len(value), expected=length)
+                raise Refusal("MSG-ARRAY", "wrong number of elements", len(value), length)
             if len(value) > MAX_ARRAY_LENGTH:
-                raise Refusal("MSG-ARRAY", "too many elements", got=len(value), expected=f"<= {MAX_ARRAY_LENGTH}")
+                raise Refusal("MSG-ARRAY", "too many elements", len(value), f"<= {MAX_ARRAY_LENGTH}")
             return [self._read_at(f"[{place}]", array[0], item) for place, item in enumerate(value)]
         return _read_atomic(type_name, value)
 
     def _read_at(self, place: str, type_name: str, value: MessageValue) -> MessageValue:
         try:
-            return self._read(type_name, value)
+            return self.read(type_name, value)
         except Refusal as refusal:
             raise refusal.at(place) from None
 
     def hash_struct(self, struct: str, value: StructValues) -> bytes:
         """Return EIP-712's ``hashStruct``, 32 bytes, of canonical values as :meth:`read` returns them."""
-        return self._word(struct, value)
+        words = [self._word(member.type, value[member.name]) for member in self.structs[struct]]
+        return keccak256(self.type_hashes[struct] + b"".join(words))
 
     def _word(self, type_name: str, value: MessageValue) -> bytes:
         """Return the 32 bytes by which a canonical value stands in the hash of what holds it."""
         if type_name in self.structs:
-            words = [self._word(member.type, value[member.name]) for member in self.structs[type_name]]
-            return keccak256(self.type_hashes[type_name] + b"".join(words))
+            return self.hash_struct(type_name, value)
         if array := split_array(type_name):
             return keccak256(b"".join([self._word(array[0], item) for item in value]))
-        kind, _ = atomic_kind(type_name) or ("", 0)
+        kind, _ = _atomic(type_name)
         if kind in ("string", "bytes"):
             return keccak256(value.encode() if kind == "string" else value)
         if kind in ("address", "bytesN"):
@@ -195,33 +191,31 @@ def brief(value: MessageValue) -> str:
 
 def _read_atomic(type_name: str, value: MessageValue) -> MessageValue:
     """Return the canonical value of an atomic type."""
-    kind, size = atomic_kind(type_name) or ("", 0)
+    kind, size = _atomic(type_name)
     if kind in ("uint", "int"):
         number, (lowest, highest) = read_integer(value), integer_range(kind, size)
         if not lowest <= number <= highest:
-            raise Refusal(
-                "MSG-RANGE", f"outside the range of {type_name}", got=number, expected=f"{lowest} to {highest}"
-            )
+            raise Refusal("MSG-RANGE", f"outside the range of {type_name}", number, f"{lowest} to {highest}")
         return number
     if kind in ("bytes", "bytesN"):
         expected = f"0x and {2 * size} hex digits" if size else "0x and an even number of hex digits"
         if type(value) is not str or not _HEX.fullmatch(value) or (size and len(value) != 2 + 2 * size):
-            raise Refusal("MSG-BYTES", "not bytes of the type's length in hex", got=brief(value), expected=expected)
+            raise Refusal("MSG-BYTES", "not bytes of the type's length in hex", brief(value), expected)
         return bytes.fromhex(value[2:])
     if kind == "bool":
         if type(value) is not bool:
-            raise Refusal("MSG-BOOL", "not a boolean", got=brief(value), expected="true or false, without quotes")
+            raise Refusal("MSG-BOOL", "not a boolean", brief(value), "true or false, without quotes")
         return value
     if kind == "address":
         if type(value) is not str:
-            raise Refusal("MSG-ADDRESS", "not an address", got=brief(value), expected="0x and 40 hex digits")
+            raise Refusal("MSG-ADDRESS", "not an address", brief(value), "0x and 40 hex digits")
         return parse_address(value)
     if type(value) is not str:
-        raise Refusal("MSG-STRING", "not a text", got=brief(value), expected="a JSON string")
+        raise Refusal("MSG-STRING", "not a text", brief(value), "a JSON string")
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise Refusal("MSG-STRING", "the text has no UTF-8 form (a lone surrogate)", got=ascii(value[:80])) from error
+        raise Refusal("MSG-STRING", "the text has no UTF-8 form (a lone surrogate)", ascii(value[:80])) from error
     return value
 
 
@@ -238,8 +232,8 @@ def read_integer(value: MessageValue) -> int:
     raise Refusal(
         "MSG-INT",
         "not an integer in its one accepted spelling",
-        got=brief(value),
-        expected="a decimal string such as '1500000', or a JSON integer up to 2^53-1",
+        brief(value),
+        "a decimal string such as '1500000', or a JSON integer up to 2^53-1",
     )
 
 
@@ -278,13 +272,13 @@ class Hashes(NamedTuple):
 MAX_ENCODED_BYTES = 1 << 20
 
 
-def encode_abi(structs: Structs, struct: str, values: StructValues) -> bytes:
-    """Return ``abi.encode`` of a struct's members, one after the other, as a function's arguments are encoded.
+def encode_abi(structs: Structs, values: StructValues) -> bytes:
+    """Return ``abi.encode`` of the members of the struct ``""``, one after the other, as a function's arguments are encoded.
 
     A value that the type cannot hold is a programming error and raises ``ValueError``: values come from
     :class:`Definitions` or from :func:`decode_abi`, which have read them strictly.
     """
-    return _encode(structs, struct, values)
+    return _encode(structs, "", values)
 
 
 def as_argument(structs: Structs, struct: str) -> Structs:
@@ -295,16 +289,16 @@ def as_argument(structs: Structs, struct: str) -> Structs:
     return {**structs, "": (Member("", struct),)}
 
 
-def decode_abi(structs: Structs, struct: str, data: bytes) -> StructValues:
-    """Return the values of a struct's members that ``data`` encodes one after the other, the canonical encoding only.
+def decode_abi(structs: Structs, data: bytes) -> StructValues:
+    """Return the values of the members of ``""`` that ``data`` encodes one after the other, the canonical encoding only.
 
     Raises ``Refusal("ENC-CANONICAL")`` when data is short, has offsets, padding or bytes to spare, a value out of its
     type's range, or values that are not returned, because two members have one name.
     """
     if len(data) > MAX_ENCODED_BYTES:
         raise _not_canonical("too long", f"{len(data)} bytes", f"<= {MAX_ENCODED_BYTES} bytes")
-    values: StructValues = _decode(structs, struct, data, 0)[0]
-    again = _encode(structs, struct, values)
+    values: StructValues = _decode(structs, "", data, 0)[0]
+    again = _encode(structs, "", values)
     if again != data:
         first = next(
             (i for i, (a, b) in enumerate(zip(again, data, strict=False)) if a != b), min(len(again), len(data))
@@ -314,11 +308,11 @@ def decode_abi(structs: Structs, struct: str, data: bytes) -> StructValues:
 
 
 def _not_canonical(what: str, got: str, expected: str) -> Refusal:
-    return Refusal("ENC-CANONICAL", f"the encoding is not canonical: {what}", got=got, expected=expected)
+    return Refusal("ENC-CANONICAL", f"the encoding is not canonical: {what}", got, expected)
 
 
 def _atomic(type_name: str) -> tuple[str, int]:
-    """Return an atomic type as :func:`atomic_kind` does. Raises ``ValueError`` for what is no type here."""
+    """Return an atomic type as :func:`atomic_kind` does. Raises ``ValueError`` for what is none."""
     if (found := atomic_kind(type_name)) is None:
         raise ValueError(f"not an ABI type: {type_name!r}")
     return found

@@ -54,16 +54,21 @@ def parse_address(text: str) -> bytes:
     would turn a typing mistake into an address that is accepted, and is not the one that was meant.
     """
     if not _ADDRESS_TEXT.fullmatch(text):
-        raise Refusal("MSG-ADDRESS", "not an address", got=repr(text[:80]), expected="0x and 40 hex digits")
+        raise Refusal("MSG-ADDRESS", "not an address", repr(text[:80]), "0x and 40 hex digits")
     address = bytes.fromhex(text[2:])
     if text[2:] not in (address.hex(), address.hex().upper()) and text != checksum_address(address):
         raise Refusal(
             "MSG-ADDRESS",
             "upper and lower case do not match this address, so a character may be wrong",
-            got=text,
+            text,
             do="compare the address with its source, character by character",
         )
     return address
+
+
+def in_eip55(text: str) -> str:
+    """Return an address text in EIP-55. Raises as :func:`parse_address`."""
+    return checksum_address(parse_address(text))
 
 
 # ---- recovery -------------------------------------------------------------------------------------------------------
@@ -88,9 +93,9 @@ def check_form(signature: bytes) -> None:
     for the second form of the same signature (EIP-2).
     """
     if len(signature) != 65:
-        raise Refusal("SIG-LENGTH", "not a 65-byte signature", got=f"{len(signature)} bytes", expected="65 bytes")
+        raise Refusal("SIG-LENGTH", "not a 65-byte signature", f"{len(signature)} bytes", "65 bytes")
     if signature[64] not in (27, 28):
-        raise Refusal("SIG-V", "v is neither 27 nor 28", got=signature[64], expected="27 or 28")
+        raise Refusal("SIG-V", "v is neither 27 nor 28", signature[64], "27 or 28")
     r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:64], "big")
     if not (0 < r < CURVE_ORDER and 0 < s < CURVE_ORDER):
         raise Refusal("SIG-RANGE", "r or s is not a number of the curve", expected="1 to the curve's order - 1")
@@ -201,7 +206,7 @@ def named_fields(payload: dict[str, Any], filled: Transaction) -> dict[str, Any]
     """Return a transaction's fields by their names, as other libraries take them; numbers as integers, data as 0x-hex."""
     return {
         "chainId": payload["chainId"],
-        "to": checksum_address(parse_address(payload["to"])),
+        "to": in_eip55(payload["to"]),
         "data": payload["data"],
         "value": value_wei(payload),
         **filled._asdict(),

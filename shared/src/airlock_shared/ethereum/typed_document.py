@@ -17,15 +17,10 @@ from airlock_shared.ethereum.eip712 import (
     reached,
 )
 from airlock_shared.ethereum.signatures import keccak256
-from airlock_shared.ethereum.struct_types import DOMAIN_TYPE, Member, Structs
+from airlock_shared.ethereum.struct_types import DOMAIN_MEMBERS, DOMAIN_TYPE, Member, Structs
 
-DOMAIN_FIELDS = {  # EIP-712, "Definition of domainSeparator": these fields, in this order
-    "name": "string",
-    "version": "string",
-    "chainId": "uint256",
-    "verifyingContract": "address",
-    "salt": "bytes32",
-}
+_DOMAIN_FIELDS = (*DOMAIN_MEMBERS, Member("salt", "bytes32"))
+"""EIP-712, "Definition of domainSeparator": these fields, in this order."""
 DOCUMENT_MEMBERS = ("types", "primaryType", "domain", "message")
 MAX_STRUCTS = 64
 MAX_MEMBERS = 128
@@ -43,29 +38,29 @@ def read_typed_data(document: MessageValue) -> tuple[TypedData, Hashes]:
         raise Refusal(
             "TYPES-DOCUMENT",
             "not an EIP-712 document",
-            got=brief(sorted(document)) if type(document) is dict else brief(document),
-            expected="exactly types, primaryType, domain and message",
+            brief(sorted(document)) if type(document) is dict else brief(document),
+            "exactly types, primaryType, domain and message",
         )
     primary_type = document["primaryType"]
     types = document["types"]
     if type(primary_type) is not str or type(types) is not dict or primary_type not in types:
-        raise Refusal("TYPES-PRIMARY", "primaryType is not among the types", got=brief(primary_type))
+        raise Refusal("TYPES-PRIMARY", "primaryType is not among the types", brief(primary_type))
     if primary_type == DOMAIN_TYPE:
-        raise Refusal("TYPES-PRIMARY", "the domain itself is not a message", got=primary_type)
+        raise Refusal("TYPES-PRIMARY", "the domain itself is not a message", primary_type)
     definitions = read_types(types)
     if named := [name for name in definitions.structs if "$" in name]:
         raise Refusal(
             "TYPES-FORM",
             "a struct's name has a $, which other programs read differently",
-            got=repr(named[0][:80]),
-            expected="letters, digits and _",
+            repr(named[0][:80]),
+            "letters, digits and _",
         )
     if found := [name for name in definitions.structs if ":" in name and not _is_alone(name, definitions.structs)]:
         raise Refusal(
             "TYPES-FORM",
             "a struct's name has a :, and other programs do not find what it holds or what holds it",
-            got=repr(found[0][:80]),
-            expected="a : only in a struct that neither holds nor is held",
+            repr(found[0][:80]),
+            "a : only in a struct that neither holds nor is held",
         )
     members, domain, domain_separator = _read_domain(definitions, document["domain"])
     try:
@@ -86,18 +81,18 @@ def read_types(types: MessageValue) -> Definitions:
     Raises ``Refusal`` with an id of the ``TYPES`` family.
     """
     if type(types) is not dict or not 0 < len(types) <= MAX_STRUCTS:
-        raise Refusal("TYPES-FORM", "types is not an object of struct definitions", got=brief(types))
+        raise Refusal("TYPES-FORM", "types is not an object of struct definitions", brief(types))
     structs = {}
     for name, members in types.items():
         if not IDENTIFIER.fullmatch(name.replace(":", "_")):
-            raise Refusal("TYPES-FORM", "not a name for a struct", got=repr(name[:80]), expected="an identifier")
+            raise Refusal("TYPES-FORM", "not a name for a struct", repr(name[:80]), "an identifier")
         if type(members) is not list or len(members) > MAX_MEMBERS:
-            raise Refusal("TYPES-FORM", f"not a list of at most {MAX_MEMBERS} members", got=brief(members)).at(name)
+            raise Refusal("TYPES-FORM", f"not a list of at most {MAX_MEMBERS} members", brief(members)).at(name)
         for member in members:
             if type(member) is not dict or set(member) != {"name", "type"}:
-                raise Refusal("TYPES-FORM", "a member is not {name, type}", got=brief(member)).at(name)
+                raise Refusal("TYPES-FORM", "a member is not {name, type}", brief(member)).at(name)
             if not all(type(text) is str for text in member.values()):
-                raise Refusal("TYPES-FORM", NO_IDENTIFIER, got=brief(member)).at(name)
+                raise Refusal("TYPES-FORM", NO_IDENTIFIER, brief(member)).at(name)
         structs[name] = tuple(Member(**member) for member in members)
     return Definitions(structs)
 
@@ -119,12 +114,12 @@ def _read_domain(
         raise Refusal(
             "DOMAIN-EMPTY",
             "the domain is empty, so the signature would be valid for any contract on any chain",
-            got=brief(domain),
-            expected="name, version, chainId and verifyingContract",
+            brief(domain),
+            "name, version, chainId and verifyingContract",
         )
     members = definitions.structs.get(DOMAIN_TYPE)
     if members is None:
-        members = tuple(Member(n, t) for n, t in DOMAIN_FIELDS.items() if n in domain)
+        members = tuple(member for member in _DOMAIN_FIELDS if member.name in domain)
     _check_domain_members(members, domain)
     domain_definitions = Definitions({DOMAIN_TYPE: members})
     try:
@@ -135,24 +130,23 @@ def _read_domain(
 
 
 def _check_domain_members(members: tuple[Member, ...], domain: dict[str, MessageValue]) -> None:
-    canonical = [Member(n, t) for n, t in DOMAIN_FIELDS.items()]
     if not members:
         raise Refusal(
             "DOMAIN-EMPTY", "EIP712Domain has no fields", expected="name, version, chainId, verifyingContract"
         )
-    if unknown := [m for m in members if m not in canonical]:
-        raise Refusal("DOMAIN-FIELDS", "EIP712Domain has a field that EIP-712 does not know", got=brief(unknown))
-    if sorted(members, key=canonical.index) != list(members):
+    if unknown := [m for m in members if m not in _DOMAIN_FIELDS]:
+        raise Refusal("DOMAIN-FIELDS", "EIP712Domain has a field that EIP-712 does not know", brief(unknown))
+    if sorted(members, key=_DOMAIN_FIELDS.index) != list(members):
         raise Refusal(
             "DOMAIN-ORDER",
             "the fields of EIP712Domain are not in EIP-712's order",
-            got=brief([m.name for m in members]),
-            expected=brief([m.name for m in canonical if m in members]),
+            brief([m.name for m in members]),
+            brief([m.name for m in _DOMAIN_FIELDS if m in members]),
         )
     if set(domain) != {m.name for m in members}:
         raise Refusal(
             "DOMAIN-FIELDS",
             "the domain's fields are not those of EIP712Domain",
-            got=brief(sorted(domain)),
-            expected=brief(sorted(m.name for m in members)),
+            brief(sorted(domain)),
+            brief(sorted(m.name for m in members)),
         )

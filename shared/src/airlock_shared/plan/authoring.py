@@ -13,13 +13,11 @@ from airlock_shared.plan.known import KnownValues, example_at
 from airlock_shared.plan.model import APART, Signer
 from airlock_shared.plan.questions import (
     Back,
-    GivenAnswers,
     People,
     Question,
     answer_to,
     ask_fields,
     surely_meant,
-    tell_all,
 )
 from airlock_shared.plan.reader import PLAN_FORMAT, read_limits, read_roles, read_signer, read_text
 from airlock_shared.plan.values import LINE, plan_error
@@ -49,12 +47,10 @@ def ask_plan(people: People, known: KnownValues) -> Table:
 
     ``known`` is offered where it fits. With ``people.answers`` from an earlier call, what was answered is not asked again.
     """
-    answers = people.answers or GivenAnswers()
-    tell, show = people.tell, people.show
+    _, tell, _, answers, show = people
     people = people._replace(
-        answers=answers,
         tell=lambda line: None if answers.replays else tell(line),
-        show=show and (lambda lines: None if answers.replays else show(lines)),
+        show=lambda lines: None if answers.replays else show(lines),
     )
     answers.begin()
     people.tell("Enter takes the value in [ ]. Type ? for an example, < to go back. Ctrl-C ends.")
@@ -150,7 +146,7 @@ def _action(people: People, *, more: bool) -> Action | None:
     """Ask for the next step's action; None when there is to be no further one."""
     people.tell("")
     listed = [f"    {action.name:<26} {action.title}" for action in (() if more else ACTIONS.values())]
-    tell_all(people, [row for line in listed for row in textwrap.wrap(line, WIDTH, subsequent_indent=" " * 31)])
+    people.show([row for line in listed for row in textwrap.wrap(line, WIDTH, subsequent_indent=" " * 31)])
     name, none = ("action of the next step", "none") if more else ("action", None)
     meaning = "what is signed, by its name" + ("; none: no further step" if more else "")
     question = Question(name, meaning, "delegate", none, ", ".join(ACTIONS) if more else "")
@@ -159,7 +155,7 @@ def _action(people: People, *, more: bool) -> Action | None:
         if more and text == "none":
             return None
         if text not in ACTIONS:
-            raise plan_error("PLAN-ACTION", "unknown action", "", got=quoted(text))
+            raise plan_error("PLAN-ACTION", "unknown action", "", quoted(text))
         return ACTIONS[text]
 
     chosen: Action | None = answer_to(people, question, read)
@@ -172,7 +168,7 @@ def _step(people: People, action: Action, table: Table, known: KnownValues) -> T
 
     def read_id(text: str) -> str:
         if text in taken:
-            raise plan_error("PLAN-FORM", "two steps have the same id", "", got=text)
+            raise plan_error("PLAN-FORM", "two steps have the same id", "", text)
         return read_text({"id": text}, "steps", "id", NAME)
 
     default = next(

@@ -22,13 +22,14 @@ from airlock_shared.units import (
     UNIX_MS,
     UNIX_S,
     UNLIMITED,
+    code_rows,
+    code_text,
     raw_text,
     span_text,
     to_human,
     utc_text,
 )
 from airlock_shared.venue.actions import SIDES, TRIGGER_ORDER_TYPES
-from airlock_shared.venue.referral_code import code_rows, code_text
 from airlock_shared.venue.structs import OPENED_MS, Field, leaf
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def order_kinds(pair: Pair | None, step: Step | None) -> list[int]:
 
     The pair decides. Where the venue does not tell, the plan's ``orderType`` does; where that is silent too, it can be both.
     """
-    told = _text(step, "orderType") if step else ""
+    told = step.text("orderType") if step else ""
     if pair and pair.pnl is not None:
         told = MARKET_ORDERS[pair.pnl]
     return [kind for kind, word in enumerate(MARKET_ORDERS) if told == word or told not in MARKET_ORDERS]
@@ -252,12 +253,12 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
 
 def replaced_trigger(step: Step) -> str:
     """Return the id of the stored price trigger that a step replaces, or an empty text."""
-    return _text(step, "replaces") if step.action.parameter("replaces") else ""
+    return step.text("replaces") if step.action.parameter("replaces") else ""
 
 
 def _plan_error(step: Step, field: str, what: str, expected: str) -> PlanError:
     got, where = step.values[field].text, f"step {step.id}, {field}"
-    return PlanError("PLAN-FIELD", what, got=got, expected=expected, do="correct the plan", where=where)
+    return PlanError("PLAN-FIELD", what, got, expected, do="correct the plan", where=where)
 
 
 # ---- directions -----------------------------------------------------------------------------------------------------
@@ -274,7 +275,7 @@ def directions(step: Step) -> Iterator[str]:
     """Yield what each trigger of a step waits for, by the plan; nothing for a step without one, or a venue's own."""
     if step.action.name == CUSTOM:  # what its leaves mean is the venue's word
         return
-    kind, side = (_text(step, name) for name in ("kind", "side"))
+    kind, side = step.text("kind"), step.text("side")
     if kind in _NAMED and "percentage" in step.values:
         yield f"the {_NAMED[kind]} waits for {_of_profit(step.values['percentage'])}"
     elif kind in _NAMED and side and "price" in step.values:
@@ -287,7 +288,7 @@ def directions(step: Step) -> Iterator[str]:
 
 def odd_directions(step: Step) -> Iterator[str]:
     """Yield what people rarely mean: a stop loss at a profit, a take profit at a loss, a trigger that is hit at once."""
-    kind, side = (_text(step, name) for name in ("kind", "side"))
+    kind, side = step.text("kind"), step.text("side")
     percentage = _exact(step, "percentage")
     if percentage is not None and kind in _NAMED and (percentage < 0) is (kind == _TAKES) and percentage:
         yield f"a {_NAMED[kind]} at a {'profit' if percentage > 0 else 'loss'}: check the percentage's sign"
@@ -300,10 +301,6 @@ def odd_directions(step: Step) -> Iterator[str]:
         if trigger < high if _rises(each, side) else trigger > low:
             beyond = "below" if _rises(each, side) else "above"
             yield f"the {_NAMED[each]} of this {side} lies {beyond} its open price: it would be hit at once"
-
-
-def _text(step: Step, name: str) -> str:
-    return step.values[name].text if name in step.values else ""
 
 
 def _exact(step: Step, name: str) -> int | None:

@@ -73,8 +73,7 @@ def registrations(plan: Plan) -> list[Step]:
 
 def is_waived(step: Step) -> bool:
     """Tell whether the plan does without the proof for a step, in the word ``possession = "waived"``."""
-    wanted = step.values.get("possession")
-    return wanted is not None and wanted.text == WAIVED
+    return step.text("possession") == WAIVED
 
 
 def challenge_of(plan: Plan, deployment: Deployment, step: Step) -> Challenge:
@@ -83,6 +82,6 @@ def challenge_of(plan: Plan, deployment: Deployment, step: Step) -> Challenge:
     Raises ``PlanError("PLAN-NAME")`` for another deployment.
     """
     if plan.deployment != deployment.name:
-        raise PlanError("PLAN-NAME", "another deployment", got=deployment.name, expected=plan.deployment)
+        raise PlanError("PLAN-NAME", "another deployment", deployment.name, plan.deployment)
     trader, delegate = step.address("trader"), step.address("delegate")
     return Challenge(plan.id, plan.fingerprint, step.id, deployment.name, deployment.chain_id, trader, delegate)

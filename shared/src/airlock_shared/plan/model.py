@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.text.safe import safe
-from airlock_shared.units import (
-    raw_text,
-)
+from airlock_shared.units import raw_text
 
 if TYPE_CHECKING:
     from airlock_shared.venue.actions import Action
@@ -106,6 +104,10 @@ class Step(NamedTuple):
         """Return the raw value that the plan fixes of the first of these parameters that the step has, or None."""
         found = next((self.values[name] for name in names if name in self.values), None)
         return found.raw if isinstance(found, Exact) else None
+
+    def text(self, name: str) -> str:
+        """Return what the plan says of a parameter, in its own words; empty where it says nothing."""
+        return self.values[name].text if name in self.values else ""
 
     @property
     def delegate_of(self) -> bytes | None:

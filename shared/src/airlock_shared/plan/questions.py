@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import Declined, PlanError
-from airlock_shared.ethereum.signatures import checksum_address, parse_address
+from airlock_shared.ethereum.signatures import checksum_address, in_eip55
 from airlock_shared.plan.known import Offered, literal
 from airlock_shared.plan.model import Limits, Signer
 from airlock_shared.plan.values import TRIGGERS, plan_error, read_values, value_faults
@@ -44,12 +44,10 @@ class GivenAnswers:
         self._given: list[str] = []
         self._kept: dict[tuple[str, int], str] = {}
         self._asked: Counter[str] = Counter()
-        self._replayed = 0
 
     def begin(self) -> None:
         """Ask from the first question on; those that were answered are not asked again."""
         self._asked.clear()
-        self._replayed = 0
 
     def back(self) -> bool:
         """Take the last answer back; False when there is none."""
@@ -65,17 +63,16 @@ class GivenAnswers:
     @property
     def replays(self) -> bool:
         """Whether the next question was answered already."""
-        return self._replayed < len(self._given)
-
-    def key(self, name: str) -> tuple[str, int]:
-        """Return what the next question of this name is known by."""
-        self._asked[name] += 1
-        return name, self._asked[name]
+        return self._asked.total() < len(self._given)
 
     def replayed(self) -> str:
-        """Return the answer that was given already."""
-        self._replayed += 1
-        return self._given[self._replayed - 1]
+        """Return the answer to the next question, which was given already."""
+        return self._given[self._asked.total()]
+
+    def key(self, name: str) -> tuple[str, int]:
+        """Return what the next question is known by, which has this name; it counts as asked."""
+        self._asked[name] += 1
+        return name, self._asked[name]
 
     def kept(self, key: tuple[str, int]) -> str | None:
         """Return what was once said to this question, or None."""
@@ -85,21 +82,19 @@ class GivenAnswers:
         """Keep an answer that can be used."""
         self._given.append(text)
         self._kept[key] = text
-        self._replayed += 1
 
 
 class People(NamedTuple):
     """The people who answer: ``ask`` gives a question and returns the answer's line, ``tell`` shows a line to them.
 
-    ``mistake`` shows why an answer cannot be used. ``answers`` keeps what was said; without it nobody goes back. ``show``
-    shows a list that may be longer than a screen; without it each line is told.
+    ``mistake`` shows why an answer cannot be used, ``show`` a long list. ``answers`` are those so far.
     """
 
     ask: Callable[[str], str]
     tell: Callable[[str], None]
     mistake: Callable[[PlanError], None]
-    answers: GivenAnswers | None = None
-    show: Callable[[Sequence[str]], None] | None = None
+    answers: GivenAnswers
+    show: Callable[[Sequence[str]], None]
 
 
 class Question(NamedTuple):
@@ -122,10 +117,11 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
 
     Raises ``Back`` when people go back, ``Declined`` after ``TRIES`` answers without use.
     """
-    answers = people.answers or GivenAnswers()
+    answers = people.answers
+    said = answers.replayed() if answers.replays else None
     key = answers.key(question.name)
-    if answers.replays:
-        return read(answers.replayed())
+    if said is not None:
+        return read(said)
     question = _with_what_was_said(question, answers.kept(key), read)
     _tell(people, question.meaning)
     for number, (value, what) in enumerate(question.known, start=1):
@@ -138,7 +134,7 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
     hinted = ""
     for _ in range(TRIES):
         text = people.ask(f"{question.name}{default}: ").strip()
-        if text == _BACK and people.answers is not None:
+        if text == _BACK:
             raise Back
         text, meant = _offered(question, text)
         if meant and meant != hinted:
@@ -159,15 +155,6 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
             error.expected = error.expected or question.meaning
             people.mistake(error)
     raise Declined(f"no usable answer to {question.name!r}", do="find out what to answer, and begin again")
-
-
-def tell_all(people: People, lines: Sequence[str]) -> None:
-    """Show a list that may be longer than a screen."""
-    if people.show is not None:
-        people.show(lines)
-        return
-    for line in lines:
-        people.tell(line)
 
 
 def _offered(question: Question, text: str) -> tuple[str, str]:
@@ -229,22 +216,22 @@ def surely_meant(people: People, name: str, address: str) -> str:
 
     Without capitals nothing tells a wrong digit. Raises as ``answer_to``, also ``Back`` to the question before.
     """
-    checksummed = checksum_address(parse_address(address))
-    if address == checksummed:
+    with_capitals = in_eip55(address)
+    if address == with_capitals:
         return address
 
     def read(text: str) -> None:
         if text != "Yes":
-            raise plan_error("PLAN-ADDRESS", "not compared yet", "", got=text, expected="Yes, or < to type it again")
+            raise plan_error("PLAN-ADDRESS", "not compared yet", "", text, "Yes, or < to type it again")
 
     people.tell("    This address has no checksum: nobody would notice a wrong digit. With it:")
-    people.tell(f"    {checksummed}")
+    people.tell(f"    {with_capitals}")
     answer_to(
         people,
         Question(f"{name}, as shown", "compare each digit with your source, then type Yes; < types it again"),
         read,
     )
-    return checksummed
+    return with_capitals
 
 
 def _in_order(action: Action) -> list[Parameter]:
@@ -312,7 +299,7 @@ def _value(parameter: Parameter, text: str) -> Any:
             when = datetime.fromisoformat(text)
             return when if when.tzinfo else when.replace(tzinfo=UTC)
         except ValueError as error:
-            raise plan_error("PLAN-FIELD", "no such time", "", got=text, expected="2027-03-31T00:00:00Z") from error
+            raise plan_error("PLAN-FIELD", "no such time", "", text, "2027-03-31T00:00:00Z") from error
     bounds = _BOUNDS.fullmatch(text) if parameter.unit.is_amount and not parameter.required else None
     if bounds and any(bounds.groups()):
         return {name: bound for name, bound in zip(("at_least", "at_most"), bounds.groups(), strict=True) if bound}

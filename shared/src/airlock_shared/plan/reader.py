@@ -70,9 +70,7 @@ def parse_plan(data: bytes) -> Plan:
 def read_toml(data: bytes) -> Table:
     """Return a plan's TOML as a table. Raises ``PlanError("PLAN-FORM")``."""
     if len(data) > MAX_PLAN_BYTES:
-        raise plan_error(
-            "PLAN-FORM", "the plan is too large", "", got=f"{len(data)} bytes", expected=f"<= {MAX_PLAN_BYTES}"
-        )
+        raise plan_error("PLAN-FORM", "the plan is too large", "", f"{len(data)} bytes", f"<= {MAX_PLAN_BYTES}")
     try:
         table = parse_toml(data)
         check_depth(table)
@@ -87,7 +85,7 @@ def _unreadable(data: bytes, error: Exception) -> PlanError:
     """Return the error of bytes that are no TOML; another document in a plan's place is called by its name."""
     if found := _DOCUMENT.match(data):
         what, kind = f"this is a {found[1].decode()} document; a plan is needed", f"airlock/{found[1].decode()}"
-        return plan_error("PLAN-FORM", what, "", got=kind, expected="a TOML file", do="check which file this is")
+        return plan_error("PLAN-FORM", what, "", kind, "a TOML file", do="check which file this is")
     return plan_error("PLAN-FORM", f"the plan is not readable TOML: {error}", "")
 
 
@@ -98,7 +96,7 @@ def read_plan(table: Table, telling: Telling = RAISE_FIRST) -> Plan:
             other = other_format(
                 table.get("format"), PLAN_FORMAT, "not a ceremony plan", "correct the plan, and agree on it again"
             )
-            raise plan_error("PLAN-FORM", other.what, "format", got=other.got, expected=PLAN_FORMAT, do=other.do)
+            raise plan_error("PLAN-FORM", other.what, "format", other.got, PLAN_FORMAT, do=other.do)
     require_known_members(table, "", ("format", "ceremony", "limits", "signers", "steps"), telling)
     texts = dict.fromkeys(_TEXTS, "")
     roles: tuple[str, ...] = ()
@@ -146,7 +144,7 @@ def read_text(table: Table, where: str, name: str, pattern: re.Pattern[str]) -> 
     """Return a member that must be a text of this form. Raises ``PlanError("PLAN-FORM")``."""
     value = table.get(name)
     if type(value) is not str or not pattern.fullmatch(value):
-        raise plan_error("PLAN-FORM", "missing or in the wrong form", f"{where}.{name}", got=repr(value)[:120])
+        raise plan_error("PLAN-FORM", "missing or in the wrong form", f"{where}.{name}", repr(value)[:120])
     return value
 
 
@@ -168,7 +166,7 @@ def plain_form(value: Any, where: str, telling: Telling) -> Any:
             "PLAN-AMOUNT",
             "a plan holds texts, whole numbers and times with a zone",
             where,
-            got=quoted(value),
+            quoted(value),
             do="write an amount in quotes, such as '64000.5', and a time such as 2027-03-31T00:00:00Z",
         )
 
@@ -177,9 +175,9 @@ def read_roles(roles: Any) -> tuple[str, ...]:
     """Return the names of the roles. Raises ``PlanError("PLAN-FORM")``."""
     got = quoted(roles)
     if type(roles) is not list or not all(type(role) is str and NAME.fullmatch(role) for role in roles):
-        raise plan_error("PLAN-FORM", "roles is not a list of names in lower case", "ceremony.roles", got=got)
+        raise plan_error("PLAN-FORM", "roles is not a list of names in lower case", "ceremony.roles", got)
     if len(set(roles)) != len(roles) or len(roles) > MAX_ROLES:
-        raise plan_error("PLAN-FORM", f"a role twice, or more than {MAX_ROLES}", "ceremony.roles", got=got)
+        raise plan_error("PLAN-FORM", f"a role twice, or more than {MAX_ROLES}", "ceremony.roles", got)
     return tuple(roles)
 
 
@@ -191,24 +189,24 @@ def _read_witness(ceremony: Table, roles: tuple[str, ...]) -> str:
             "PLAN-FORM",
             "the plan says neither that a witness is required nor that none is",
             where,
-            got=quoted(said),
-            expected="'required' or 'none'",
+            quoted(said),
+            "'required' or 'none'",
         )
     if said == "required" and not set(APART) <= set(roles):
         raise plan_error(
             "PLAN-FORM",
             "a witness is required, and the roles lack one",
             where,
-            got=quoted(list(roles)),
-            expected=f"roles with {' and '.join(APART)}",
+            quoted(list(roles)),
+            f"roles with {' and '.join(APART)}",
         )
     if said == "none" and "witness" in roles:
         raise plan_error(
             "PLAN-FORM",
             "the plan names a witness, and says that none is required",
             where,
-            got=quoted(list(roles)),
-            expected="'required', or roles without a witness",
+            quoted(list(roles)),
+            "'required', or roles without a witness",
         )
     return str(said)
 
@@ -247,11 +245,7 @@ def read_signer(name: str, table: Any, telling: Telling = RAISE_FIRST) -> Signer
     with telling:
         if show not in ("fields", "hashes"):
             raise plan_error(
-                "PLAN-FORM",
-                "unknown way to show a message",
-                f"{where}.show",
-                got=repr(show)[:40],
-                expected="'fields' or 'hashes'",
+                "PLAN-FORM", "unknown way to show a message", f"{where}.show", repr(show)[:40], "'fields' or 'hashes'"
             )
     with telling:
         if delegate_of is not None:
@@ -270,11 +264,7 @@ def _read_step(
         step_id = read_text(step, where, "id", NAME)
         if taken.setdefault(step_id, where) != where:
             raise plan_error(
-                "PLAN-FORM",
-                "two steps have the same id",
-                f"{where}.id",
-                got=step_id,
-                expected=f"another id than {taken[step_id]}",
+                "PLAN-FORM", "two steps have the same id", f"{where}.id", step_id, f"another id than {taken[step_id]}"
             )
     with telling:
         if "replaces" in step:
@@ -284,18 +274,14 @@ def _read_step(
                     "PLAN-FORM",
                     "two steps replace one signature",
                     f"{where}.replaces",
-                    got=replaced,
-                    expected="a signature is replaced once",
+                    replaced,
+                    "a signature is replaced once",
                 )
     with telling:
         asked = step.get("signer")
         if type(asked) is not str or asked not in signers:
             raise plan_error(
-                "PLAN-SIGNER",
-                "no such signer in the plan",
-                f"{where}.signer",
-                got=quoted(asked),
-                expected=f"one of {list(signers)}",
+                "PLAN-SIGNER", "no such signer in the plan", f"{where}.signer", quoted(asked), f"one of {list(signers)}"
             )
         signer = signers[asked]
     name, fields, place = step.get("action"), step.get("fields"), f"{where}.fields"
@@ -306,15 +292,13 @@ def _read_step(
                 "PLAN-SIGNER",
                 "a call of this venue alone is made by its signer for itself, by no delegate",
                 f"{where}.signer",
-                got=signer.name,
-                expected="a signer without delegate_of",
+                signer.name,
+                "a signer without delegate_of",
             )
         return Step(step_id, own, signer, values, replaced)
     action = ACTIONS.get(name) if type(name) is str else None
     if action is None:
-        raise plan_error(
-            "PLAN-ACTION", "unknown action", f"{where}.action", got=quoted(name), expected=f"one of {list(ACTIONS)}"
-        )
+        raise plan_error("PLAN-ACTION", "unknown action", f"{where}.action", quoted(name), f"one of {list(ACTIONS)}")
     require_known_members(fields, place, [each.name for each in action.parameters], telling)
     values = read_values(action, fields, place, telling)
     for fault in value_faults(values, limits, place):
@@ -335,8 +319,8 @@ def read_custom_fields(fields: Any, where: str) -> tuple[Action, dict[str, Value
             "PLAN-FIELD",
             f"this {kind} ships, and has an action of its own",
             f"{where}.{kind}",
-            got=fields[kind],
-            expected=f"a {kind} that the venue alone has",
+            fields[kind],
+            f"a {kind} that the venue alone has",
         )
     struct, call = (fields[kind], "") if kind == "struct" else ("", fields[kind])
     values: dict[str, Value] = {}

@@ -24,12 +24,12 @@ from airlock_shared.units import (
     UNIX_S,
     UNLIMITED,
     Unit,
+    code_bytes,
     looks_like_seconds,
     span_text,
     to_human,
     to_raw,
 )
-from airlock_shared.venue.referral_code import code_bytes
 from airlock_shared.wire.strict_json import ENTITY_ID, HEX_32, NAME, Table
 
 if TYPE_CHECKING:
@@ -47,10 +47,16 @@ RAISE_FIRST: Telling = nullcontext()
 """The first mistake is raised and ends the reading; ``plan check`` notes each instead, and the next piece is read."""
 
 
-def plan_error(check: str, what: str, where: str, **details: Any) -> PlanError:
+def plan_error(
+    check: str,
+    what: str,
+    where: str,
+    got: object = "",
+    expected: object = "",
+    do: str = "correct the plan, and agree on it again",
+) -> PlanError:
     """Return the error of a mistake at a place in the plan."""
-    do = details.pop("do", "correct the plan, and agree on it again")
-    return PlanError(check, what, do=do, where=where, **details)
+    return PlanError(check, what, got, expected, do=do, where=where)
 
 
 def require_known_members(table: Any, where: str, known: Collection[str], telling: Telling = RAISE_FIRST) -> None:
@@ -104,8 +110,8 @@ def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
                 "PLAN-FIELD",
                 "one bound alone leaves the other side open",
                 where,
-                got=str(value)[:80],
-                expected="at_least and at_most",
+                str(value)[:80],
+                "at_least and at_most",
             )
         low, high = (read_amount(value[name], parameter.unit, f"{where}.{name}") for name in ("at_least", "at_most"))
         if low > high:
@@ -125,18 +131,16 @@ def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
         try:
             return Exact(code_bytes(value), text)
         except Refusal as refusal:
-            raise plan_error("PLAN-CODE", refusal.what, where, got=refusal.got, expected=refusal.expected) from None
+            raise plan_error("PLAN-CODE", refusal.what, where, refusal.got, refusal.expected) from None
     if unit is CHOICE:
         if value not in parameter.choices:
-            raise plan_error(
-                "PLAN-FIELD", "not one of the choices", where, got=quoted(value), expected=parameter.choices
-            )
+            raise plan_error("PLAN-FIELD", "not one of the choices", where, quoted(value), parameter.choices)
         return Exact(text, text)
     if unit is TEXT and type(value) is str and _TEXTS.get(parameter.name, LINE).fullmatch(value):
         return Exact(text, text)
     if unit not in (CODE, TEXT) and type(value) in (str, int) and _COUNT.fullmatch(text) and int(text) < 1 << 256:
         return Exact(int(text), text)
-    raise plan_error("PLAN-FIELD", "not in the field's form", where, got=quoted(value), expected=parameter.meaning)
+    raise plan_error("PLAN-FIELD", "not in the field's form", where, quoted(value), parameter.meaning)
 
 
 def read_address(value: Any, where: str) -> bytes:
@@ -146,9 +150,9 @@ def read_address(value: Any, where: str) -> bytes:
     try:
         address = parse_address(value)
     except Refusal as refusal:
-        raise plan_error("PLAN-ADDRESS", refusal.what, where, got=refusal.got, expected=refusal.expected) from None
+        raise plan_error("PLAN-ADDRESS", refusal.what, where, refusal.got, refusal.expected) from None
     if address == bytes(20):
-        raise plan_error("PLAN-ADDRESS", "the zero address has no owner", where, got=value)
+        raise plan_error("PLAN-ADDRESS", "the zero address has no owner", where, value)
     return address
 
 
@@ -159,36 +163,30 @@ def read_amount(value: Any, unit: Unit, where: str) -> int:
             "PLAN-AMOUNT",
             "not an amount",
             where,
-            got=quoted(value),
-            expected="a decimal in quotes",
+            quoted(value),
+            "a decimal in quotes",
             do="write the amount in quotes, such as '64000.5'",
         )
     try:
         return to_raw(str(value), unit)
     except Refusal as refusal:
-        raise plan_error("PLAN-AMOUNT", refusal.what, where, got=refusal.got, expected=refusal.expected) from None
+        raise plan_error("PLAN-AMOUNT", refusal.what, where, refusal.got, refusal.expected) from None
 
 
 def _read_time(unit: Unit, value: Any, where: str) -> Exact:
     if type(value) is datetime and value.tzinfo is not None:
         if value.microsecond:
             raise plan_error(
-                "PLAN-FIELD",
-                "a time with a fraction of a second; nothing is rounded",
-                where,
-                got=value,
-                expected="whole seconds",
+                "PLAN-FIELD", "a time with a fraction of a second; nothing is rounded", where, value, "whole seconds"
             )
         seconds = int(value.timestamp())
         return Exact(seconds if unit is UNIX_S else seconds * 1000, utc_form(value, where).replace("+00:00", "Z"))
     if type(value) not in (int, str) or not _COUNT.fullmatch(str(value)):
         got = quoted(value) if type(value) is str else str(value)[:80]  # a date as it is written, not as Python's
-        raise plan_error(
-            "PLAN-FIELD", "not a time with a zone", where, got=got, expected="2027-03-31T00:00:00Z", do=TIME_DO
-        )
+        raise plan_error("PLAN-FIELD", "not a time with a zone", where, got, "2027-03-31T00:00:00Z", do=TIME_DO)
     number = int(value)
     if looks_like_seconds(number) != (unit is UNIX_S):
-        raise plan_error("PLAN-FIELD", "seconds and milliseconds are mixed up", where, got=number, expected=unit.name)
+        raise plan_error("PLAN-FIELD", "seconds and milliseconds are mixed up", where, number, unit.name)
     return Exact(number, str(number))
 
 
@@ -197,7 +195,7 @@ def utc_form(value: datetime, where: str) -> str:
     try:
         return value.astimezone(UTC).isoformat()
     except OverflowError as error:
-        raise plan_error("PLAN-FIELD", "a time outside the calendar", where, got=value) from error
+        raise plan_error("PLAN-FIELD", "a time outside the calendar", where, value) from error
 
 
 # ---- own limits -----------------------------------------------------------------------------------------------------
@@ -225,8 +223,8 @@ def limit_faults(limits: Limits) -> Iterator[PlanError]:
             "PLAN-OWN-LIMIT",
             "remaining_at_least is longer than deadline_at_most",
             "limits.remaining_at_least",
-            got=span_text(least // 1000),
-            expected=f"at most {span_text(most // 1000)}",
+            span_text(least // 1000),
+            f"at most {span_text(most // 1000)}",
         )
     highest = {
         "slippage_percent": limits.slippage_at_most_raw,
@@ -248,14 +246,12 @@ def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Ite
         else:  # no number, or of a venue's own leaf, of which we know nothing
             continue
         if name in _NEVER_ZERO and ends[0] <= 0:
-            yield plan_error(
-                "PLAN-FIELD", "zero has no meaning here", f"{where}.{name}", got=value.text, expected="more than 0"
-            )
+            yield plan_error("PLAN-FIELD", "zero has no meaning here", f"{where}.{name}", value.text, "more than 0")
         if name == "slippagePercent":
             place, most = f"{where}.{name}", limits.slippage_at_most_raw
             if ends[0] < 0:
-                yield plan_error("PLAN-FIELD", "a slippage below zero", place, got=value.text, expected="0 or more")
+                yield plan_error("PLAN-FIELD", "a slippage below zero", place, value.text, "0 or more")
             elif most is not None and ends[1] > most:
                 expected = f"at most {to_human(most, PERCENT)}, as slippage_percent_at_most says"
                 what = "the step breaks the plan's own limit"
-                yield plan_error("PLAN-OWN-LIMIT", what, place, got=value.text, expected=expected)
+                yield plan_error("PLAN-OWN-LIMIT", what, place, value.text, expected)

@@ -10,7 +10,6 @@ from airlock_shared.checks.nonces import SIGNED_LATE, Use, spent_by, use_of
 from airlock_shared.documents.requests import SignaturesHeader
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.report.evidence.artefacts import TIMELINE, Evidence
 from airlock_shared.report.evidence.timeline import EXPORTED, is_contradicted, stated_uncertainty_ms
 from airlock_shared.report.rows import SIGN_BEGUN, Judged, Row, moment
@@ -284,7 +283,7 @@ def _row(standing: Liveness, begun: Mapping[str, int], late: Iterable[str]) -> R
         "ceremony": use.ceremony,
         "step": use.step,
         "kind": "intent" if use.contract else "transaction",
-        "signer": checksum_address(use.signer),
+        "signer": use.signer,
         "nonce": str(use.nonce),
         "may_execute": until_text(use),
         "known": known,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_shared.plan.model import CUSTOM, Limits, Plan, Step
 from airlock_shared.text.safe import flags
-from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, span_text, to_human, utc_text
-from airlock_shared.venue.referral_code import code_letters, code_rows
+from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, code_letters, code_rows, span_text, to_human, utc_text
 
 if TYPE_CHECKING:
     from airlock_shared.checks.judge import Examined

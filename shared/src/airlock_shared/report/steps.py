@@ -18,9 +18,8 @@ from airlock_shared.plan.model import Signer, Step
 from airlock_shared.report.evidence.artefacts import Evidence
 from airlock_shared.report.evidence.timeline import REFERRAL_READ, Screens, begun_recorded
 from airlock_shared.report.rows import Judged, Row, moment, named_rows, plain_text
-from airlock_shared.units import GWEI, NATIVE, raw_text, to_human, utc_text
+from airlock_shared.units import GWEI, NATIVE, code_rows, code_text, raw_text, to_human, utc_text
 from airlock_shared.venue.actions import Action
-from airlock_shared.venue.referral_code import code_rows, code_text
 from airlock_shared.venue.structs import AUTHORIZATION
 from airlock_shared.wire.strict_json import HEX_32
 
@@ -258,7 +257,7 @@ def _account(case: Case | None) -> str:
         return ""
     if isinstance(case, CallCase) and case.delegated_for is not None:
         return checksum_address(case.delegated_for)
-    return checksum_address(use_of(case).trader)
+    return use_of(case).trader
 
 
 def _title(examined: Examined) -> str:

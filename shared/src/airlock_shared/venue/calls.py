@@ -179,7 +179,7 @@ def decode_call(data: bytes, calls: Calls) -> Decoded:
         raise Refusal("TX-NESTED", "a delegated call within a delegated call", expected="one delegation")
     call = _call_of(inner, calls)
     if not call.delegable:
-        raise Refusal("TX-DELEGABLE", "a call that a delegate may not make for a trader", got=call.name)
+        raise Refusal("TX-DELEGABLE", "a call that a delegate may not make for a trader", call.name)
     return Decoded(call, arguments_in(inner, call.signature), trader)
 
 
@@ -191,17 +191,14 @@ def _call_of(data: bytes, calls: Calls) -> Call:
     call = next((call for call in calls.values() if selector_of(call.signature) == data[:4]), None)
     if call is None:
         raise Refusal(
-            "TX-SELECTOR",
-            "a function that Airlock does not know",
-            got="0x" + data[:4].hex(),
-            expected="one of the known calls",
+            "TX-SELECTOR", "a function that Airlock does not know", "0x" + data[:4].hex(), "one of the known calls"
         )
     return call
 
 
 def arguments_in(data: bytes, signature: str) -> StructValues:
     """Return the arguments by name with which calldata call a function. Raises ``Refusal("ENC-CANONICAL")``."""
-    return decode_abi(structs_of_call(signature), "", data[4:])
+    return decode_abi(structs_of_call(signature), data[4:])
 
 
 # ---- authorizations -------------------------------------------------------------------------------------------------
@@ -219,11 +216,6 @@ AUTHORIZATION_CALL = Call("EIP-7702", "Give this account to a contract (EIP-7702
     Field("nonce", COUNT, "the account's own nonce on the chain", Rule("plan", "nonce"), "nonce"),
 ))  # fmt: skip
 """An authorization as the calls are: a name, a title, and leaves of which the plan decides each."""
-
-
-def read_authorization(payload: JsonObject) -> Decoded:
-    """Return what an item's payload gives away. Raises ``Refusal("MSG-ADDRESS")``."""
-    return Decoded(AUTHORIZATION_CALL, {"contract": parse_address(payload["address"]), "nonce": payload["nonce"]}, None)
 
 
 def payload_hash(payload: JsonObject) -> bytes:

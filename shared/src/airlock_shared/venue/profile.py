@@ -9,7 +9,6 @@ shapes open: "Intent message structs" and "Builder: unsigned transactions" show 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
@@ -90,20 +89,20 @@ class Venue(NamedTuple):
     calls: Calls
 
 
-def venue_of(signed: str) -> Venue:
-    """Return the venue that a deployment's ``signed`` text describes.
+def venue_of(signed: Any) -> Venue:
+    """Return the venue that a deployment's member ``signed`` describes.
 
     Raises ``DocumentError("DOC-VENUE")`` for a profile that Airlock does not take, with every other mistake as its
     ``more``, and what the readers of types raise.
     """
-    value, wrong = json.loads(signed), list[DocumentError]()
-    require_form(value)
-    read_members(value, "signed", {"format": str, "structs": dict, "calls": dict})
+    wrong: list[DocumentError] = []
+    require_form(signed)
+    read_members(signed, "signed", {"format": str, "structs": dict, "calls": dict})
     for part in ("structs", "calls"):
-        if len(value[part]) > MAX_OF_EACH:
-            raise wrong_profile(part, "too many", str(len(value[part])), f"at most {MAX_OF_EACH}")
-    structs = read_each(_in_order(value["structs"], CATALOGUE), _intent, wrong)
-    calls = read_each(_in_order(value["calls"], CALLS), _call, wrong)
+        if len(signed[part]) > MAX_OF_EACH:
+            raise wrong_profile(part, "too many", str(len(signed[part])), f"at most {MAX_OF_EACH}")
+    structs = read_each(_in_order(signed["structs"], CATALOGUE), _intent, wrong)
+    calls = read_each(_in_order(signed["calls"], CALLS), _call, wrong)
     found: dict[bytes, str] = {}
     for name, call in calls.items():
         other = found.setdefault(selector_of(call.signature), name)
@@ -133,8 +132,8 @@ def _in_order(given: Mapping[str, Any], shipped: Mapping[str, Any]) -> list[tupl
     return [(name, given[name]) for name in {**shipped, **given} if name in given]
 
 
-def venue_at(signed: str, contracts: Mapping[str, bytes]) -> Venue:
-    """Return the venue of a deployment's ``signed`` text, whose own calls go to a contract that it pins, not to the token.
+def venue_at(signed: Any, contracts: Mapping[str, bytes]) -> Venue:
+    """Return the venue of a deployment's ``signed``, whose own calls go to a contract that it pins, not to the token.
 
     A contract is told by its address: the token under another name is the token. Raises as :func:`venue_of`.
     """
@@ -190,9 +189,6 @@ def _intent(name: str, entry: Any) -> Intent:
         entry["domain"],
         entry["signer_rule"],
         entry["route"],
-        accounts[0],
-        path_of(fields, NONCE_KIND),
-        path_of(fields, DEADLINE),
         fields,
         order,
         shipped.order_types if shipped else None,
@@ -284,12 +280,7 @@ def _field(where: str, leaves: Mapping[str, str], path: str, entry: Any) -> Fiel
         read_members(entry, where, {"kind": str, "label": str})
         kind, label = entry["kind"], entry["label"]
         if not LABEL.pattern.fullmatch(label):
-            raise wrong_profile(
-                where,
-                "not a label",
-                quoted(label),
-                LABEL.what,
-            )
+            raise wrong_profile(where, "not a label", quoted(label), LABEL.what)
     if type(kind) is not str or kind not in LEAF_KINDS:
         raise wrong_profile(
             where,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.eip712 import Definitions
 from airlock_shared.ethereum.struct_types import leaves_of
-from airlock_shared.venue.calls import CALLS, Call, canonical, selector_of, structs_of_call
+from airlock_shared.venue.calls import CALLS, Call, Calls, canonical, selector_of, structs_of_call
 from airlock_shared.venue.profile import (
     FIXED,
     VENUE_FORMAT,
@@ -25,19 +24,18 @@ from airlock_shared.venue.structs import CATALOGUE, Field, Intent
 from airlock_shared.wire.strict_json import JsonObject, raise_first, read_members
 
 
-def profile_words(signed: str) -> Iterator[str]:
-    """Yield a line for each difference from what ships. Raises as ``venue_of``."""
-    venue = venue_of(signed)
-    for name, intent in venue.structs.items():
+def profile_words(structs: Mapping[str, Intent], calls: Calls) -> Iterator[str]:
+    """Yield a line for each difference from what ships of a venue's structs and calls."""
+    for name, intent in structs.items():
         shipped = CATALOGUE.get(name)
         if shipped != intent:
             yield from _struct_words(intent, shipped)
-    for name in sorted(CATALOGUE.keys() - venue.structs.keys()):
+    for name in sorted(CATALOGUE.keys() - structs.keys()):
         yield f"{name}: not signed at this venue"
-    for name, call in venue.calls.items():
+    for name, call in calls.items():
         if call._replace(known_as="") != CALLS.get(name):
             yield from _call_words(call, CALLS.get(name))
-    for name in sorted(CALLS.keys() - venue.calls.keys()):
+    for name in sorted(CALLS.keys() - calls.keys()):
         yield f"{name}: not called at this venue"
 
 
@@ -47,44 +45,47 @@ def _struct_words(intent: Intent, shipped: Intent | None) -> Iterator[str]:
     if shipped is None:
         yield f"{name}: a struct that does not ship; Airlock does not know its meaning"
         yield f"{name}: signed under the {intent.domain} domain, {intent.signer_rule}, sent to {intent.route}"
-    old = dict(leaves_of(shipped.structs, name)) if shipped is not None else {}
+    old = shipped or intent._replace(encode_type=f"{name}()", fields=(), abi_order=(), executing="")
     yield from _leaf_words(
-        name, dict(leaves_of(intent.structs, name)), intent.fields, old, shipped.fields if shipped else ()
+        name, leaves_of(intent.structs, name), intent.fields, leaves_of(old.structs, name), old.fields
     )
-    if shipped is None or intent.encode_type != shipped.encode_type:
+    if intent.encode_type != old.encode_type:
         yield f"{name}: the signed type is now {intent.encode_type}"
-        was = f" (ships: 0x{_type_hash(shipped)})" if shipped is not None else ""
-        yield f"{name}: its type hash is 0x{_type_hash(intent)}{was}"
-    executing = shipped.executing if shipped is not None else ""
-    if intent.executing != executing:
-        was = f" (ships: {executing})" if executing else ""
-        yield f"{name}: the contract executes it by {intent.executing or 'no call that is known'}{was}"
-    if shipped is None or _order(intent) != _order(shipped):
+        was = _ships(_type_hash(old) if shipped else "")
+        yield f"{name}: its type hash is {_type_hash(intent)}{was}"
+    if intent.executing != old.executing:
+        by = intent.executing or "no call that is known"
+        yield f"{name}: the contract executes it by {by}{_ships(old.executing)}"
+    if _order(intent) != _order(old):
         yield f"{name}: encoded for the contract in the order {', '.join(_order(intent))}"
 
 
 def _call_words(call: Call, shipped: Call | None) -> Iterator[str]:
     if shipped is None:
         yield f"call {call.name}: a call that does not ship; its meaning is this profile's alone"
-    if shipped is None or call.contract != shipped.contract:
-        was = f" (ships: {shipped.contract})" if shipped is not None else ""
-        yield f"call {call.name}: made to the pinned {call.contract}, by the signer for itself{was}"
-    new = dict(leaves_of(call.structs, ""))
-    old = dict(leaves_of(shipped.structs, "")) if shipped is not None else {}
-    yield from _leaf_words(f"call {call.name}", new, call.fields, old, shipped.fields if shipped is not None else ())
+    old = shipped or Call("", "", "", ())
+    if call.contract != old.contract:
+        yield f"call {call.name}: made to the pinned {call.contract}, by the signer for itself{_ships(old.contract)}"
+    yield from _leaf_words(
+        f"call {call.name}", leaves_of(call.structs, ""), call.fields, leaves_of(old.structs, ""), old.fields
+    )
     if call.fee:
         yield f"call {call.name}: native currency may be sent with it as a fee, within the plan's native_fee_at_most"
-    if shipped is None or call.signature != shipped.signature:
+    if call.signature != old.signature:
         yield f"call {call.name}: the function is now {call.signature}"
-        selector, was = f"0x{selector_of(call.signature).hex()}", ""
-        if shipped is not None:
-            was = f" (ships: 0x{selector_of(shipped.signature).hex()}, {shipped.signature})"
-        yield f"call {call.name}: its selector is {selector}, of {canonical(call.signature)}{was}"
+        was = _ships(f"{_selector(old)}, {old.signature}" if shipped else "")
+        yield f"call {call.name}: its selector is {_selector(call)}, of {canonical(call.signature)}{was}"
 
 
 def _leaf_words(
-    name: str, new: Mapping[str, str], fields: tuple[Field, ...], old: Mapping[str, str], shipped: tuple[Field, ...]
+    name: str,
+    leaves: Iterable[tuple[str, str]],
+    fields: tuple[Field, ...],
+    ship: Iterable[tuple[str, str]],
+    shipped: tuple[Field, ...],
 ) -> Iterator[str]:
+    """Yield a line for each leaf that differs; ``leaves`` and ``ship`` are the paths and types of the two."""
+    new, old = dict(leaves), dict(ship)
     now, was = {each.path: each for each in fields}, {each.path: each for each in shipped}
     stay, stayed = [path for path in new if path in old], [path for path in old if path in new]
     if stay != stayed:
@@ -103,8 +104,16 @@ def _leaf_words(
             yield f'{name}: member {path}, {now[path].kind}, has the label "{now[path].label}" beside its name'
 
 
+def _ships(what: str) -> str:
+    return f" (ships: {what})" if what else ""
+
+
 def _type_hash(intent: Intent) -> str:
-    return Definitions(intent.structs).type_hashes[intent.name].hex()
+    return f"0x{Definitions(intent.structs).type_hashes[intent.name].hex()}"
+
+
+def _selector(call: Call) -> str:
+    return f"0x{selector_of(call.signature).hex()}"
 
 
 def _order(intent: Intent) -> tuple[str, ...]:
@@ -136,11 +145,6 @@ def shipped() -> JsonObject:
     return {"format": VENUE_FORMAT, "structs": structs, "calls": calls}
 
 
-def text_of(signed: Mapping[str, Any]) -> str:
-    """Return a deployment's ``signed`` member as the text by which a venue is known within a process."""
-    return json.dumps(signed, sort_keys=True, separators=(",", ":"))
-
-
 def resolve_profile(profile: Any, contracts: Mapping[str, str] | None = None) -> JsonObject:
     """Return what is pinned: a profile's differences within everything that ships.
 
@@ -160,7 +164,7 @@ def resolve_profile(profile: Any, contracts: Mapping[str, str] | None = None) ->
         raise wrong_profile(
             "structs", "nothing differs from what ships", "no difference", "at least one, or no profile"
         )
-    read_each([(text_of(whole), None)], lambda signed, _: venue_of(signed), wrong)
+    read_each([("", whole)], lambda _, signed: venue_of(signed), wrong)
     own = [(name, call["contract"]) for name, call in whole["calls"].items() if "contract" in call]
     read_each(own if contracts else (), lambda name, to: require_contract(name, to, contracts or {}), wrong)
     raise_first(wrong)

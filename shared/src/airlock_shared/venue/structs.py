@@ -147,48 +147,48 @@ PAIR, OPEN_TYPE, SPENDER, ALLOWANCE, SLIPPAGE = "pairIndex", "orderType", "spend
 _OPENED = "when the position was opened; binds the intent to it"
 
 
-def _planned(unit: Unit, meaning: str, otherwise: str = "plan", limit: str = "", solidity: str = "") -> Kind:
+def _planned(name: str, unit: Unit, meaning: str, otherwise: str = "plan", limit: str = "", solidity: str = "") -> Kind:
     """Return a kind that the plan's member of its own name decides; ``otherwise`` and ``limit`` are its rule's."""
-    return Kind(unit, Rule(otherwise, "", limit), meaning, solidity or _TYPES.get(unit, "uint"))
+    return Kind(unit, Rule(otherwise, name, limit), meaning, solidity or _TYPES.get(unit, "uint"))
 
 
-PLAN_MEMBERS = {
-    TRADER: _planned(ADDRESS, "the account that it speaks for"),
-    "delegate": _planned(ADDRESS, "the key that may trade, and may never withdraw"),
-    "referee": _planned(ADDRESS, "the account that adopts the code"),
-    "referrer": _planned(ADDRESS, "the account that will own the code"),
-    "newOwner": _planned(ADDRESS, "who may accept the code"),
-    SPENDER: _planned(ADDRESS, "who may take it"),
-    ALLOWANCE: _planned(USDC, "how much it may take in all"),
-    "code": _planned(CODE, "the referral code"),
-    PAIR: _planned(COUNT, "the pair, by its index in the venue's catalogue"),
-    "tradeIndex": _planned(COUNT, "the slot of the position"),
-    "orderIndex": _planned(COUNT, "the slot of the order"),
-    "twapId": _planned(COUNT, "the TWAP's id on the chain"),
-    "collateralUsdc": _planned(USDC, "the collateral"),
-    "additionalCollateralUsdc": _planned(USDC, "the collateral added"),
-    "collateralToCloseUsdc": _planned(USDC, "the collateral to close"),
-    "coinExposure": _planned(COIN, "the exposure, in the base asset"),
-    "leverage": _planned(LEVERAGE, "size of the position over its collateral"),
-    "minLeverage": _planned(LEVERAGE, "the lowest leverage accepted at the fill"),
-    "maxLeverage": _planned(LEVERAGE, "the highest leverage accepted at the fill"),
-    "openPrice": _planned(PRICE, "the price that slippage is measured from"),
-    "expectedPrice": _planned(PRICE, "the price expected; a worse one is declined"),  # ``_wantedPrice`` in the contract
-    "price": _planned(PRICE, "the trigger price; 0 with a percentage", "plan-or-zero"),
-    "takeProfit": _planned(PRICE, "take profit; 0 is none", "plan-or-zero"),
-    "stopLoss": _planned(PRICE, "stop loss; 0 is none", "plan-or-zero"),
-    "percentage": _planned(PERCENT, "profit or loss that triggers; 0 with a price", "plan-or-zero", "", "int"),
-    SLIPPAGE: _planned(PERCENT, "how far the fill may be from the price", "builder", "slippage"),
-    "side": _planned(FLAG, "true is long, false is short"),
-    OPEN_TYPE: _planned(CHOICE, "market order; of trade-open, limit order too"),
-    "triggerType": _planned(CHOICE, "by a price or by a percentage of profit or loss"),
-    "kind": _planned(CHOICE, "4 takes profit, 5 stops a loss"),
-    EXPIRY: _planned(UNIX_S, "until when the delegate may act"),
-    OPENED: _planned(UNIX_S, _OPENED, "builder", "open-time"),
-    DEADLINE: _planned(UNIX_MS, "after this moment the signature is worthless", "builder", "deadline"),
-    NONCE_KIND: _planned(NONCE, "a number used once; any unused one will do", "builder", "nonce"),
+PLAN_MEMBERS: dict[str, tuple[Unit, *tuple[str, ...]]] = {
+    TRADER: (ADDRESS, "the account that it speaks for"),
+    "delegate": (ADDRESS, "the key that may trade, and may never withdraw"),
+    "referee": (ADDRESS, "the account that adopts the code"),
+    "referrer": (ADDRESS, "the account that will own the code"),
+    "newOwner": (ADDRESS, "who may accept the code"),
+    SPENDER: (ADDRESS, "who may take it"),
+    ALLOWANCE: (USDC, "how much it may take in all"),
+    "code": (CODE, "the referral code"),
+    PAIR: (COUNT, "the pair, by its index in the venue's catalogue"),
+    "tradeIndex": (COUNT, "the slot of the position"),
+    "orderIndex": (COUNT, "the slot of the order"),
+    "twapId": (COUNT, "the TWAP's id on the chain"),
+    "collateralUsdc": (USDC, "the collateral"),
+    "additionalCollateralUsdc": (USDC, "the collateral added"),
+    "collateralToCloseUsdc": (USDC, "the collateral to close"),
+    "coinExposure": (COIN, "the exposure, in the base asset"),
+    "leverage": (LEVERAGE, "size of the position over its collateral"),
+    "minLeverage": (LEVERAGE, "the lowest leverage accepted at the fill"),
+    "maxLeverage": (LEVERAGE, "the highest leverage accepted at the fill"),
+    "openPrice": (PRICE, "the price that slippage is measured from"),
+    "expectedPrice": (PRICE, "the price expected; a worse one is declined"),  # ``_wantedPrice`` in the contract
+    "price": (PRICE, "the trigger price; 0 with a percentage", "plan-or-zero"),
+    "takeProfit": (PRICE, "take profit; 0 is none", "plan-or-zero"),
+    "stopLoss": (PRICE, "stop loss; 0 is none", "plan-or-zero"),
+    "percentage": (PERCENT, "profit or loss that triggers; 0 with a price", "plan-or-zero", "", "int"),
+    SLIPPAGE: (PERCENT, "how far the fill may be from the price", "builder", "slippage"),
+    "side": (FLAG, "true is long, false is short"),
+    OPEN_TYPE: (CHOICE, "market order; of trade-open, limit order too"),
+    "triggerType": (CHOICE, "by a price or by a percentage of profit or loss"),
+    "kind": (CHOICE, "4 takes profit, 5 stops a loss"),
+    EXPIRY: (UNIX_S, "until when the delegate may act"),
+    OPENED: (UNIX_S, _OPENED, "builder", "open-time"),
+    DEADLINE: (UNIX_MS, "after this moment the signature is worthless", "builder", "deadline"),
+    NONCE_KIND: (NONCE, "a number used once; any unused one will do", "builder", "nonce"),
 }
-"""What a member of the plan decides, by the name that a plan has for it."""
+"""What a member of the plan decides, by the name that a plan has for it: what :func:`_planned` makes a kind of."""
 
 OWN_KINDS = {
     OPENED_MS: Kind(UNIX_MS, Rule("builder", OPENED, "open-time"), _OPENED, "uint"),
@@ -202,9 +202,7 @@ OWN_KINDS = {
 """What no member of that name decides: ``opened-ms`` is decided by ``openTimestamp``, ``zero`` by nobody, and a ``raw``
 leaf at ``_t.note`` by the plan's member ``_t.note``, as it is signed."""
 
-LEAF_KINDS: dict[str, Kind] = {
-    name: kind._replace(rule=kind.rule._replace(parameter=name)) for name, kind in PLAN_MEMBERS.items()
-} | OWN_KINDS
+LEAF_KINDS = {name: _planned(name, *row) for name, row in PLAN_MEMBERS.items()} | OWN_KINDS
 """All that a leaf can be, by the word of a profile."""
 
 MAY_BE_LEFT_OUT = frozenset({TERMS_KIND, ZERO})
@@ -305,13 +303,25 @@ class Intent(NamedTuple):
     domain: str  # "trading" or "referral"
     signer_rule: str  # "trader-only" or "trader-or-delegate"
     route: str  # of the routes that take intents
-    trader: str  # path of the account that the intent speaks for
-    nonce: str
-    deadline: str  # path of the deadline in unix ms; empty when the struct has none
     fields: tuple[Field, ...]
     abi_order: tuple[str, ...] = ()  # top-level members in ABI order, when it is not the order of encodeType
     order_types: tuple[int, int] | None = None  # batched orderType on an ordinary pair, and on a PnL pair (-1: none)
     executing: str = ""  # the contract's call that executes it for whoever sends it; empty when none is known
+
+    @property
+    def trader(self) -> str:
+        """The path of the account that it speaks for."""
+        return next(each.path for each in self.fields if each.kind in ACCOUNT_KINDS)
+
+    @property
+    def nonce(self) -> str:
+        """The path of its nonce."""
+        return path_of(self.fields, NONCE_KIND)
+
+    @property
+    def deadline(self) -> str:
+        """The path of its deadline in unix ms; empty when it has none."""
+        return path_of(self.fields, DEADLINE)
 
     @property
     def structs(self) -> Structs:
@@ -341,9 +351,7 @@ def _intent(
 ) -> Intent:
     """Return a struct of the catalogue; ``kinds`` are its leaves', in order, ``meanings`` stand in for a kind's own."""
     fields = shipped_fields(structs_of(SHIPPED_TYPES[name]), name, kinds, {"trader": _OWNER, **meanings})
-    account = next(each.path for each in fields if each.kind in ACCOUNT_KINDS)
-    nonce, deadline = path_of(fields, NONCE_KIND), path_of(fields, DEADLINE)
-    return Intent(name, SHIPPED_TYPES[name], title, domain, signer_rule, route, account, nonce, deadline, fields)
+    return Intent(name, SHIPPED_TYPES[name], title, domain, signer_rule, route, fields)
 
 
 _UNUSED = "not used when opening"

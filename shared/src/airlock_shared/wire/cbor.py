@@ -157,4 +157,4 @@ def write(value: Any) -> bytes:
 
 
 def _wrong(what: str, *, got: object = "") -> DocumentError:
-    return damaged("QR-CBOR", f"not CBOR that Airlock reads: {what}", got=got, do="scan again, from its source")
+    return damaged("QR-CBOR", f"not CBOR that Airlock reads: {what}", got, do="scan again, from its source")

@@ -66,7 +66,7 @@ def other_format(found: object, needed: str, what: str, do: str = "check which f
         what = f"this is a {told[1]} document; a {wanted[1]} document is needed"
     elif told and wanted and int(told[2]) > int(wanted[2]):
         what, do = "a document of a newer version", "update Airlock on this machine to the other machine's version"
-    return DocumentError("DOC-FORMAT", what, got=quoted(found), expected=needed, do=do)
+    return DocumentError("DOC-FORMAT", what, quoted(found), needed, do=do)
 
 
 def format_of(value: object) -> object:
@@ -134,7 +134,7 @@ def read_list(value: Any, where: str, at_most: int) -> list[Any]:
 
 def error_at(check: str, do: str, where: str, what: str, got: object, expected: object) -> DocumentError:
     """Return the error of what stands at a place of a document; the reader of each kind of document says what to do."""
-    return DocumentError(check, what, got=got, expected=expected, do=do, where=where)
+    return DocumentError(check, what, got, expected, do=do, where=where)
 
 
 _wrong = partial(error_at, "DOC-FIELD", "ask for the document again, from its source")
@@ -166,14 +166,16 @@ SAFE_RECURSION_LIMIT = 2000  # Python's default is 1000; far below what overflow
 _SPACE = " \t\r\n"  # RFC 8259, section 2
 
 
-def damaged(check: str, what: str, **details: Any) -> DocumentError:
+def damaged(
+    check: str,
+    what: str,
+    got: object = "",
+    expected: object = "",
+    *,
+    do: str = "name the document's own file, which ends in .json, or fetch or copy it again",
+) -> DocumentError:
     """Return the error of a document that is not as it should be; by default it has to be brought again."""
-    return DocumentError(
-        check,
-        what,
-        do=details.pop("do", "name the document's own file, which ends in .json, or fetch or copy it again"),
-        **details,
-    )
+    return DocumentError(check, what, got, expected, do=do)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> JsonObject:
@@ -187,7 +189,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> JsonObject:
 def _float(text: str) -> float:
     value = float(text)
     if not isfinite(value):
-        raise damaged("DOC-NUMBER", "a number is too large", got=text[:40])
+        raise damaged("DOC-NUMBER", "a number is too large", text[:40])
     return value
 
 
@@ -211,11 +213,11 @@ def parse_json(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, max_depth: i
     ``DOC-DEPTH``.
     """
     if len(data) > max_bytes:
-        raise damaged("DOC-SIZE", "too large", got=f"{len(data)} bytes", expected=f"<= {max_bytes} bytes")
+        raise damaged("DOC-SIZE", "too large", f"{len(data)} bytes", f"<= {max_bytes} bytes")
     text = _utf8(data).strip(_SPACE)
     value, end = _decode(text)
     if end < len(text):
-        raise damaged("DOC-JSON", "something follows the document", got=repr(text[end : end + 40]))
+        raise damaged("DOC-JSON", "something follows the document", repr(text[end : end + 40]))
     check_depth(value, max_depth)
     return value
 
@@ -277,7 +279,7 @@ def _too_deep(levels: int = MAX_DEPTH) -> DocumentError:
 def refuse_floats(value: Any, where: str = "") -> None:
     """Raise ``DocumentError("DOC-FLOAT")``, with the place, for a fraction or exponent outside a member ``meta``."""
     if type(value) is float:
-        raise damaged("DOC-FLOAT", f"a fractional number at {where}", got=repr(value), expected="a decimal string")
+        raise damaged("DOC-FLOAT", f"a fractional number at {where}", repr(value), "a decimal string")
     if type(value) is dict:
         for name, member in value.items():
             if name != "meta":
@@ -398,7 +400,7 @@ def read_batch(data: bytes, *, format_name: str, list_name: str) -> tuple[JsonOb
         what = "not the kind or version of document that is needed"
         raise other_format(format_of(document), format_name, what, "check that you opened the right file")
     if list(document) != names or type(document[list_name]) is not list:
-        raise damaged("DOC-JSON", "not a format, a header and a list", got=quoted(list(document)))
+        raise damaged("DOC-JSON", "not a format, a header and a list", quoted(list(document)))
     header, items = document["header"], document[list_name]
     refuse_floats(header, "header")
     count = header.get("count") if type(header) is dict else None
@@ -406,7 +408,7 @@ def read_batch(data: bytes, *, format_name: str, list_name: str) -> tuple[JsonOb
         raise damaged("DOC-COUNT", "header.count is not a number of items", expected=f"0 to {MAX_ITEMS}")
     if len(items) != count:
         what = "header.count is not the number of items"
-        raise damaged("DOC-COUNT", what, got=f"{len(items)} items", expected=f"{count} items")
+        raise damaged("DOC-COUNT", what, f"{len(items)} items", f"{count} items")
     for position, item in enumerate(items, start=1):
         place = f"item {position}"
         if type(item) is not dict:

@@ -47,7 +47,7 @@ def _members_of(delivery: Delivery) -> dict[str, _Member]:
     """
     intent = struct_of(delivery)
     encoded = bytes.fromhex(delivery.encoded_intent[2:])
-    return _spoken(decode_abi(as_argument(intent.abi_structs, intent.name), "", encoded)[""])
+    return _spoken(decode_abi(as_argument(intent.abi_structs, intent.name), encoded)[""])
 
 
 def _spoken(values: StructValues) -> dict[str, _Member]:
@@ -86,7 +86,7 @@ def executing_call(delivery: Delivery) -> dict[str, str]:
         "intent": bytes.fromhex(delivery.encoded_intent[2:]),
         "signature": bytes.fromhex(delivery.signature[2:]),
     }
-    arguments = encode_abi(structs_of_call(signature), "", signed)
+    arguments = encode_abi(structs_of_call(signature), signed)
     data = "0x" + (selector_of(signature) + arguments).hex()
     return {"function": canonical(signature), "to": delivery.contract, "data": data, "value": "0"}
 

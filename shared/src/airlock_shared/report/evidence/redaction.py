@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from airlock_shared.documents.requests import (
     Answer,
     SignaturesHeader,
+    header_members,
     parse_signatures,
     read_header,
     read_signature,
@@ -59,7 +60,7 @@ def withhold(data: bytes, ended: Container[str]) -> bytes:
     """
     header, items, mark = parse_signatures(data)
     rows = [_row(item, shown=item.digest in ended) for item in items]
-    return to_json({"format": _FORMAT, "header": {**header.as_json(), "fingerprint": mark}, "signatures": rows})
+    return to_json({"format": _FORMAT, "header": {**header_members(header), "fingerprint": mark}, "signatures": rows})
 
 
 def _row(item: Answer, *, shown: bool) -> JsonObject:
