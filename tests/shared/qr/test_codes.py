@@ -5,12 +5,14 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PIL import Image, ImageChops
 
 from airlock_shared.cli.qr.transfer import draw, hint, version_that_fits
 from airlock_shared.errors import UsageError
+from airlock_shared.host.picture_sources import file_frames
 from airlock_shared.qr import scan as read
 from airlock_shared.qr.documents import Transfer, cycle_texts, densities_of
 from airlock_shared.qr.render import picture, qr_page, window
@@ -128,10 +130,12 @@ def looked_for_again() -> Iterator[None]:
     read._zbar.cache_clear()
 
 
-def test_what_is_transparent_is_paper() -> None:
+def test_what_is_transparent_is_paper(tmp_path: Path) -> None:
     layer = Image.new("RGBA", code().size, (0, 0, 0, 0))
     layer.paste((0, 0, 0, 255), mask=ImageChops.invert(code()))
-    assert texts_in(layer) == [TEXT]
+    layer.save(tmp_path / "layer.png")
+    (image,) = file_frames(tmp_path / "layer.png", on_skipped=lambda error: pytest.fail(str(error)))
+    assert texts_in(image) == [TEXT]
 
 
 @pytest.mark.parametrize("turn", [17, 180])

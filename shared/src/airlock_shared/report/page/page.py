@@ -5,14 +5,13 @@ Made from the report's value alone, so that the same value gives the same bytes.
 
 from __future__ import annotations
 
-import hashlib
-from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Plan, Step
+from airlock_shared.qr.render import source_hash
 from airlock_shared.report.model import plan_row
 from airlock_shared.report.page.front import confirmations, front
 from airlock_shared.report.page.html import (
@@ -59,7 +58,7 @@ def document(title: str, foot: Sequence[str], body: Iterable[Html]) -> bytes:
     """Return a page that needs no other file, UTF-8; ``foot``, in words of ours and ids, stands below each printed page."""
     sheet = (files("airlock_shared.report.page") / "parts" / "report.css").read_text(encoding="utf-8")
     style = sheet.replace("@FOOT@", ", ".join(foot), 1)  # a plan's id is letters, digits and hyphens
-    policy = f"default-src 'none'; style-src '{_source_hash(style)}'; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; style-src '{source_hash(style)}'; base-uri 'none'; form-action 'none'"
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -67,11 +66,6 @@ def document(title: str, foot: Sequence[str], body: Iterable[Html]) -> bytes:
         f"<title>{escaped(title)}</title>\n"
         f"<style>{style}</style>\n</head>\n<body>\n<main>\n" + "\n".join(body) + "\n</main>\n</body>\n</html>\n"
     ).encode()
-
-
-def _source_hash(style: str) -> str:
-    """Return a hash-source of the Content Security Policy, level 3, section 2.3.1."""
-    return "sha256-" + b64encode(hashlib.sha256(style.encode()).digest()).decode()
 
 
 def _fingerprints(report: Row) -> Iterator[Html]:
