@@ -21,7 +21,7 @@ from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.errors import DocumentError, UsageError, quoted
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.symbol import DENSITIES, fragment_bytes_for
-from airlock_shared.ur.decode import Message, TransferLimits
+from airlock_shared.ur.decode import BYTES_AT_MOST, FRAMES_AT_MOST, Message
 from airlock_shared.ur.envelope import UR_TYPE, unwrap, wrap
 from airlock_shared.ur.fountain import choose_fragments, frame_count, frames
 from airlock_shared.wire.strict_json import damaged, fingerprint, parse_json, to_json
@@ -58,10 +58,8 @@ def densities_of(transfer: Transfer) -> list[int]:
     """
     counts = {version: ideal_count(transfer, version) for version in DENSITIES}
     still = [version for version, count in counts.items() if count == 1][1:]  # the smallest carries it all
-    versions = [
-        version for version, count in counts.items() if count <= TransferLimits().seq_len and version not in still
-    ]
-    if not versions or len(transfer.cbor) > TransferLimits().message_bytes:
+    versions = [version for version, count in counts.items() if count <= FRAMES_AT_MOST and version not in still]
+    if not versions or len(transfer.cbor) > BYTES_AT_MOST:
         raise UsageError(f"{len(transfer.cbor)} bytes are too many for codes", do="carry it as a file")
     return versions
 

@@ -88,7 +88,7 @@ def qr_page(transfer: Transfer, *, version: int = DEFAULT_VERSION) -> bytes:
     """
     style, script = _part("page.css"), _part("symbol.js") + _part("player.js")
     policy = (
-        f"default-src 'none'; script-src '{source_hash(script)}'; style-src '{source_hash(style)}'; "
+        f"default-src 'none'; script-src '{_source_hash(script)}'; style-src '{_source_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     filled = _part("page.html")
@@ -131,6 +131,6 @@ def _part(name: str) -> str:
     return (files("airlock_shared.qr") / "page_parts" / name).read_text(encoding="utf-8")
 
 
-def source_hash(text: str) -> str:
+def _source_hash(text: str) -> str:
     """Return a hash-source of the Content Security Policy, level 3, section 2.3.1."""
     return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -152,11 +152,10 @@ _TOLD_AT = {"at_ms": "", "received_ms": ", received"}
 
 
 def _event(event: Row) -> Row:
-    times = {f"{utc_text(event[name])}{said}": name for name, said in _TOLD_AT.items() if name in event}
     return {
         "kind": event["kind"],
         "seq": event.get("seq"),
-        "at": next(iter(times), ""),
+        "at": next((f"{utc_text(event[name])}{said}" for name, said in _TOLD_AT.items() if name in event), ""),
         "type": event["type"],
         "payload": named_rows(
             {

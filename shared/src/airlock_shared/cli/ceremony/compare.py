@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -155,8 +155,7 @@ def _have_compared(
             proof = _prove(place, plan, who, data, mark, used, opens)
             used.update(proof.get("positions", ()))
         else:
-            no = {"checkpoint": checkpoint, "by": role, "reason": _NOT_SO}
-            _agree(who, partial(place.record, EXCEPTION, plan, no), opens, piped=place.all_worth_nothing())
+            _agree(place, plan, who, data, opens)
             proof = {"how": NO_PAPER} if no_kit else {}
         place.record(CHECKPOINT_CONFIRMED, plan, data | proof)
     if mark:  # after every answer: what this machine has
@@ -267,11 +266,15 @@ def _introduce(
 _NOT_SO = "not confirmed: the answer was not Yes"
 
 
-def _agree(who: str, tell_no: Callable[[], None], opens: Opens, *, piped: bool) -> None:
-    """Have a person say that it is so; a slip of ``Yes`` is asked again. Raises ``Declined`` for any other answer."""
-    question = f"{who}: I compared it myself, and it is so. Type Yes: "
-    if yes_or_other(question, f"{who}: type Yes: ", opening(ask, opens), piped=piped) != "Yes":
-        tell_no()
+def _agree(place: CeremonyMachine, plan: Plan, who: str, data: JsonObject, opens: Opens) -> None:
+    """Have a person say that it is so; a slip of ``Yes`` is asked again.
+
+    ``data`` names the checkpoint and the role. Raises ``Declined`` for any other answer, once it is on record.
+    """
+    question, again = f"{who}: I compared it myself, and it is so. Type Yes: ", f"{who}: type Yes: "
+    if yes_or_other(question, again, opening(ask, opens), piped=place.all_worth_nothing()) != "Yes":
+        no = {"checkpoint": data["checkpoint"], "by": data["by"][0], "reason": _NOT_SO}
+        place.record(EXCEPTION, plan, no)
         raise Declined(_NOT_SO, do="find out what differs: this No is on record, and the same command asks again")
 
 

@@ -5,13 +5,14 @@ Made from the report's value alone, so that the same value gives the same bytes.
 
 from __future__ import annotations
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Plan, Step
-from airlock_shared.qr.render import source_hash
 from airlock_shared.report.model import plan_row
 from airlock_shared.report.page.front import confirmations, front
 from airlock_shared.report.page.html import (
@@ -45,7 +46,7 @@ def report_page(report: Row) -> bytes:
         *_fingerprints(report),
         *plan_tables(report["plan"], report["deployment"]),
         *confirmations(report["people"]),
-        _preflight(report),
+        joined(*_preflight(report["preflight"])),
         *(step_section(step, n, count) for n, step in enumerate(report["steps"], start=1)),
         _alive(report["alive"]),
         *_transcripts(report),
@@ -58,7 +59,7 @@ def document(title: str, foot: Sequence[str], body: Iterable[Html]) -> bytes:
     """Return a page that needs no other file, UTF-8; ``foot``, in words of ours and ids, stands below each printed page."""
     sheet = (files("airlock_shared.report.page") / "parts" / "report.css").read_text(encoding="utf-8")
     style = sheet.replace("@FOOT@", ", ".join(foot), 1)  # a plan's id is letters, digits and hyphens
-    policy = f"default-src 'none'; style-src '{source_hash(style)}'; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; style-src '{_source_hash(style)}'; base-uri 'none'; form-action 'none'"
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -66,6 +67,11 @@ def document(title: str, foot: Sequence[str], body: Iterable[Html]) -> bytes:
         f"<title>{escaped(title)}</title>\n"
         f"<style>{style}</style>\n</head>\n<body>\n<main>\n" + "\n".join(body) + "\n</main>\n</body>\n</html>\n"
     ).encode()
+
+
+def _source_hash(style: str) -> str:
+    """Return a hash-source of the Content Security Policy, level 3, section 2.3.1."""
+    return "sha256-" + b64encode(hashlib.sha256(style.encode()).digest()).decode()
 
 
 def _fingerprints(report: Row) -> Iterator[Html]:
@@ -96,25 +102,20 @@ def plan_tables(plan: Row, deployment: Row | None) -> Iterator[Html]:
     yield pair_table("Signers", signers)
 
 
-def _preflight(report: Row) -> Html:
-    found, heads = report["preflight"], ("group", "what", "found", "verdict")
-    parts = [element("h2", "The air-gapped machine before the signing")]
+def _preflight(found: Row | None) -> Iterator[Html]:
+    yield element("h2", "The air-gapped machine before the signing")
     if found is None:
-        parts.append(bad("No preflight is on record here.", "p"))
-    else:
-        caption = f"Preflight at {found['at']['utc']}"
-        doubts = [[line[name] for name in heads] for line in found["lines"] if line["verdict"] != "ok"]
-        good = [
-            joined(f"{line['group']}, {line['what']}: ", line["found"])
-            for line in found["lines"]
-            if line["verdict"] == "ok"
-        ]
-        parts += [table(f"{caption}: refused, or to look at", heads, doubts, css="wide lines")] if doubts else []
-        parts += [element("p", f"{caption}: ok"), listed(good, css="dense")]
-        said, named = {"true": "yes", "false": "no"}, ((label(row["name"]), row["value"]) for row in found["rest"])
-        rest = (joined(f"{name}: ", said.get(value, value)) for name, value in named if value)
-        parts += [element("p", "What else was recorded:"), listed(rest, css="dense")]
-    return joined(*parts)
+        yield bad("No preflight is on record here.", "p")
+        return
+    caption, heads = f"Preflight at {found['at']['utc']}", ("group", "what", "found", "verdict")
+    lines = [[line[name] for name in heads] for line in found["lines"]]
+    if doubts := [line for line in lines if line[-1] != "ok"]:
+        yield table(f"{caption}: refused, or to look at", heads, doubts, css="wide lines")
+    good = (joined(f"{group}, {what}: ", seen) for group, what, seen, verdict in lines if verdict == "ok")
+    yield from (element("p", f"{caption}: ok"), listed(good, css="dense"))
+    said, named = {"true": "yes", "false": "no"}, ((label(row["name"]), row["value"]) for row in found["rest"])
+    rest = (joined(f"{name}: ", said.get(value, value)) for name, value in named if value)
+    yield from (element("p", "What else was recorded:"), listed(rest, css="dense"))
 
 
 def _alive(alive: Row) -> Html:
