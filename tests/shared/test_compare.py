@@ -53,8 +53,7 @@ class AskedTable(Table):
             questions.append(question)
             return typist(question)
 
-        for module in (compare_module, by_screens):
-            self.patch.setattr(module, "ask", ask)
+        self.patch.setattr(keyboard, "ask", ask)
         return questions
 
 

@@ -25,11 +25,9 @@ from airlock_shared.cli.terminal import (
     ENDED,
     FORWARD,
     SingleKeys,
-    ask,
     filled,
     led,
     next_key,
-    opening,
     paint,
     say,
     say_all,
@@ -188,7 +186,7 @@ class ReviewPages:
         if self._page:
             self._show_page(question)
         try:
-            self._ask_yes(question, asking=opening(ask, opens))
+            self._ask_yes(question, opens=opens)
         finally:
             self._page = []
 
@@ -455,7 +453,7 @@ class GroupPages:
         question = f"Sign these {len(page)} steps of {len(group.rows)}, which differ from the form in this alone?"
         opens = dict.fromkeys(["?", *map(str, range(_NUMBERS))], partial(show, form=True))
         try:
-            self._ask(question, asking=opening(ask, opens))
+            self._ask(question, opens=opens)
         except Declined as declined:
             self.confirmed |= dict.fromkeys(page, False)
             say(f"Not signed: {declined.what}.")

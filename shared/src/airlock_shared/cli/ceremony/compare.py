@@ -40,7 +40,6 @@ from airlock_shared.cli.terminal import (
     explain_error,
     json_option,
     led,
-    opening,
     plan_option,
     rows,
     say,
@@ -272,7 +271,7 @@ def _agree(place: CeremonyMachine, plan: Plan, who: str, data: JsonObject, opens
     ``data`` names the checkpoint and the role. Raises ``Declined`` for any other answer, once it is on record.
     """
     question, again = f"{who}: I compared it myself, and it is so. Type Yes: ", f"{who}: type Yes: "
-    if yes_or_other(question, again, opening(ask, opens), piped=place.all_worth_nothing()) != "Yes":
+    if yes_or_other(question, again, opens, piped=place.all_worth_nothing()) != "Yes":
         no = {"checkpoint": data["checkpoint"], "by": data["by"][0], "reason": _NOT_SO}
         place.record(EXCEPTION, plan, no)
         raise Declined(_NOT_SO, do="find out what differs: this No is on record, and the same command asks again")
@@ -295,17 +294,14 @@ def _prove(
     checkpoint = data["checkpoint"]
     of_this = {"checkpoint": checkpoint, "compared": mark}.items()
     wrong = [entry.data for entry in wrong_words(place.transcript.entries(), plan) if of_this <= entry.data.items()]
-    asked = Asked(who, _called(checkpoint), mark, used, wrong, data["by"], CHECKPOINTS[checkpoint].paper)
+    paper, signatures_here = CHECKPOINTS[checkpoint].paper, (checkpoint, place.half) == ("signatures", "online")
+    do = LOOK_AT_PAPER if paper else SIGN_AGAIN if signatures_here else ""
+    asked = Asked(who, _called(checkpoint), mark, used, wrong, data["by"], do, paper)
 
     def tell_wrong(positions: list[int]) -> None:
         place.record(WORDS_WRONG, plan, {**data, "compared": mark, "positions": positions})
 
-    try:
-        return type_words(asked, tell_wrong, opens, piped=place.all_worth_nothing())
-    except Refusal as error:
-        signatures_here = (checkpoint, place.half) == ("signatures", "online")
-        error.do = LOOK_AT_PAPER if asked.paper else SIGN_AGAIN if signatures_here else ""
-        raise
+    return type_words(asked, tell_wrong, opens, piped=place.all_worth_nothing())
 
 
 # ---- naming ---------------------------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ def hand_over(lead: Lead, state: WorkflowState, task: Task) -> bool:
     return crossed
 
 
-def words_of(lead: Lead, state: WorkflowState, task: Task) -> tuple[str, ...]:
+def task_words(lead: Lead, state: WorkflowState, task: Task) -> tuple[str, ...]:
     """Return the words of a task's command, as a person would give them after the program's name."""
     place, other = lead.place, str(state.crossing or "EXCHANGE")
     if task.name == "hand":
@@ -90,11 +90,11 @@ def note_given(lead: Lead, names: Sequence[str]) -> None:
 def _crosses(lead: Lead, state: WorkflowState, task: Task, pictures: Sequence[Path] = ()) -> bool:
     """Run the command by which a task's documents cross; where it fails, the cause stands above, and Enter tries again.
 
-    That is False. Another picture in the folder ``pictures`` tries again, too. Ends as :meth:`Lead.require` after Ctrl-C, and
-    where nobody can press Enter.
+    That is False. Another picture in the folder ``pictures`` tries again, too. Ends as :meth:`Lead.require` after Ctrl-C,
+    and where nobody can press Enter.
     """
     before = [*map(names_in, pictures)]
-    code = lead.child(words_of(lead, state, task))
+    code = lead.child(task_words(lead, state, task))
     if not code or lead.code_of(code) == ExitCode.INTERRUPTED or not at_a_terminal():  # also one that a signal ended
         lead.require(code)
         return True

@@ -41,7 +41,7 @@ from airlock_shared.cli.ceremony.crossing import (
     note_given,
     offer_new_requests,
     take,
-    words_of,
+    task_words,
 )
 from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 from airlock_shared.cli.ceremony.status import word_lines
@@ -290,7 +290,7 @@ def _show_words(state: WorkflowState, shown: set[str]) -> None:
 def _show_tasks(lead: Lead, *, as_json: bool) -> None:
     state = lead.state()
     if as_json:
-        tasks = [{**task._asdict(), "command": words_of(lead, state, task)} for task in state.tasks]
+        tasks = [{**task._asdict(), "command": task_words(lead, state, task)} for task in state.tasks]
         show_json({"ok": True, "half": state.half, "folder": lead.place.folder, "tasks": tasks})
         return
-    show_all(task_lines(state.tasks, state.half, [words_of(lead, state, task) for task in state.tasks]))
+    show_all(task_lines(state.tasks, state.half, [task_words(lead, state, task) for task in state.tasks]))
