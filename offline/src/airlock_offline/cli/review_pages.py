@@ -26,6 +26,7 @@ from airlock_shared.cli.terminal import (
     FORWARD,
     SingleKeys,
     filled,
+    forget_typed,
     led,
     next_key,
     paint,
@@ -152,7 +153,7 @@ class ReviewPages:
                 if at > seen:
                     sleep(LOOK_S)
                     seen = at
-                keys.forget()
+                forget_typed()
                 key = next_key(keys, f"{at + 1} of {len(screens)}", at > 0, same=same)
                 if key == ENDED:
                     raise NotAnswered
@@ -250,7 +251,7 @@ class ReviewPages:
                 if at != shown:
                     _draw(screens[at][1], size, alone=False)
                 shown = at
-                keys.forget()
+                forget_typed()
                 count = len(screens)
                 last, more = "confirm or reject on the Ledger", at + 1 < count
                 key = next_key(keys, f"{at + 1} of {count}", at > 0, last, on=more, until=ended, same=same)

@@ -297,11 +297,7 @@ class SingleKeys:
     def __exit__(self, *_: object) -> None:
         with suppress(termios.error):  # the terminal was closed
             termios.tcsetattr(self._terminal, termios.TCSANOW, self._before)
-            self.forget()
-
-    def forget(self) -> None:
-        """Discard what was pressed so far."""
-        termios.tcflush(self._terminal, termios.TCIFLUSH)
+            forget_typed()
 
     def key(self, until: int | None = None) -> str:
         """Return what the next key means; ``ENDED`` at once when the file ``until`` can be read."""

@@ -21,6 +21,7 @@ from airlock_shared.cli.terminal import (
     SingleKeys,
     ask_opening,
     filled,
+    forget_typed,
     led,
     next_key,
     say,
@@ -75,7 +76,7 @@ def turn_page() -> None:
 
 def _await_key(place: str = "") -> None:
     with SingleKeys() as keys:
-        keys.forget()
+        forget_typed()
         if next_key(keys, place) == ENDED:
             raise NotAnswered
 

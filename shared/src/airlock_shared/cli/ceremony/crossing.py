@@ -61,11 +61,10 @@ def hand_over(lead: Lead, state: WorkflowState, task: Task) -> bool:
         needed = sum(path.stat().st_size for path in _here(lead, task))
         _wait(lambda: cannot_cross(crossing if crossing.is_dir() else crossing.parent, needed))
         make_folder(crossing)
-    elif not lead.pictures:
+    by_hand = crossing is None and not lead.pictures
+    if by_hand:
         _hand_over_by_hand(lead, task)
-        note_given(lead, task.brings)
-        return True
-    crossed = _crosses(lead, state, task)
+    crossed = by_hand or _crosses(lead, state, task)
     if crossed:
         note_given(lead, task.brings)
     return crossed
@@ -244,13 +243,13 @@ def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
             return "keep codes/now.html open (signatures) until the outcome"
         if crossing is None or cannot_cross(crossing.parent, None):  # the stick may be at the other machine
             return "read the outcome on the online machine"
-        past = _part_of_online(crossing) == "record"
+        past = part_of_other(state) == "record"
         return other_machine(crossing, state.half, "the online machine has its outcome" if past else "")
 
     while (typed := _wait(sees, enter="Enter seals")) not in ("", "n") or (typed and not _is_too_late()):
         say("Enter seals. Was it too late there, type n: the new requests are signed.")
     if not typed:
-        if _part_of_online(crossing) not in ("", "record"):
+        if part_of_other(state) not in ("", "record"):
             say(_NO_OUTCOME_YET)
         return True
     note_given(lead, (*(name for name in state.there if name.startswith("requests")), *new.brings))
@@ -270,12 +269,6 @@ _NO_OUTCOME_YET = (
 )
 
 
-def _part_of_online(crossing: Path | None) -> str:
-    """Return at which part of its workflow the online machine says on the stick that it is; empty where it says nothing."""
-    place = crossing and place_of_other(crossing, "offline")
-    return workflow_part("online", *place) if place else ""
-
-
 def _new_requests(state: WorkflowState, task: Task) -> Task:
     """Return the task at which the requests after the newest ones are taken."""
     name = numbered("requests", newest("requests", (*task.brings, *state.there)) + 1)
@@ -293,6 +286,12 @@ def _still_in_time(sign_by_ms: int) -> bool:
 
 
 # ---- a wait ---------------------------------------------------------------------------------------------------------
+
+
+def part_of_other(state: WorkflowState) -> str:
+    """Return at which part of its workflow the other machine says on the stick that it is; empty where it says nothing."""
+    place = state.crossing and place_of_other(state.crossing, state.half)
+    return workflow_part("offline" if state.half == "online" else "online", *place) if place else ""
 
 
 def leave_place(state: WorkflowState, task: Task, name: str) -> None:

@@ -19,7 +19,6 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from airlock_shared.ceremony.roles import Half
 from airlock_shared.ceremony.workflow import (
     GIVEN,
     WAS_READY,
@@ -40,12 +39,13 @@ from airlock_shared.cli.ceremony.crossing import (
     leave_place,
     note_given,
     offer_new_requests,
+    part_of_other,
     take,
     task_words,
 )
 from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 from airlock_shared.cli.ceremony.status import word_lines
-from airlock_shared.cli.ceremony.waits import OVER, STOPPED, place_of_other
+from airlock_shared.cli.ceremony.waits import OVER, STOPPED
 from airlock_shared.cli.ceremony.workflow import ceremony_folder, task_lines
 from airlock_shared.cli.terminal import (
     FOLDER_TYPE,
@@ -219,11 +219,10 @@ def _bar(lead: Lead, state: WorkflowState, here: str) -> str:
     """Return the parts of the day in one line: where this machine is, and the other one by its note on the stick."""
     arrow = " \u25b8 " if "utf" in str(getattr(sys.stderr, "encoding", "")).lower() else " > "
     parts = arrow.join(f"[{part.upper()}]" if part == here else part for part in WORKFLOW_PARTS)
-    other: Half = "offline" if state.half == "online" else "online"
-    place = state.crossing and place_of_other(state.crossing, state.half)
     if lead.pictures:  # no note of it crosses
         return f"{parts}   ask the other machine's people"
-    return f"{parts}{f'   {MACHINES[other]}: {workflow_part(other, *place)}' if place else ''}"
+    other, there = MACHINES["offline" if state.half == "online" else "online"], part_of_other(state)
+    return f"{parts}   {other}: {there}" if there else parts
 
 
 def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import wraps
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -118,14 +118,13 @@ def play(transfer: Transfer, version: int) -> None:
 # ---- transfer -------------------------------------------------------------------------------------------------------
 
 
-How = Literal["terminal", "page", "png"]
-HOWS: tuple[How, ...] = ("terminal", "page", "png")
+HOWS = ("terminal", "page", "png")
 
 
 class Showing(NamedTuple):
     """What a command was told: ``how`` to show, in which file, the largest ``version`` of a code, and ``as_json``."""
 
-    how: How | None = None
+    how: str | None = None
     output: Path | None = None
     version: int | None = None
     as_json: bool = False
@@ -167,7 +166,7 @@ def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> JsonObjec
     return _shown(transfer, how, density, str(path))
 
 
-def _shown(transfer: Transfer, how: How, version: int, codes: str) -> JsonObject:
+def _shown(transfer: Transfer, how: str, version: int, codes: str) -> JsonObject:
     return {**named_json(transfer), "as": how, "frames": ideal_count(transfer, version), "codes": codes}
 
 
@@ -177,7 +176,7 @@ def named_json(document: Transfer | ReceivedDocument) -> JsonObject:
     return {"kind": kind, "ceremony": ceremony, "fingerprint": fingerprint, "words": spoken(fingerprint)}
 
 
-def _default_path(transfer: Transfer, how: How, folder: Path, version: int | None) -> Path:
+def _default_path(transfer: Transfer, how: str, folder: Path, version: int | None) -> Path:
     if how == "png":
         raise UsageError("a sequence of pictures needs a folder", do="name a new one with -o")
     name = file_name(transfer.kind, transfer.fingerprint or sha256(transfer.cbor).hexdigest())
@@ -201,7 +200,7 @@ def showing_options(command: _Command) -> _Command:
     @json_option
     @wraps(command)
     def with_showing(
-        *given: Any, how: How | None, output: Path | None, density: str | None, as_json: bool, **others: Any
+        *given: Any, how: str | None, output: Path | None, density: str | None, as_json: bool, **others: Any
     ) -> None:
         command(*given, showing=Showing(how, output, int(density) if density else None, as_json), **others)
 
