@@ -10,7 +10,7 @@ from airlock_online.cli.main import program
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_rehearsal.services.runtime import DEFAULT_TRADER
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_shared.cli import terminal
+from airlock_shared.cli.ceremony import by_screens as typed_words
 from airlock_shared.documents.requests import Answer, Request, SignaturesHeader, parse_requests, write_signatures
 from airlock_shared.ethereum.signatures import signing_hash
 from commands import FinishedCommand, asked_words, other_screen, run_here
@@ -78,11 +78,11 @@ class OnlineCommand:
         """Run a command; ``streams`` as ``run_here`` takes them."""
         screen = other_screen(words)
 
-        def ask(question: str, *, piped: bool) -> str:
+        def ask(question: str, _opens: object, *, piped: bool) -> str:
             assert piped
             return asked_words(question, screen)
 
-        with patch.object(terminal, "ask", ask) if screen else nullcontext():
+        with patch.object(typed_words, "ask_opening", ask) if screen else nullcontext():
             return run_here(program, "--home", self.home, *words, **streams)
 
     def signatures(self, name: str = "signatures.json", *, deadline: str = "30m", **steps: str) -> Path:

@@ -11,7 +11,7 @@ from airlock_online.cli import comparing
 from airlock_online.cli.main import program
 from airlock_online.home import COLLECTED, OnlineHome
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED
-from airlock_shared.cli import terminal
+from airlock_shared.cli.ceremony import by_screens as typed_words
 from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.text.safe import spoken
@@ -38,12 +38,12 @@ class Desk:
         words = ["export", str(self.file), "-o", str(export_to)] if export_to else ["submit", str(self.file)]
         self.questions.clear()
 
-        def ask(question: str, *, piped: bool) -> str:
+        def ask(question: str, _opens: object, *, piped: bool) -> str:
             assert piped
             self.questions.append(question)
             return typist(question) if typist else asked_words(question, self.screen)
 
-        with patch.object(terminal, "ask", ask):
+        with patch.object(typed_words, "ask_opening", ask):
             ended = run_here(program, "--home", self.machine.home, *words)
         self.said = ended.err
         return ended.code
