@@ -108,10 +108,10 @@ def _reported(evidence: Evidence) -> dict[str, set[str]]:
 def preflight_row(evidence: Evidence) -> Row | None:
     """Return the last preflight before the requests were signed for the first time; before the end when they were not."""
     begun = evidence.events("offline", SIGN_BEGUN, requests=evidence.fingerprints()["requests"])
-    found = [e for e in evidence.events("offline", "preflight") if not begun or e.seq < begun[0].seq]
-    if not found:
+    before = [e for e in evidence.events("offline", "preflight") if not begun or e.seq < begun[0].seq]
+    if not before:
         return None
-    last = found[-1]
+    last = before[-1]
     lines, refused = (found if type(found := last.data.get(name)) is list else [] for name in ("lines", "refused"))
     return {
         "at": moment(last.at_ms),
