@@ -67,8 +67,8 @@ def symbols(texts: Sequence[str], version_at_most: int) -> list[Matrix]:
 
 def _drawn(text: str, version: int) -> Matrix:
     from qrcode import QRCode  # type: ignore[import-untyped]  # noqa: PLC0415 - other people's: where codes are drawn alone
-    from qrcode.constants import ERROR_CORRECT_L  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
-    from qrcode.util import MODE_ALPHA_NUM, QRData  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
+    from qrcode.constants import ERROR_CORRECT_L  # noqa: PLC0415 - as above
+    from qrcode.util import MODE_ALPHA_NUM, QRData  # noqa: PLC0415 - as above
 
     if not _ALPHANUMERIC.fullmatch(text):
         raise UsageError(
