@@ -134,6 +134,7 @@ def outcome_of(digest: str, evidence: Evidence) -> Row | None:
     if not sent and begun is None:
         return None
     last = next((entry for entry in reversed(told) if entry.data.get("read_back")), None)
+    promises = last.data["read_back"] if last else []
     state = row["state"]
     return {
         **{name: row[name] for name in _OUTCOME_FACTS},
@@ -141,9 +142,7 @@ def outcome_of(digest: str, evidence: Evidence) -> Row | None:
         "known_at": next((moment(entry.at_ms) for entry in told if entry.data.get("state") == state), None),
         "events": [_event(event) for event in events],
         "told": [_outcome_row(entry) for entry in told],
-        "read_back": [{name: promise.get(name) for name in _PROMISE} for promise in last.data["read_back"]]
-        if last
-        else [],
+        "read_back": [{name: promise.get(name) for name in _PROMISE} for promise in promises],
         "read_back_at": moment(last.at_ms) if last else None,
     }
 

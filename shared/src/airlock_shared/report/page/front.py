@@ -228,9 +228,8 @@ def _time_line(report: Row) -> Html:
         ("confirmed", [each["known_at"] for each in outcomes if each["done"]], len(steps)),
         ("sealed", seals, 1),
     ]
-    ends = {name: max((at["ms"] for at in found if at), default=float("inf")) for name, found, _ in stages}
-    drawn = [_stage(*stage) for stage in sorted(stages, key=lambda stage: ends[stage[0]])]
-    return element("ol", *drawn, css="line")
+    stages.sort(key=lambda stage: max((at["ms"] for at in stage[1] if at), default=float("inf")))
+    return element("ol", *(_stage(*stage) for stage in stages), css="line")
 
 
 def _stage(name: str, found: Sequence[Row | None], of: int) -> Html:
