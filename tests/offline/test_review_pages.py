@@ -79,7 +79,7 @@ class Slow:
     def close(self): pass
 
 
-def ask(question, asking):
+def ask(question, opens):
     print("THE QUESTION", flush=True)
 
 

@@ -78,11 +78,11 @@ class OnlineCommand:
         """Run a command; ``streams`` as ``run_here`` takes them."""
         screen = other_screen(words)
 
-        def ask(question: str, *, piped: bool) -> str:
+        def ask(question: str, _opens: object, *, piped: bool) -> str:
             assert piped
             return asked_words(question, screen)
 
-        with patch.object(typed_words, "ask", ask) if screen else nullcontext():
+        with patch.object(typed_words, "ask_opening", ask) if screen else nullcontext():
             return run_here(program, "--home", self.home, *words, **streams)
 
     def signatures(self, name: str = "signatures.json", *, deadline: str = "30m", **steps: str) -> Path:

@@ -38,12 +38,12 @@ class Desk:
         words = ["export", str(self.file), "-o", str(export_to)] if export_to else ["submit", str(self.file)]
         self.questions.clear()
 
-        def ask(question: str, *, piped: bool) -> str:
+        def ask(question: str, _opens: object, *, piped: bool) -> str:
             assert piped
             self.questions.append(question)
             return typist(question) if typist else asked_words(question, self.screen)
 
-        with patch.object(typed_words, "ask", ask):
+        with patch.object(typed_words, "ask_opening", ask):
             ended = run_here(program, "--home", self.machine.home, *words)
         self.said = ended.err
         return ended.code

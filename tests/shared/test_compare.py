@@ -50,11 +50,12 @@ class AskedTable(Table):
 
         def ask(question: str, *, piped: bool) -> str:
             assert piped
+            if "the ceremony" in question:  # it begins, or ends
+                return "Yes"
             questions.append(question)
             return typist(question)
 
-        for module in (compare_module, by_screens):
-            self.patch.setattr(module, "ask", ask)
+        self.patch.setattr(keyboard, "ask", ask)
         return questions
 
 

@@ -16,7 +16,7 @@ from airlock_shared.qr.documents import Transfer, cycle_texts, densities_of
 from airlock_shared.qr.render import picture, qr_page, window
 from airlock_shared.qr.scan import second_decoder_hint, texts_in
 from airlock_shared.qr.symbol import LARGEST_VERSION, capacity, matrix, side
-from airlock_shared.ur.decode import Decoder, TransferLimits
+from airlock_shared.ur.decode import BYTES_AT_MOST, Decoder
 from shared.qr.transfers import one_intent, whole_plan
 
 # ISO/IEC 18004, table 7: alphanumeric characters at level L.
@@ -43,7 +43,7 @@ def test_a_text_outside_the_alphanumeric_mode_is_refused(text: str) -> None:
 
 def test_a_message_too_long_for_codes_is_refused_before_anything_is_drawn() -> None:
     with pytest.raises(UsageError, match="too many for codes"):
-        densities_of(Transfer("bytes", bytes(TransferLimits().message_bytes + 1), "", "", "00" * 32))
+        densities_of(Transfer("bytes", bytes(BYTES_AT_MOST + 1), "", "", "00" * 32))
 
 
 LINE = re.compile(r"\x1b\[38;5;16;48;5;231m([ ▀▄█]+)\x1b\[0m")
@@ -126,12 +126,6 @@ def looked_for_again() -> Iterator[None]:
     read._zbar.cache_clear()
     yield
     read._zbar.cache_clear()
-
-
-def test_what_is_transparent_is_paper() -> None:
-    layer = Image.new("RGBA", code().size, (0, 0, 0, 0))
-    layer.paste((0, 0, 0, 255), mask=ImageChops.invert(code()))
-    assert texts_in(layer) == [TEXT]
 
 
 @pytest.mark.parametrize("turn", [17, 180])

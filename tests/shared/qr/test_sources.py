@@ -6,7 +6,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.host import picture_sources
@@ -44,6 +44,12 @@ def png_of(width: int, height: int) -> bytes:
     return (
         b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
     )
+
+
+def test_what_is_transparent_is_paper(tmp_path: Path) -> None:
+    black = Image.new("L", code(0).size)
+    Image.merge("LA", (black, ImageChops.invert(code(0)))).save(tmp_path / "layer.png")
+    assert read(tmp_path / "layer.png") == TEXTS[:1]
 
 
 @pytest.mark.parametrize("suffix", [".gif", ".tiff", ".webp", ".png"])

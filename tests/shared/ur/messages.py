@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from airlock_shared.ur.fountain import Xoshiro256
+from airlock_shared.ur.fountain import drawn_below, xoshiro256
 from airlock_shared.wire.cbor import write
 
 VECTORS = Path(__file__).resolve().parents[2] / "vectors" / "ur"
@@ -18,8 +18,8 @@ def vectors(name: str) -> Any:
 
 def message(count: int, seed: str = "Wolf") -> bytes:
     """The message that the reference implementation's tests send."""
-    random = Xoshiro256(seed.encode())
-    return bytes(random.next_int(0, 255) for _ in range(count))
+    random = xoshiro256(seed.encode())
+    return bytes(drawn_below(256, next(random)) for _ in range(count))
 
 
 def bytes_payload(count: int, seed: str = "Wolf") -> bytes:

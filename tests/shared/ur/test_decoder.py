@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.decode import Decoder, Message, Progress, Taken, TransferLimits
+from airlock_shared.ur.decode import Decoder, Message, Progress, Taken
 from airlock_shared.ur.fountain import frame_count, frames
 from draws import repeatable
 from shared.ur.messages import bytes_payload
@@ -53,14 +53,14 @@ def test_progress_counts_what_is_new_repeated_and_foreign_and_is_100_at_the_end_
     assert (mixed.useful, mixed.repeated) == (11, 48)
 
 
-def test_a_still_code_is_a_whole_message_or_beyond_the_limits() -> None:
+def test_a_still_code_is_a_whole_message_or_beyond_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     (text,) = frames("eth-signature", CBOR, fragment_bytes=2000)
     decoder = received([text.upper()])
     assert decoder.result == Message("eth-signature", CBOR)
     assert decoder.progress == Progress(1, 0, 0, 0, 0, 1, 100)
     assert decoder.receive(text) is Taken.REPEATED
-    small = Decoder(TransferLimits(message_bytes=999))
-    assert (small.receive(text), small.result) == (Taken.BAD, None)
+    monkeypatch.setattr("airlock_shared.ur.decode.BYTES_AT_MOST", 999)
+    assert received([text]).progress == Progress(0, 0, 0, 0, 1, 0, 0)
 
 
 def test_frames_whose_two_numbers_differ_are_bad() -> None:
@@ -71,11 +71,10 @@ def test_frames_whose_two_numbers_differ_are_bad() -> None:
     assert decoder.progress.expected == 0
 
 
-@pytest.mark.parametrize(
-    "limits", [TransferLimits(seq_len=10), TransferLimits(message_bytes=1000)], ids=["frames", "bytes"]
-)
-def test_a_message_beyond_the_limits_is_named_and_ignored(limits: TransferLimits) -> None:
-    decoder = received(FRAMES[:30], Decoder(limits))
+@pytest.mark.parametrize("limit", [("FRAMES_AT_MOST", 10), ("BYTES_AT_MOST", 1000)])
+def test_a_message_beyond_the_limits_is_ignored(monkeypatch: pytest.MonkeyPatch, limit: tuple[str, int]) -> None:
+    monkeypatch.setattr(f"airlock_shared.ur.decode.{limit[0]}", limit[1])
+    decoder = received(FRAMES[:30])
     assert decoder.progress == Progress(0, 0, 0, 0, 30, 0, 0)
     assert decoder.reason.startswith("QR-LIMIT: too long for codes")
 

@@ -148,7 +148,7 @@ def show_account(
     facts = {"path": path, "first_address": account.first_address}
     state.transcript.record("account-shown", facts, now_ms())
     if showing.as_json:
-        show_json({"ok": True} | facts | shown.as_json())
+        show_json({"ok": True} | facts | shown)
 
 
 # ---- plan signers ---------------------------------------------------------------------------------------------------

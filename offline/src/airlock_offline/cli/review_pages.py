@@ -25,11 +25,10 @@ from airlock_shared.cli.terminal import (
     ENDED,
     FORWARD,
     SingleKeys,
-    ask,
     filled,
+    forget_typed,
     led,
     next_key,
-    opening,
     paint,
     say,
     say_all,
@@ -154,7 +153,7 @@ class ReviewPages:
                 if at > seen:
                     sleep(LOOK_S)
                     seen = at
-                keys.forget()
+                forget_typed()
                 key = next_key(keys, f"{at + 1} of {len(screens)}", at > 0, same=same)
                 if key == ENDED:
                     raise NotAnswered
@@ -188,7 +187,7 @@ class ReviewPages:
         if self._page:
             self._show_page(question)
         try:
-            self._ask_yes(question, asking=opening(ask, opens))
+            self._ask_yes(question, opens=opens)
         finally:
             self._page = []
 
@@ -252,7 +251,7 @@ class ReviewPages:
                 if at != shown:
                     _draw(screens[at][1], size, alone=False)
                 shown = at
-                keys.forget()
+                forget_typed()
                 count = len(screens)
                 last, more = "confirm or reject on the Ledger", at + 1 < count
                 key = next_key(keys, f"{at + 1} of {count}", at > 0, last, on=more, until=ended, same=same)
@@ -455,7 +454,7 @@ class GroupPages:
         question = f"Sign these {len(page)} steps of {len(group.rows)}, which differ from the form in this alone?"
         opens = dict.fromkeys(["?", *map(str, range(_NUMBERS))], partial(show, form=True))
         try:
-            self._ask(question, asking=opening(ask, opens))
+            self._ask(question, opens=opens)
         except Declined as declined:
             self.confirmed |= dict.fromkeys(page, False)
             say(f"Not signed: {declined.what}.")

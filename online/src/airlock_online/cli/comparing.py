@@ -24,7 +24,6 @@ from airlock_shared.ceremony.sections import (
 from airlock_shared.cli.ceremony.by_screens import FIND_THEM, SIGN_AGAIN, Asked, type_words
 from airlock_shared.cli.terminal import say
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.errors import Refusal
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.strict_json import JsonObject
 
@@ -61,16 +60,12 @@ def prove_compared(home: OnlineHome, whole: MatchedSignatures) -> None:
     for each in typists:
         counted = section if people else entries
         wrong = [entry.data for entry in counted if entry.event == each.wrong and _is_about(entry, signatures)]
-        asked = Asked(each.who, _CHECKPOINT, signatures, used, wrong, each.data.get("by"))
+        asked = Asked(each.who, _CHECKPOINT, signatures, used, wrong, each.data.get("by"), SIGN_AGAIN)
 
         def tell_wrong(positions: list[int], each: _Typist = each) -> None:
             home.transcript.record(each.wrong, {**each.data, "positions": positions}, now_ms())
 
-        try:
-            proof = type_words(asked, tell_wrong, {}, piped=home.all_worth_nothing())
-        except Refusal as error:
-            error.do = SIGN_AGAIN
-            raise
+        proof = type_words(asked, tell_wrong, {}, piped=home.all_worth_nothing())
         used.update(proof["positions"])
         home.transcript.record(each.right, {**each.data, **proof}, now_ms())
 

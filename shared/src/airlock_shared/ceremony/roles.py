@@ -24,7 +24,7 @@ from airlock_shared.errors import DocumentError, Refusal, quoted
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.model import APART, Plan
 from airlock_shared.text.safe import is_visible, looks_like, safe
-from airlock_shared.wire.strict_json import JsonObject, format_of, other_format, parse_json, read_members, to_json
+from airlock_shared.wire.strict_json import JsonObject, parse_json, read_members, require_format, to_json
 
 NO_PAPER = "no-paper"
 NO_KIT = "no kit, so "
@@ -415,8 +415,7 @@ def write_people(plan: Plan, names: Mapping[str, str]) -> bytes:
 def parse_people(data: bytes, plan: Plan) -> dict[str, str]:
     """Return the names of a plan's people. Raises ``DocumentError``, also when they are of another plan."""
     value = parse_json(data, max_bytes=MAX_PEOPLE_BYTES)
-    if format_of(value) != _FORMAT:
-        raise other_format(format_of(value), _FORMAT, "not the names of a ceremony's people")
+    require_format(value, _FORMAT, "not the names of a ceremony's people")
     read_members(value, "people", {"format": str, "ceremony": str, "plan": str, "roles": dict})
     if (value["ceremony"], value["plan"]) != (plan.id, plan.fingerprint):
         raise DocumentError(

@@ -13,11 +13,10 @@ from airlock_shared.plan.delegate_proofs import Challenge, registrations
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.wire.strict_json import (
     JsonObject,
-    format_of,
-    other_format,
     parse_json,
     read_list,
     read_members,
+    require_format,
     to_json,
 )
 
@@ -163,9 +162,8 @@ def write_proofs(signatures: Iterable[tuple[Challenge, str]]) -> bytes:
 def parse_proofs(data: bytes) -> list[Proof]:
     """Read proofs. Raises ``DocumentError``."""
     value = parse_json(data)
-    if format_of(value) != PROOFS_FORMAT:
-        do = "put the proofs of the delegate keys there: delegate proof, or delegate prove"
-        raise other_format(format_of(value), PROOFS_FORMAT, "not proofs of possession", do)
+    do = "put the proofs of the delegate keys there: delegate proof, or delegate prove"
+    require_format(value, PROOFS_FORMAT, "not proofs of possession", do)
     read_members(value, "proofs", {"format": str, "proofs": list})
     found: list[Proof] = []
     for number, each in enumerate(read_list(value["proofs"], "proofs", PROOFS_AT_MOST)):

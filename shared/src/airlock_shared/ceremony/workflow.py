@@ -146,7 +146,8 @@ def command_of(task: Task, place: WorkflowPlace) -> tuple[str, ...]:
     def path(name: str) -> str:
         return f"{place.folder}/{name}"
 
-    compared = ("--file", path(task.brings[0])) if task.brings else ()
+    first = path(task.brings[0]) if task.brings else ""
+    compared = ("--file", first) if first else ()
     made = path(numbered("requests" if task.name == "prepare" else "signatures", task.attempt))
     words: dict[str, tuple[str, ...]] = {
         "begin": ("ceremony", "begin", *plan, *(("--people", path(PEOPLE)) if task.brings else ())),
@@ -154,13 +155,13 @@ def command_of(task: Task, place: WorkflowPlace) -> tuple[str, ...]:
         "ready": ("ready", "--deployment", task.of),
         "prepare": ("prepare", place.plan, "-o", made),
         "compare": ("ceremony", "compare", task.of, *plan, *compared),
-        "submit": ("submit", path(task.brings[0]) if task.brings else ""),
+        "submit": ("submit", first),
         "end": ("ceremony", "end", *plan, "--when-complete"),
         "trust": ("trust", path(DEPLOYMENT), *plan),
         "preflight": ("preflight", "--watch", *device),
         "address": ("address", *plan, "--signer", task.of, "--confirm", *device),
         "proof": ("delegate", "check", *map(path, task.brings), *plan),
-        "sign": ("sign", path(task.brings[0]) if task.brings else "", *plan, "-o", made, *signing),
+        "sign": ("sign", first, *plan, "-o", made, *signing),
         "seal": ("transcript", "seal", *plan, "--signer", task.of, *signing),
         "report": ("report", "make", *plan, *_report_words(task, path), "-o", path("evidence")),
     }
@@ -191,8 +192,7 @@ def _report_words(task: Task, path: Callable[[str], str]) -> list[str]:
         "offline": "--transcript",
         "screens": "--screens",
     }
-    named = [(options.get(re.split("[-.]", name)[0], ""), path(name)) for name in task.brings]
-    return [word for pair in named for word in pair]
+    return [word for name in task.brings for word in (options.get(re.split("[-.]", name)[0], ""), path(name))]
 
 
 NAMES = (
@@ -360,14 +360,14 @@ class _Workflow(NamedTuple):
 
         Where all came too late they are prepared again.
         """
-        begun, last = False, {}
+        last = {}
         for entry in self.section:
-            begun = begun or (entry.event == "submit-begun" and entry.data.get("signatures") == self.facts.signatures)
             if entry.event == "outcome" and (
                 state := TOO_LATE if entry.data.get(TOO_LATE) else entry.data.get("state")
             ):
                 last[entry.data.get("digest")] = state
         ends = {last.get(digest) for digest in self.facts.digests}
+        begun = bool(self.since_submission())
         return begun and not ends.isdisjoint(_OUTCOMES) and ends <= {TOO_LATE, *_OUTCOMES}
 
     def has_written(self) -> bool:
@@ -377,12 +377,15 @@ class _Workflow(NamedTuple):
 
     def came_too_late(self) -> bool:
         """Tell whether the newest signatures were to be submitted, and the newest requests were prepared after that."""
-        begun = False
-        for entry in self.section:
-            begun = begun or (entry.event == "submit-begun" and entry.data.get("signatures") == self.facts.signatures)
-            if begun and entry.event == "prepared" and entry.data.get("requests") == self.facts.requests:
-                return True
-        return False
+        prepared = (entry for entry in self.since_submission() if entry.event == "prepared")
+        return any(entry.data.get("requests") == self.facts.requests for entry in prepared)
+
+    def since_submission(self) -> list[Entry]:
+        """Return the entries since the newest signatures were first to be submitted; none before."""
+        for place, entry in enumerate(self.section):
+            if entry.event == "submit-begun" and entry.data.get("signatures") == self.facts.signatures:
+                return self.section[place:]
+        return []
 
     def is_fit(self) -> bool:
         """Tell whether the last preflight refused nothing and found the Ledger ready."""

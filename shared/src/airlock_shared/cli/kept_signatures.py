@@ -91,37 +91,31 @@ def remove_copies(
 
     Raises ``Declined`` without the whole word Yes, and ``UsageError`` when it cannot be recorded or removed.
     """
-    removed: list[Path] = []
-    kept: list[Path] = []
+    removed: dict[str, KeptCopy] = {}
+    kept: list[str] = []
     for copy in copies:
-        why = _why_kept(copy, found)
-        (kept if why else removed).append(copy.path)
-        name = safe(_name(copy.path, folder))
-        say_all(rows("keep    " if why else "remove  ", f"{name}: {why or _why_removed(copy, found)}"))
+        path = copy.path
+        name = str(path.relative_to(folder) if path.is_relative_to(folder) else path)  # whole in a ceremony's folder
+        if why := _why_kept(copy, found):
+            kept.append(name)
+        else:
+            removed[name] = copy
+        say_all(rows("keep    " if why else "remove  ", f"{safe(name)}: {why or _why_removed(copy, found)}"))
     if removed:
         noun = "this copy" if len(removed) == 1 else f"these {len(removed)} copies"
         ask_yes(f"Remove {noun}, for good?", piped=piped)
-        digests = {digest for copy in copies if copy.path in removed for digest in copy.digests or ()}
-        transcript.record(FORGOTTEN, {"files": _names(removed, folder), "digests": sorted(digests)}, at_ms)
-        for path in removed:
+        digests = {digest for copy in removed.values() for digest in copy.digests or ()}
+        transcript.record(FORGOTTEN, {"files": list(removed), "digests": sorted(digests)}, at_ms)
+        for copy in removed.values():
             try:
-                path.unlink()
+                copy.path.unlink()
             except OSError as error:
-                raise UsageError(f"{path} cannot be removed: {error.strerror}", do="remove it by hand") from error
+                raise UsageError(f"{copy.path} cannot be removed: {error.strerror}", do="remove it by hand") from error
         say(f"Removed {len(removed)}, kept {len(kept)}. Destroy the copies that you carried or made yourself.")
     else:
         say(f"Nothing to remove: {len(kept)} copies are kept." if kept else NOTHING_KEPT)
     if as_json:
-        show_json({"ok": True, "removed": _names(removed, folder), "kept": _names(kept, folder)})
-
-
-def _names(paths: Collection[Path], folder: Path) -> list[str]:
-    return [_name(path, folder) for path in paths]
-
-
-def _name(path: Path, folder: Path) -> str:
-    """Return a copy's name: within the machine's folder, or whole where it is in a ceremony's."""
-    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+        show_json({"ok": True, "removed": list(removed), "kept": kept})
 
 
 def _why_kept(copy: KeptCopy, found: Mapping[str, Liveness]) -> str:

@@ -47,6 +47,7 @@ document_without_secrets: Callable[[Any], Any] = copy
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 Opens = Mapping[str, Callable[[], None]]
 """Answers that only open something to read, and what opens it."""
+_OPENS_NOTHING: Opens = {}
 
 
 def output_option(text: str) -> Callable[[_Command], _Command]:
@@ -135,42 +136,38 @@ def ask(question: str, *, piped: bool) -> str:
     return answer.removesuffix("\n")
 
 
-def ask_yes(question: str, *, piped: bool, asking: Callable[..., str] | None = None) -> None:
-    """Ask a question that only the whole word ``Yes`` answers; ``piped`` and ``asking`` as for :func:`ask`.
+def ask_yes(question: str, *, piped: bool, opens: Opens = _OPENS_NOTHING) -> None:
+    """Ask a question that only the whole word ``Yes`` answers; ``piped`` and ``opens`` as for :func:`ask_opening`.
 
     The word in another case, or with a blank or a stop beside it, is a slip, and an empty line is no answer: it is asked for
     again, a few times. Raises ``Declined`` for any other answer, or when nobody can answer.
     """
-    answer = yes_or_other(f"{filled(question)}\n{_YES}", _YES, asking or ask, piped=piped)
+    answer = yes_or_other(f"{filled(question)}\n{_YES}", _YES, opens, piped=piped)
     if answer != "Yes":
         raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
 
 
-def opening(asking: Callable[..., str], opens: Opens) -> Callable[..., str]:
-    """Return a way to ask, as ``asking`` does, at which some answers only open something to read: then it is asked again."""
-
-    def asked(question: str, *, piped: bool) -> str:
-        while (words := set((answer := asking(question, piped=piped)).split() or [""])) <= opens.keys():
-            for word in sorted(words):
-                opens[word]()
-        return answer
-
-    return asked
+def ask_opening(question: str, opens: Opens, *, piped: bool) -> str:
+    """Ask as :func:`ask` does, and again after an answer that only ``opens`` something to read."""
+    while (words := set((answer := ask(question, piped=piped)).split() or [""])) <= opens.keys():
+        for word in sorted(words):
+            opens[word]()
+    return answer
 
 
-def yes_or_other(question: str, again: str, asking: Callable[..., str], *, piped: bool) -> str:
-    """Ask by ``asking`` (as :func:`ask`), a few times more after an empty line or a slip of ``Yes``; return the last one.
+def yes_or_other(question: str, again: str, opens: Opens, *, piped: bool) -> str:
+    """Ask as :func:`ask_opening`, a few times more after an empty line or a slip of ``Yes``; return the last answer.
 
     Letters of another keyboard are a slip too. Raises ``NotAnswered`` where the last line is empty, too.
     """
-    answer = asking(question, piped=piped)
+    answer = ask_opening(question, opens, piped=piped)
     for _ in range(_SLIPS):
         typed = answer.strip(" .!\"'").casefold()
         slip = _YES_SLIPS.get(typed, "" if typed.isascii() else LAYOUT)
         if answer == "Yes" or not slip:
             break
         say(slip)
-        answer = asking(again, piped=piped)
+        answer = ask_opening(again, opens, piped=piped)
     if not answer.strip():
         raise NotAnswered("not answered: each line was empty")
     return answer
@@ -300,11 +297,7 @@ class SingleKeys:
     def __exit__(self, *_: object) -> None:
         with suppress(termios.error):  # the terminal was closed
             termios.tcsetattr(self._terminal, termios.TCSANOW, self._before)
-            self.forget()
-
-    def forget(self) -> None:
-        """Discard what was pressed so far."""
-        termios.tcflush(self._terminal, termios.TCIFLUSH)
+            forget_typed()
 
     def key(self, until: int | None = None) -> str:
         """Return what the next key means; ``ENDED`` at once when the file ``until`` can be read."""

@@ -35,14 +35,13 @@ from airlock_shared.wire.strict_json import (
     JsonObject,
     error_at,
     fingerprint,
-    format_of,
-    other_format,
     parse_json,
     read_list,
     read_matching,
     read_members,
     read_some,
     refuse_floats,
+    require_format,
 )
 
 DEPLOYMENT_FORMAT = "airlock/deployment@1"
@@ -183,8 +182,7 @@ def parse_deployment(data: bytes) -> Deployment:
 
 def read_deployment(value: Any) -> Deployment:
     """Read a parsed deployment document. Raises as :func:`parse_deployment`."""
-    if format_of(value) != DEPLOYMENT_FORMAT:
-        raise other_format(format_of(value), DEPLOYMENT_FORMAT, "not a deployment document")
+    require_format(value, DEPLOYMENT_FORMAT, "not a deployment document")
     refuse_floats(value)
     read_members(
         value,

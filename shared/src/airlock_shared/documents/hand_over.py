@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from airlock_shared.errors import DocumentError
 from airlock_shared.wire.strict_json import (
     NAME,
-    format_of,
-    other_format,
     parse_json,
     read_matching,
     read_members,
+    require_format,
     to_json,
 )
 
@@ -39,8 +38,7 @@ def write_hand_over(ceremony: str, files: Mapping[str, bytes]) -> bytes:
 def parse_hand_over(data: bytes) -> tuple[str, dict[str, bytes]]:
     """Return the ceremony's id and the files by name. Raises ``DocumentError``, ``DOC-FIELD`` for a name of no document."""
     value = parse_json(data)
-    if format_of(value) != HAND_OVER_FORMAT:
-        raise other_format(format_of(value), HAND_OVER_FORMAT, "not a hand-over")
+    require_format(value, HAND_OVER_FORMAT, "not a hand-over")
     read_members(value, "hand-over", {"format": str, "ceremony": str, "files": dict})
     read_matching(value["ceremony"], "hand-over.ceremony", NAME, "a name in lower case")
     texts: dict[str, str] = read_members(value["files"], "hand-over.files", dict.fromkeys(value["files"], str))

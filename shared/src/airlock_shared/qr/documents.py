@@ -21,7 +21,7 @@ from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.errors import DocumentError, UsageError, quoted
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.symbol import DENSITIES, fragment_bytes_for
-from airlock_shared.ur.decode import Message, TransferLimits
+from airlock_shared.ur.decode import BYTES_AT_MOST, FRAMES_AT_MOST, Message
 from airlock_shared.ur.envelope import UR_TYPE, unwrap, wrap
 from airlock_shared.ur.fountain import choose_fragments, frame_count, frames
 from airlock_shared.wire.strict_json import damaged, fingerprint, parse_json, to_json
@@ -33,7 +33,6 @@ from airlock_shared.wire.strict_json import damaged, fingerprint, parse_json, to
 DEFAULT_PAUSE_MS = 200  # loses the fewest captures between two frames; shorter brings nothing
 
 _ROUNDS = 3  # how many times the ideal number of fountain parts are made before a finite picture begins again
-_LAST_NUMBER = 99_999  # of a part: its text and its CBOR stay within what the symbol has room for
 _DENSE_UP_TO = 128  # parts of a message: beyond it large mixtures take long to make, and bring less
 
 
@@ -59,16 +58,14 @@ def densities_of(transfer: Transfer) -> list[int]:
     """
     counts = {version: ideal_count(transfer, version) for version in DENSITIES}
     still = [version for version, count in counts.items() if count == 1][1:]  # the smallest carries it all
-    versions = [
-        version for version, count in counts.items() if count <= TransferLimits().seq_len and version not in still
-    ]
-    if not versions or len(transfer.cbor) > TransferLimits().message_bytes:
+    versions = [version for version, count in counts.items() if count <= FRAMES_AT_MOST and version not in still]
+    if not versions or len(transfer.cbor) > BYTES_AT_MOST:
         raise UsageError(f"{len(transfer.cbor)} bytes are too many for codes", do="carry it as a file")
     return versions
 
 
 def endless_texts(transfer: Transfer, version: int) -> Iterator[str]:
-    """Yield frame texts for symbols of up to ``version``: the plain parts in turn, then mixtures without end.
+    """Yield frame texts for symbols of up to ``version``: one still code, or the plain parts in turn, then mixtures.
 
     Of our own documents, up to 128 parts long, only the mixtures of at least a third of the fragments are shown: a receiver
     that solves for all fragments at once, as ours does, then needs about 1.1 times the ideal instead of 1.25.
@@ -77,17 +74,15 @@ def endless_texts(transfer: Transfer, version: int) -> Iterator[str]:
     fragment_bytes = fragment_bytes_for(version, transfer.ur_type)
     count, checksum = ideal_count(transfer, version), crc32(transfer.cbor)
     least = count / 3 if transfer.ur_type == UR_TYPE and count <= _DENSE_UP_TO else 0
-    while True:
-        texts = frames(transfer.ur_type, transfer.cbor, fragment_bytes=fragment_bytes)
-        for number, text in enumerate(islice(texts, _LAST_NUMBER), start=1):
-            if number <= count or len(choose_fragments(number, count, checksum)) >= least:
-                yield text.upper()
+    texts = frames(transfer.ur_type, transfer.cbor, fragment_bytes=fragment_bytes)
+    for number, text in enumerate(texts, start=1):
+        if number <= count or len(choose_fragments(number, count, checksum)) >= least:
+            yield text.upper()
 
 
 def cycle_texts(transfer: Transfer, version: int) -> list[str]:
     """Return the texts of a finite picture that is played over and over: one, or :data:`_ROUNDS` times the ideal number."""
-    count = ideal_count(transfer, version)
-    return list(islice(endless_texts(transfer, version), 1 if count == 1 else _ROUNDS * count))
+    return list(islice(endless_texts(transfer, version), _ROUNDS * ideal_count(transfer, version)))
 
 
 # ---- documents ------------------------------------------------------------------------------------------------------

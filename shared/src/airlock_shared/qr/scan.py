@@ -102,8 +102,8 @@ _SMALL_PIXELS = 1 << 20
 
 
 def texts_in(image: Image.Image) -> list[str]:
-    """Return the text of each QR code in a picture, in either polarity; empty when none can be read."""
-    grey = image if image.mode == "L" else _on_white(image).convert("L")
+    """Return the text of each QR code in a picture without transparency, in either polarity; empty when none can be read."""
+    grey = image if image.mode == "L" else image.convert("L")
     return _by_zxing(grey) or _by_zbar(grey) or _by_zxing(_clearer(grey))
 
 
@@ -111,16 +111,6 @@ def second_decoder_hint() -> str:
     """Return what to tell the operator once when the second decoder is missing, else nothing."""
     decode, why = _zbar()
     return "" if decode else why
-
-
-def _on_white(image: Image.Image) -> Image.Image:
-    """Return a picture with transparency as it looks on white paper."""
-    if not image.has_transparency_data:
-        return image
-    from PIL import Image  # noqa: PLC0415 - native: after the filter
-
-    layer = image.convert("RGBA")
-    return Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
 
 
 def _clearer(grey: Image.Image) -> Image.Image:

@@ -10,6 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
 from airlock_shared.ceremony.roles import HOW, NO_KIT, NO_PAPER, Half, differences, standing, wrong_words
@@ -19,7 +20,6 @@ from airlock_shared.ceremony.sections import (
     CHECKPOINT_CONFIRMED,
     PAGE_CONFIRMED,
     section_of,
-    without_others,
 )
 from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING
 from airlock_shared.checks.times import CONTRADICTED
@@ -76,30 +76,25 @@ def people_row(half: Half, evidence: Evidence) -> Row:
         "missing": list(found.missing) if plan.roles else [],
     }
     section = section_of(entries, plan)[0]
-    earlier = [
-        entry.at_ms
-        for entry in entries[: section[0].seq if section else 0]
-        if entry.event == CEREMONY_BEGUN and entry.data["ceremony"] == plan.id
-    ]
-    sealed = [entry.seq for entry in section if entry.event == SEALED]
-    unsealed = [
-        entry.data["checkpoint"]
-        for entry in section
-        if sealed
-        and entry.seq > sealed[-1]
-        and entry.event == CHECKPOINT_CONFIRMED
-        and entry.data["checkpoint"] != "seal"
-    ]
-    times = [
-        {"at": moment(entry.at_ms), "watch": moment(entry.data["stated_ms"])}
-        for entry in section
-        if entry.event == CONTRADICTED
-    ]
-    row |= {"begun_before": list(map(moment, earlier))} if earlier else {}
-    row |= {"unsealed": list(dict.fromkeys(unsealed))} if unsealed else {}
-    row |= {"wrong_words": [[*key, count] for key, count in wrong.items()]} if wrong else {}
-    row |= {"times": times} if times else {}
-    return row
+    before = entries[: section[0].seq] if section else []
+    seals = [place for place, entry in enumerate(section) if entry.event == SEALED]
+    after_seal = section[seals[-1] :] if seals else []
+    unsealed = dict.fromkeys(e.data["checkpoint"] for e in after_seal if e.event == CHECKPOINT_CONFIRMED)
+    seldom = {
+        "begun_before": [
+            moment(entry.at_ms)
+            for entry in before
+            if entry.event == CEREMONY_BEGUN and entry.data["ceremony"] == plan.id
+        ],
+        "unsealed": [checkpoint for checkpoint in unsealed if checkpoint != "seal"],
+        "wrong_words": [[*key, count] for key, count in wrong.items()],
+        "times": [
+            {"at": moment(entry.at_ms), "watch": moment(entry.data["stated_ms"])}
+            for entry in section
+            if entry.event == CONTRADICTED
+        ],
+    }
+    return row | {name: told for name, told in seldom.items() if told}
 
 
 def _reported(evidence: Evidence) -> dict[str, set[str]]:
@@ -110,12 +105,13 @@ def _reported(evidence: Evidence) -> dict[str, set[str]]:
     return found | {"review": found["signatures"], "address": signers}
 
 
-def preflight_row(entries: Sequence[Entry], requests: str) -> Row | None:
-    """Return the last preflight before these requests were signed for the first time; before the end when they were not."""
-    begun = next((e.seq for e in entries if e.event == SIGN_BEGUN and e.data.get("requests") == requests), len(entries))
-    last = next((e for e in reversed(entries[:begun]) if e.event == "preflight"), None)
-    if last is None:
+def preflight_row(evidence: Evidence) -> Row | None:
+    """Return the last preflight before the requests were signed for the first time; before the end when they were not."""
+    begun = evidence.events("offline", SIGN_BEGUN, requests=evidence.fingerprints()["requests"])
+    before = [e for e in evidence.events("offline", "preflight") if not begun or e.seq < begun[0].seq]
+    if not before:
         return None
+    last = before[-1]
     lines, refused = (found if type(found := last.data.get(name)) is list else [] for name in ("lines", "refused"))
     return {
         "at": moment(last.at_ms),
@@ -178,7 +174,6 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     that does not hold.
     """
     plan, deployment = evidence.plan, evidence.deployment
-    offline, fingerprints = evidence.transcripts.get("offline"), evidence.fingerprints()
     matches, steps = compare_evidence(evidence, judged), step_rows(evidence, judged)
     report: Row = {
         "format": _FORMAT,
@@ -191,18 +186,20 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "part": _part(evidence, steps),
         "prepared_at": moment(evidence.requests.header.created_ms) if evidence.requests else None,
         "ceremony": {"id": plan.id, "title": plan.title, "roles": list(plan.roles), "witness": plan.witness_text},
-        "fingerprints": [{"of": of, "hex": mark, "words": mark and spoken(mark)} for of, mark in fingerprints.items()],
+        "fingerprints": [
+            {"of": of, "hex": mark, "words": mark and spoken(mark)} for of, mark in evidence.fingerprints().items()
+        ],
         "plan": plan_row(plan),
         "deployment": {"name": deployment.name, "chain_id": deployment.chain_id, "fetched_at": deployment.fetched_at},
         "people": [people_row(half, evidence) for half in HALVES if half in evidence.transcripts],
-        "preflight": None if offline is None else preflight_row(offline, fingerprints["requests"]),
+        "preflight": preflight_row(evidence),
         "steps": steps,
         "alive": alive_row(evidence, judged),
         "transcripts": [_transcript(half, evidence.transcripts.get(half), plan) for half in HALVES],
         "matches": matches,
         "artefacts": artefact_rows(evidence.files),
     }
-    if found := list(_interrupted(offline or (), plan)):
+    if found := list(_interrupted(evidence)):
         report["interrupted"] = found
     missing = list(_missing(evidence, report))
     notes = [*filter(None, [deployment.test_mark]), *_notes(plan, report)]
@@ -273,14 +270,13 @@ def _not_signed(evidence: Evidence) -> Iterator[str]:
     Where the requests were not given either, each signing under this plan counts.
     """
     requests = evidence.requests
-    these = {"requests": requests.fingerprint} if requests else {"plan": evidence.plan.fingerprint}
+    if requests:
+        signings = evidence.signings(requests=requests.fingerprint)[-1:]
+    else:
+        signings = evidence.signings(plan=evidence.plan.fingerprint)
     whys: dict[str, str] = {}
-    current = False
-    for entry in without_others(evidence.transcripts.get("offline", ()), evidence.plan.id):
-        if entry.event == SIGN_BEGUN:
-            current = these.items() <= entry.data.items()
-            whys = {} if current and requests else whys
-        elif current and entry.event in ("declined", "refused", "signed"):
+    for entry in chain.from_iterable(signings):
+        if entry.event in ("declined", "refused", "signed"):
             named = plain_text(entry.data.get("checks") or entry.data.get("why", ""))
             whys[str(entry.data.get("step"))] = f"{entry.event} ({named})" if named else entry.event
     for step in evidence.plan.steps:
@@ -326,18 +322,12 @@ _IN_A_SIGNING = (SIGN_BEGUN, "reviewed", PAGE_CONFIRMED, SIGNING, NOT_SIGNED, SI
 _SIGNING_ENDED = ("declined", "refused", "signatures-written")
 
 
-def _interrupted(entries: Sequence[Entry], plan: Plan) -> Iterator[Row]:
-    """Yield each signing of a plan without an end before the next, and for which step the Ledger was asked then."""
-    last: Entry | None = None
-    begun: Entry | None = None
-    for entry in without_others(entries, plan.id):
-        if entry.event == SIGN_BEGUN:
-            if begun is not None and last is not None and last.event in _IN_A_SIGNING:
-                step = str(last.data.get("step")) if last.event == SIGNING else ""
-                yield {"begun": moment(begun.at_ms), "step": step}
-            begun = entry if entry.data.get("plan") == plan.fingerprint else None
-        if entry.event in (*_IN_A_SIGNING, *_SIGNING_ENDED):
-            last = entry
+def _interrupted(evidence: Evidence) -> Iterator[Row]:
+    """Yield each signing of the plan without an end before the next, and for which step the Ledger was asked then."""
+    for begun, *after in evidence.signings()[:-1]:
+        last = [begun, *(entry for entry in after if entry.event in (*_IN_A_SIGNING, *_SIGNING_ENDED))][-1]
+        if begun.data.get("plan") == evidence.plan.fingerprint and last.event in _IN_A_SIGNING:
+            yield {"begun": moment(begun.at_ms), "step": str(last.data.get("step")) if last.event == SIGNING else ""}
 
 
 def _notes(plan: Plan, report: Row) -> Iterator[str]:

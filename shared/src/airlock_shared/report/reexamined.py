@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from airlock_shared.ceremony.sections import without_others
 from airlock_shared.checks.judge import (
     Examined,
     Known,
@@ -17,12 +16,11 @@ from airlock_shared.checks.judge import (
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.documents.requests import Answer
-from airlock_shared.documents.transcript import Entry, proved
+from airlock_shared.documents.transcript import proved
 from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.artefacts import Evidence, Requests
-from airlock_shared.report.evidence.redaction import ReportedAnswer
 from airlock_shared.report.evidence.timeline import stated_uncertainty_ms
-from airlock_shared.report.rows import SIGN_BEGUN, Judged
+from airlock_shared.report.rows import Judged
 
 _DECIDED = ("signed", "refused", "declined")  # both an answer's result and the event
 
@@ -35,27 +33,18 @@ def judge(evidence: Evidence) -> list[Judged]:
     requests = evidence.requests
     if requests is None:
         return []
-    entries = evidence.transcripts.get("offline", [])
-    begun = [entry.seq for entry in evidence.events("offline", SIGN_BEGUN, requests=requests.fingerprint)]
     situation = Situation(evidence.plan, evidence.deployment, requests.header.created_ms)
     steps = judge_steps([item.step for item in requests.items], situation, requests.header.signer)
     require_none([*judge_header(requests.header, situation, Known()).refused(), *steps.refused()], 400)
+    return list(_each(evidence, requests, situation))
+
+
+def _each(evidence: Evidence, requests: Requests, situation: Situation) -> Iterator[Judged]:
+    entries = evidence.transcripts.get("offline", [])
+    signings = evidence.signings(requests=requests.fingerprint)
+    ends = [entry for signing in signings for entry in signing if entry.event in _DECIDED][::-1]
     answers = {a.item.step: a for a in evidence.answers.items} if evidence.answers else {}
-    used = nonces_of(entries[: begun[0]]) if begun else UsedNonces()
-    return list(_each(requests, situation, entries, answers, Known(used=used)))
-
-
-def _each(
-    requests: Requests, situation: Situation, entries: Sequence[Entry], answers: dict[str, ReportedAnswer], known: Known
-) -> Iterator[Judged]:
-    found: list[Entry] = []
-    current = False
-    for each in without_others(entries, situation.plan.id):
-        if each.event == SIGN_BEGUN:
-            current = each.data.get("requests") == requests.fingerprint
-        elif current and each.event in _DECIDED:
-            found.append(each)
-    ends = found[::-1]
+    known = Known(used=nonces_of(entries[: signings[0][0].seq]) if signings else UsedNonces())
     for request in requests.items:
         answer = answers.get(request.step)
         result = answer.item.result if answer else ""

@@ -133,6 +133,7 @@ def outcome_of(digest: str, evidence: Evidence) -> Row | None:
     if not sent and begun is None:
         return None
     last = next((entry for entry in reversed(told) if entry.data.get("read_back")), None)
+    promises = last.data["read_back"] if last else []
     state = row["state"]
     return {
         **{name: row[name] for name in _OUTCOME_FACTS},
@@ -140,9 +141,7 @@ def outcome_of(digest: str, evidence: Evidence) -> Row | None:
         "known_at": next((moment(entry.at_ms) for entry in told if entry.data.get("state") == state), None),
         "events": [_event(event) for event in events],
         "told": [_outcome_row(entry) for entry in told],
-        "read_back": [{name: promise.get(name) for name in _PROMISE} for promise in last.data["read_back"]]
-        if last
-        else [],
+        "read_back": [{name: promise.get(name) for name in _PROMISE} for promise in promises],
         "read_back_at": moment(last.at_ms) if last else None,
     }
 
@@ -151,11 +150,10 @@ _TOLD_AT = {"at_ms": "", "received_ms": ", received"}
 
 
 def _event(event: Row) -> Row:
-    times = {f"{utc_text(event[name])}{said}": name for name, said in _TOLD_AT.items() if name in event}
     return {
         "kind": event["kind"],
         "seq": event.get("seq"),
-        "at": next(iter(times), ""),
+        "at": next((f"{utc_text(event[name])}{said}" for name, said in _TOLD_AT.items() if name in event), ""),
         "type": event["type"],
         "payload": named_rows(
             {

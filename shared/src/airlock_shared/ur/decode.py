@@ -1,6 +1,6 @@
 """Frame texts back into a message: in any order, with losses, repetitions and strangers between them.
 
-Nothing that a frame says is believed beyond :class:`Limits`, and no frame raises an error: it is counted, and ``reason``
+Nothing that a frame says is believed beyond the limits, and no frame raises an error: it is counted, and ``reason``
 says why it was not used. CRC-32 holds a message together, but it can be forged: who relies on the message compares its
 fingerprint (:mod:`airlock_shared.ur.envelope`) or recovers its signature.
 """
@@ -15,12 +15,9 @@ from airlock_shared.errors import DocumentError
 from airlock_shared.ur.fountain import choose_fragments, is_ur, parse_frame
 from airlock_shared.wire.strict_json import damaged
 
-
-class TransferLimits(NamedTuple):
-    """The longest message that is received: twelve minutes of frames at five a second."""
-
-    seq_len: int = 4096
-    message_bytes: int = 2 << 20
+FRAMES_AT_MOST = 4096
+"""Of the longest message that is received: twelve minutes at five a second."""
+BYTES_AT_MOST = 2 << 20
 
 
 class Taken(Enum):
@@ -67,8 +64,7 @@ _Identity = tuple[str, tuple[int, int, int, int]]
 class Decoder:
     """Collects frames until ``result`` is there. ``restart`` forgets everything, at any moment."""
 
-    def __init__(self, limits: TransferLimits | None = None) -> None:
-        self._limits = limits or TransferLimits()
+    def __init__(self) -> None:
         self.restart()
 
     def restart(self) -> None:
@@ -106,9 +102,9 @@ class Decoder:
             self.reason = "a QR code that is not of a transfer (no ur:… text)"
             return Taken.FOREIGN
         ur_type, part = parse_frame(text)
-        if part.seq_len > self._limits.seq_len or part.message_len > self._limits.message_bytes:
+        if part.seq_len > FRAMES_AT_MOST or part.message_len > BYTES_AT_MOST:
             got = f"{part.seq_len} frames, {part.message_len} bytes"
-            expected = f"<= {self._limits.seq_len} frames, {self._limits.message_bytes} bytes"
+            expected = f"<= {FRAMES_AT_MOST} frames, {BYTES_AT_MOST} bytes"
             raise damaged("QR-LIMIT", "too long for codes", got=got, expected=expected, do="take it by file")
         message = (ur_type, part.message)
         if self._message is not None and message != self._message:

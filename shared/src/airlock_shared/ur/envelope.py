@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError, quoted
 from airlock_shared.wire.cbor import from_cbor, read, write
-from airlock_shared.wire.strict_json import NAME, damaged, fingerprint, parse_json, to_cbor, to_json
+from airlock_shared.wire.strict_json import NAME, damaged, fingerprint, format_of, parse_json, to_cbor, to_json
 
 # ---- dictionary -----------------------------------------------------------------------------------------------------
 # The preset dictionary of the deflate stream (RFC 1950, section 2.2): what every Airlock document says anyway.
@@ -113,7 +113,7 @@ def _inflate(deflated: bytes) -> bytes:
 
 
 def _kind(document: Any) -> str:
-    kind = document.get("format") if type(document) is dict else None
+    kind = format_of(document)
     if type(kind) is not str or not kind.startswith("airlock/"):
         raise _not_one("the document does not say what it is", got=quoted(kind), expected="a format airlock/…")
     return kind

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import struct
 import zlib
 from collections.abc import Iterator
 from functools import lru_cache, reduce
@@ -81,47 +82,43 @@ _MASK = (1 << 64) - 1
 _TWO_64 = 2.0**64
 
 
-class Xoshiro256:
-    """The generator; its state is the SHA-256 of the seed, as four big-endian words."""
+def xoshiro256(seed: bytes) -> Iterator[float]:
+    """Yield numbers of [0, 1], as C++ divides a 64-bit integer by 2**64: the ends are both possible.
 
-    def __init__(self, seed: bytes) -> None:
-        digest = hashlib.sha256(seed).digest()
-        self._state = tuple(int.from_bytes(digest[i : i + 8], "big") for i in (0, 8, 16, 24))
-
-    def next(self) -> int:
-        """Return the next 64 bits."""
-        a, b, c, d = self._state
+    The generator is Xoshiro256**; its state is the SHA-256 of the seed, as four big-endian words.
+    """
+    a, b, c, d = struct.unpack(">4Q", hashlib.sha256(seed).digest())
+    while True:
         product = b * 5 & _MASK
-        result = (product << 7 & _MASK | product >> 57) * 9 & _MASK
+        yield ((product << 7 & _MASK | product >> 57) * 9 & _MASK) / _TWO_64
         shifted = b << 17 & _MASK
         c ^= a
         d ^= b
         b ^= c
         a ^= d
         c ^= shifted
-        self._state = (a, b, c, d << 45 & _MASK | d >> 19)
-        return result
+        d = d << 45 & _MASK | d >> 19
 
-    def next_double(self) -> float:
-        """Return the next number of [0, 1], as C++ divides a 64-bit integer by 2**64: the ends are both possible."""
-        return self.next() / _TWO_64
 
-    def next_int(self, low: int, high: int) -> int:
-        """Return the next integer of ``low`` to ``high``, both included."""
-        return low + min(int(self.next_double() * (high - low + 1)), high - low)
+def drawn_below(count: int, number: float) -> int:
+    """Return which of ``count`` a number of [0, 1] draws, from 0."""
+    return min(int(number * count), count - 1)
 
 
 # ---- the choice ---------------------------------------------------------------------------------------------------
 
 
-def fragment_length(message_bytes: int, at_least: int, at_most: int) -> int:
-    """Return the length that gives the fewest fragments of ``at_least`` to ``at_most`` bytes.
+MIN_FRAGMENT = 10  # bytes, as in the reference implementation: below it the part's own numbers outweigh it
 
-    Raises ``ValueError`` for bounds that no length can keep, or an empty message.
+
+def fragment_length(message_bytes: int, at_most: int) -> int:
+    """Return the length that gives the fewest fragments of ten to ``at_most`` bytes.
+
+    Raises ``ValueError`` for a bound that no length can keep, or an empty message.
     """
-    if not 0 < at_least <= at_most or message_bytes < 1:
-        raise ValueError(f"no fragment of {message_bytes} bytes is {at_least} to {at_most} bytes long")
-    most = max(message_bytes // at_least, 1)
+    if at_most < MIN_FRAGMENT or message_bytes < 1:
+        raise ValueError(f"no fragment of {message_bytes} bytes is {MIN_FRAGMENT} to {at_most} bytes long")
+    most = max(message_bytes // MIN_FRAGMENT, 1)
     count = min(_pieces(message_bytes, at_most), most)
     return _pieces(message_bytes, count)
 
@@ -138,13 +135,12 @@ def choose_fragments(seq_num: int, seq_len: int, checksum: int) -> list[int]:
     """
     if seq_num <= seq_len:
         return [seq_num - 1]
-    random = Xoshiro256(seq_num.to_bytes(4, "big") + checksum.to_bytes(4, "big"))
+    random = xoshiro256(struct.pack(">2L", seq_num, checksum))
     chances, aliases = _alias_tables(seq_len)
-    first, second = random.next_double(), random.next_double()
-    index = min(int(seq_len * first), seq_len - 1)
-    degree = (index if second < chances[index] else aliases[index]) + 1
+    index = drawn_below(seq_len, next(random))
+    degree = (index if next(random) < chances[index] else aliases[index]) + 1
     remaining = list(range(seq_len))
-    return [remaining.pop(random.next_int(0, len(remaining) - 1)) for _ in range(degree)]
+    return [remaining.pop(drawn_below(len(remaining), next(random))) for _ in range(degree)]
 
 
 @lru_cache(maxsize=8)  # a transfer has one length; a foreign frame may bring another
@@ -228,8 +224,6 @@ def parts(message: bytes, length: int, *, first: int = 1) -> Iterator[FountainPa
 
 # ---- the frames --------------------------------------------------------------------------------------------------------
 
-MIN_FRAGMENT = 10  # bytes, as in the reference implementation: below it the part's own numbers outweigh it
-
 
 def parse_frame(text: str) -> tuple[str, FountainPart]:
     """Return the UR type that a frame's text names, in upper or lower case, and its part; its checksum has been compared.
@@ -266,11 +260,11 @@ def frames(ur_type: str, cbor: bytes, *, fragment_bytes: int, first: int = 1) ->
     A message that fits is yielded once, whole; a longer one without end, from part ``first``: the first
     :func:`frame_count` parts are its fragments, the later ones mixtures. Raises ``ValueError`` for less than ten bytes.
     """
-    length = fragment_length(len(cbor), MIN_FRAGMENT, fragment_bytes)
+    length = fragment_length(len(cbor), fragment_bytes)
     many = parts(cbor, length, first=first)
     yield from (frame_text(ur_type, part) for part in (many if length < len(cbor) else islice(many, 1)))
 
 
 def frame_count(cbor: bytes, fragment_bytes: int) -> int:
     """Return how many frames say a message once; one is a still code."""
-    return _pieces(len(cbor), fragment_length(len(cbor), MIN_FRAGMENT, fragment_bytes))
+    return _pieces(len(cbor), fragment_length(len(cbor), fragment_bytes))

@@ -59,7 +59,7 @@ LABEL = Form(
 _FORMAT = r"airlock/([a-z-]{1,40})@([0-9]{1,4})"
 
 
-def other_format(found: object, needed: str, what: str, do: str = "check which file this is") -> DocumentError:
+def other_format(found: object, needed: str, what: str, do: str) -> DocumentError:
     """Return the error of a document in another format than the one needed; of a newer version it says what to update."""
     told, wanted = (re.fullmatch(_FORMAT, str(name)) for name in (found, needed))
     if told and wanted and told[1] != wanted[1]:
@@ -67,6 +67,12 @@ def other_format(found: object, needed: str, what: str, do: str = "check which f
     elif told and wanted and int(told[2]) > int(wanted[2]):
         what, do = "a document of a newer version", "update Airlock on this machine to the other machine's version"
     return DocumentError("DOC-FORMAT", what, quoted(found), needed, do=do)
+
+
+def require_format(value: object, needed: str, what: str, do: str = "check which file this is") -> None:
+    """Raise ``DocumentError("DOC-FORMAT")`` for a parsed document in another format than the one needed."""
+    if format_of(value) != needed:
+        raise other_format(format_of(value), needed, what, do)
 
 
 def format_of(value: object) -> object:

@@ -19,11 +19,11 @@ from airlock_shared.cli.terminal import (
     SWAPPED,
     Opens,
     SingleKeys,
-    ask,
+    ask_opening,
     filled,
+    forget_typed,
     led,
     next_key,
-    opening,
     say,
 )
 from airlock_shared.errors import Declined, NotAnswered, Refusal
@@ -76,7 +76,7 @@ def turn_page() -> None:
 
 def _await_key(place: str = "") -> None:
     with SingleKeys() as keys:
-        keys.forget()
+        forget_typed()
         if next_key(keys, place) == ENDED:
             raise NotAnswered
 
@@ -115,7 +115,7 @@ class Asked(NamedTuple):
     """What a person is asked: who, and words of which document and fingerprint (hex), from their paper or the other screen.
 
     ``used`` are the positions that others answered; ``wrong`` is the data of the wrong answers on record for this
-    fingerprint, and ``by`` who this person is there, as in its ``by``.
+    fingerprint, and ``by`` who this person is there, as in its ``by``. ``do`` says what to do after wrong words.
     """
 
     who: str
@@ -124,6 +124,7 @@ class Asked(NamedTuple):
     used: Collection[int]
     wrong: Sequence[JsonObject]
     by: list[str] | None
+    do: str
     paper: bool = False
 
 
@@ -141,7 +142,7 @@ def type_words(asked: Asked, tell_wrong: Callable[[list[int]], None], opens: Ope
     places = " and ".join(f"word {at}" for at in positions)
     question = f"{asked.who}, {asked.document}{', YOUR PAPER' if asked.paper else ''}: {places}: "
     for left in reversed(range(min(ASKED_AT_MOST, WRONG_AT_MOST - wrong))):
-        given = _typed(question, opening(ask, opens), lacks=asked.paper and not own, piped=piped)
+        given = _typed(question, opens, lacks=asked.paper and not own, piped=piped)
         if given == WITHOUT.split():
             say(f"On record: {HOW[NO_PAPER]}.")
             return {"how": NO_PAPER}
@@ -159,16 +160,17 @@ def type_words(asked: Asked, tell_wrong: Callable[[list[int]], None], opens: Ope
         f"the words of the {asked.document} fingerprint differ",
         got=f"{wrong} wrong answers",
         expected="the two words at the places that were asked",
+        do=asked.do,
     )
 
 
-def _typed(question: str, asking: Callable[..., str], *, lacks: bool, piped: bool) -> list[str]:
+def _typed(question: str, opens: Opens, *, lacks: bool, piped: bool) -> list[str]:
     """Return two words that a person types; what can be no answer is asked again, a few times.
 
     Who ``lacks`` a paper may say so.
     """
     for _ in range(UNANSWERED_AT_MOST):
-        typed = asking(question, piped=piped).casefold().translate(_MARKS).split()
+        typed = ask_opening(question, opens, piped=piped).casefold().translate(_MARKS).split()
         given = [word for word in typed if not word.isdecimal()]  # the places, as the paper has them
         slip = NOT_TAKEN if given == WITHOUT.split() and not lacks else _slip(given)
         if len(given) == WORDS_ASKED and not slip:

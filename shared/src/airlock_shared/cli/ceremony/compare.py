@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -40,7 +40,6 @@ from airlock_shared.cli.terminal import (
     explain_error,
     json_option,
     led,
-    opening,
     plan_option,
     rows,
     say,
@@ -155,8 +154,7 @@ def _have_compared(
             proof = _prove(place, plan, who, data, mark, used, opens)
             used.update(proof.get("positions", ()))
         else:
-            no = {"checkpoint": checkpoint, "by": role, "reason": _NOT_SO}
-            _agree(who, partial(place.record, EXCEPTION, plan, no), opens, piped=place.all_worth_nothing())
+            _agree(place, plan, who, data, opens)
             proof = {"how": NO_PAPER} if no_kit else {}
         place.record(CHECKPOINT_CONFIRMED, plan, data | proof)
     if mark:  # after every answer: what this machine has
@@ -267,11 +265,15 @@ def _introduce(
 _NOT_SO = "not confirmed: the answer was not Yes"
 
 
-def _agree(who: str, tell_no: Callable[[], None], opens: Opens, *, piped: bool) -> None:
-    """Have a person say that it is so; a slip of ``Yes`` is asked again. Raises ``Declined`` for any other answer."""
-    question = f"{who}: I compared it myself, and it is so. Type Yes: "
-    if yes_or_other(question, f"{who}: type Yes: ", opening(ask, opens), piped=piped) != "Yes":
-        tell_no()
+def _agree(place: CeremonyMachine, plan: Plan, who: str, data: JsonObject, opens: Opens) -> None:
+    """Have a person say that it is so; a slip of ``Yes`` is asked again.
+
+    ``data`` names the checkpoint and the role. Raises ``Declined`` for any other answer, once it is on record.
+    """
+    question, again = f"{who}: I compared it myself, and it is so. Type Yes: ", f"{who}: type Yes: "
+    if yes_or_other(question, again, opens, piped=place.all_worth_nothing()) != "Yes":
+        no = {"checkpoint": data["checkpoint"], "by": data["by"][0], "reason": _NOT_SO}
+        place.record(EXCEPTION, plan, no)
         raise Declined(_NOT_SO, do="find out what differs: this No is on record, and the same command asks again")
 
 
@@ -292,17 +294,14 @@ def _prove(
     checkpoint = data["checkpoint"]
     of_this = {"checkpoint": checkpoint, "compared": mark}.items()
     wrong = [entry.data for entry in wrong_words(place.transcript.entries(), plan) if of_this <= entry.data.items()]
-    asked = Asked(who, _called(checkpoint), mark, used, wrong, data["by"], CHECKPOINTS[checkpoint].paper)
+    paper, signatures_here = CHECKPOINTS[checkpoint].paper, (checkpoint, place.half) == ("signatures", "online")
+    do = LOOK_AT_PAPER if paper else SIGN_AGAIN if signatures_here else ""
+    asked = Asked(who, _called(checkpoint), mark, used, wrong, data["by"], do, paper)
 
     def tell_wrong(positions: list[int]) -> None:
         place.record(WORDS_WRONG, plan, {**data, "compared": mark, "positions": positions})
 
-    try:
-        return type_words(asked, tell_wrong, opens, piped=place.all_worth_nothing())
-    except Refusal as error:
-        signatures_here = (checkpoint, place.half) == ("signatures", "online")
-        error.do = LOOK_AT_PAPER if asked.paper else SIGN_AGAIN if signatures_here else ""
-        raise
+    return type_words(asked, tell_wrong, opens, piped=place.all_worth_nothing())
 
 
 # ---- naming ---------------------------------------------------------------------------------------------------------

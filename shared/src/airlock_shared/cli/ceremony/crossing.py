@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import select
 import shutil
 import sys
@@ -39,6 +38,7 @@ from airlock_shared.cli.terminal import ask, ask_yes, at_a_terminal, forget_type
 from airlock_shared.errors import Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.host.picture_sources import PICTURES
+from airlock_shared.qr.scan import CAMERA
 from airlock_shared.text.safe import WIDTH, safe, wrapped
 from airlock_shared.units import span_text, utc_text
 
@@ -57,19 +57,27 @@ _WATCH_S = 60  # by which the other machine's watch may be slow
 def hand_over(lead: Lead, state: WorkflowState, task: Task) -> bool:
     """Hand over what a task brings; False where it did not cross, and has to be tried again."""
     crossing = state.crossing
-    if lead.pictures:
-        crossed = _crosses(lead, showing(task, lead.place))
-    elif crossing is None:
-        _hand_over_by_hand(lead, task)
-        crossed = True
-    else:
+    if crossing is not None:
         needed = sum(path.stat().st_size for path in _here(lead, task))
         _wait(lambda: cannot_cross(crossing if crossing.is_dir() else crossing.parent, needed))
         make_folder(crossing)
-        crossed = _crosses(lead, carrying(task, lead.place.folder, str(crossing)))
+    by_hand = crossing is None and not lead.pictures
+    if by_hand:
+        _hand_over_by_hand(lead, task)
+    crossed = by_hand or _crosses(lead, state, task)
     if crossed:
         note_given(lead, task.brings)
     return crossed
+
+
+def task_words(lead: Lead, state: WorkflowState, task: Task) -> tuple[str, ...]:
+    """Return the words of a task's command, as a person would give them after the program's name."""
+    place, other = lead.place, str(state.crossing or "EXCHANGE")
+    if task.name == "hand":
+        return showing(task, place) if lead.pictures else carrying(task, place.folder, other)
+    if task.name != "take":
+        return command_of(task, place)
+    return scanning(task, place, pictures_source(lead, task)) if lead.pictures else carrying(task, other, place.folder)
 
 
 def note_given(lead: Lead, names: Sequence[str]) -> None:
@@ -78,14 +86,14 @@ def note_given(lead: Lead, names: Sequence[str]) -> None:
         (make_folder(lead.folder / GIVEN) / Path(name).name).touch(mode=0o600)
 
 
-def _crosses(lead: Lead, words: Sequence[str], pictures: Sequence[Path] = ()) -> bool:
-    """Run the command by which documents cross. Where it fails, the cause stands above, and Enter tries it again, as False.
+def _crosses(lead: Lead, state: WorkflowState, task: Task, pictures: Sequence[Path] = ()) -> bool:
+    """Run the command by which a task's documents cross; where it fails, the cause stands above, and Enter tries again.
 
-    So does another picture in the folder ``pictures``. Ends as :meth:`Lead.require` after Ctrl-C, and where nobody can press
-    Enter.
+    That is False. Another picture in the folder ``pictures`` tries again, too. Ends as :meth:`Lead.require` after Ctrl-C,
+    and where nobody can press Enter.
     """
     before = [*map(names_in, pictures)]
-    code = lead.child(words)
+    code = lead.child(task_words(lead, state, task))
     if not code or lead.code_of(code) == ExitCode.INTERRUPTED or not at_a_terminal():  # also one that a signal ended
         lead.require(code)
         return True
@@ -145,9 +153,8 @@ def take(lead: Lead, state: WorkflowState, task: Task, asked: str = "") -> bool:
         return False
     if new_here():
         return False
-    if lead.pictures:
-        return _crosses(lead, scanning(task, lead.place, pictures_source(lead, task)), awaited)
-    return crossing is None or _crosses(lead, carrying(task, str(crossing), lead.place.folder))
+    by_hand = crossing is None and not lead.pictures
+    return by_hand or _crosses(lead, state, task, awaited if lead.pictures else ())
 
 
 def _here(lead: Lead, task: Task) -> list[Path]:
@@ -158,7 +165,7 @@ def _here(lead: Lead, task: Task) -> list[Path]:
 def _awaited(lead: Lead, state: WorkflowState, task: Task) -> list[Path]:
     """Return what appears when the documents of a task have come; nothing before a camera."""
     if lead.pictures:
-        return [] if by_camera(lead.pictures) else [Path(pictures_source(lead, task))]
+        return [] if CAMERA.fullmatch(lead.pictures) else [Path(pictures_source(lead, task))]
     return [(state.crossing or lead.folder) / name for name in task.brings]
 
 
@@ -178,14 +185,9 @@ def _elsewhere(state: WorkflowState, awaited: Path) -> str:
     return ""
 
 
-def by_camera(source: str) -> bool:
-    """Tell whether codes are read by a camera, and not from a folder of pictures."""
-    return re.fullmatch(r"camera(?::[0-9]{1,2})?", source) is not None
-
-
 def pictures_source(lead: Lead, task: Task) -> str:
     """Return where the codes of what a task waits for are read: the camera, or a folder of that name with pictures."""
-    if by_camera(lead.pictures):
+    if CAMERA.fullmatch(lead.pictures):
         return lead.pictures
     return str(Path(lead.pictures).absolute() / task.brings[0].partition(".")[0])
 
@@ -241,13 +243,13 @@ def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
             return "keep codes/now.html open (signatures) until the outcome"
         if crossing is None or cannot_cross(crossing.parent, None):  # the stick may be at the other machine
             return "read the outcome on the online machine"
-        past = _part_of_online(crossing) == "record"
+        past = part_of_other(state) == "record"
         return other_machine(crossing, state.half, "the online machine has its outcome" if past else "")
 
     while (typed := _wait(sees, enter="Enter seals")) not in ("", "n") or (typed and not _is_too_late()):
         say("Enter seals. Was it too late there, type n: the new requests are signed.")
     if not typed:
-        if _part_of_online(crossing) not in ("", "record"):
+        if part_of_other(state) not in ("", "record"):
             say(_NO_OUTCOME_YET)
         return True
     note_given(lead, (*(name for name in state.there if name.startswith("requests")), *new.brings))
@@ -267,12 +269,6 @@ _NO_OUTCOME_YET = (
 )
 
 
-def _part_of_online(crossing: Path | None) -> str:
-    """Return at which part of its workflow the online machine says on the stick that it is; empty where it says nothing."""
-    place = crossing and place_of_other(crossing, "offline")
-    return workflow_part("online", *place) if place else ""
-
-
 def _new_requests(state: WorkflowState, task: Task) -> Task:
     """Return the task at which the requests after the newest ones are taken."""
     name = numbered("requests", newest("requests", (*task.brings, *state.there)) + 1)
@@ -290,6 +286,12 @@ def _still_in_time(sign_by_ms: int) -> bool:
 
 
 # ---- a wait ---------------------------------------------------------------------------------------------------------
+
+
+def part_of_other(state: WorkflowState) -> str:
+    """Return at which part of its workflow the other machine says on the stick that it is; empty where it says nothing."""
+    place = state.crossing and place_of_other(state.crossing, state.half)
+    return workflow_part("offline" if state.half == "online" else "online", *place) if place else ""
 
 
 def leave_place(state: WorkflowState, task: Task, name: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from airlock_shared.ceremony.roles import NOT_ENDED, Standing, require_open
+from airlock_shared.ceremony.roles import NOT_ENDED, require_open
 from airlock_shared.ceremony.sections import CEREMONY_ENDED
 from airlock_shared.cli.ceremony.by_screens import turn_page
 from airlock_shared.cli.ceremony.status import (
@@ -30,7 +30,6 @@ from airlock_shared.cli.terminal import (
     show_json,
 )
 from airlock_shared.errors import Refusal
-from airlock_shared.plan.model import Plan
 
 
 @click.command("show", short_help="Show who holds and confirmed what, and what is missing.")
@@ -81,14 +80,6 @@ def end(place: CeremonyMachine, plan_file: Path, when_complete: bool, as_json: b
             )
         place.record(CEREMONY_ENDED, plan, {"complete": not missing, "missing": missing})
         stands = place.standing(plan)
-    _hand_over(place, plan, stands, as_json=as_json, short=when_complete)
-
-
-def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json: bool, short: bool) -> None:
-    """Show how the ceremony ended; leave with the code of a refusal when it is incomplete.
-
-    And the head to write down, on the air-gapped machine; the online one tells it with its report, which adds an entry.
-    """
     head = place.transcript.head()
     incomplete = Refusal(
         "ROLE-INCOMPLETE",
@@ -100,9 +91,9 @@ def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json:
         error = {} if stands.complete else {"error": incomplete.as_json() | {"do": advice(incomplete)}}
         show_json({"ok": stands.complete, **standing_json(stands, plan, place.half), "head": head} | error)
     else:
-        if not (short and stands.complete):  # the report says so next
+        if not (when_complete and stands.complete):  # the report says so next
             show_all(standing_lines(stands, plan, place.half))
-        if place.half == "offline":
+        if place.half == "offline":  # the online machine tells its head with its report, which adds an entry
             show_all(head_lines(place.transcript.entries(), plan.id))
             if led():
                 turn_page()  # it is written down by hand

@@ -19,37 +19,33 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from airlock_shared.ceremony.roles import Half
 from airlock_shared.ceremony.workflow import (
     GIVEN,
     WAS_READY,
     WORKFLOW_PARTS,
     Task,
     WorkflowPlace,
-    carrying,
     command_of,
     next_task,
     numbered,
-    scanning,
-    showing,
     workflow_part,
 )
 from airlock_shared.cli.ceremony.crossing import (
     await_new_requests,
     await_outcome,
     await_put_right,
-    by_camera,
     hand_over,
     is_past,
     leave_place,
     note_given,
     offer_new_requests,
-    pictures_source,
+    part_of_other,
     take,
+    task_words,
 )
 from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 from airlock_shared.cli.ceremony.status import word_lines
-from airlock_shared.cli.ceremony.waits import OVER, STOPPED, place_of_other
+from airlock_shared.cli.ceremony.waits import OVER, STOPPED
 from airlock_shared.cli.ceremony.workflow import ceremony_folder, task_lines
 from airlock_shared.cli.terminal import (
     FOLDER_TYPE,
@@ -67,6 +63,7 @@ from airlock_shared.cli.terminal import (
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 from airlock_shared.host.files import alone_in, make_folder
 from airlock_shared.qr.render import WINDOW
+from airlock_shared.qr.scan import CAMERA
 from airlock_shared.text.safe import safe
 
 _DEVICE = {"emulator_port": "--emulator", "ledger_path": "--ledger"}
@@ -110,7 +107,7 @@ def run_command() -> click.Command:
         """
         if exchange is not None and pictures:
             raise UsageError("documents cross by --exchange or by --qr", do="give one of them")
-        if pictures and not by_camera(pictures) and not Path(pictures).is_dir():
+        if pictures and not CAMERA.fullmatch(pictures) and not Path(pictures).is_dir():
             raise UsageError(
                 f"the folder {pictures} is not there", do="make it: each page's pictures go into a folder in it"
             )
@@ -222,11 +219,10 @@ def _bar(lead: Lead, state: WorkflowState, here: str) -> str:
     """Return the parts of the day in one line: where this machine is, and the other one by its note on the stick."""
     arrow = " \u25b8 " if "utf" in str(getattr(sys.stderr, "encoding", "")).lower() else " > "
     parts = arrow.join(f"[{part.upper()}]" if part == here else part for part in WORKFLOW_PARTS)
-    other: Half = "offline" if state.half == "online" else "online"
-    place = state.crossing and place_of_other(state.crossing, state.half)
     if lead.pictures:  # no note of it crosses
         return f"{parts}   ask the other machine's people"
-    return f"{parts}{f'   {MACHINES[other]}: {workflow_part(other, *place)}' if place else ''}"
+    other, there = MACHINES["offline" if state.half == "online" else "online"], part_of_other(state)
+    return f"{parts}   {other}: {there}" if there else parts
 
 
 def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
@@ -293,17 +289,7 @@ def _show_words(state: WorkflowState, shown: set[str]) -> None:
 def _show_tasks(lead: Lead, *, as_json: bool) -> None:
     state = lead.state()
     if as_json:
-        tasks = [{**task._asdict(), "command": _command(lead, state, task)} for task in state.tasks]
+        tasks = [{**task._asdict(), "command": task_words(lead, state, task)} for task in state.tasks]
         show_json({"ok": True, "half": state.half, "folder": lead.place.folder, "tasks": tasks})
         return
-    show_all(task_lines(state.tasks, state.half, [_command(lead, state, task) for task in state.tasks]))
-
-
-def _command(lead: Lead, state: WorkflowState, task: Task) -> tuple[str, ...]:
-    """Return the words of a task's command, as a person would give them after the program's name."""
-    place, other = lead.place, str(state.crossing or "EXCHANGE")
-    if task.name == "hand":
-        return showing(task, place) if lead.pictures else carrying(task, place.folder, other)
-    if task.name != "take":
-        return command_of(task, place)
-    return scanning(task, place, pictures_source(lead, task)) if lead.pictures else carrying(task, other, place.folder)
+    show_all(task_lines(state.tasks, state.half, [task_words(lead, state, task) for task in state.tasks]))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from airlock_shared.ceremony.roles import HOW, Half, Standing, checkpoints_of, standing
 from airlock_shared.ceremony.seals import SEALED
 from airlock_shared.checks.times import Uptime
-from airlock_shared.cli.terminal import led, rows
+from airlock_shared.cli.terminal import MACHINES, led, rows
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import TranscriptFile, read_input
@@ -63,7 +63,7 @@ def word_lines(label: str, fingerprint: str) -> Iterator[str]:
 
 def standing_lines(stands: Standing, plan: Plan, half: Half) -> Iterator[str]:
     """Yield how a ceremony stands on a machine: people, checkpoints with who confirmed when, exceptions, what is missing."""
-    yield f"ceremony {plan.id} on the {'air-gapped' if half == 'offline' else half} machine"
+    yield f"ceremony {plan.id} on {MACHINES[half]}"
     yield f"begun {_time(stands.begun_ms)}, ended {_time(stands.ended_ms)}"
     yield from fingerprint_lines("plan", plan.fingerprint)
     yield "roles"

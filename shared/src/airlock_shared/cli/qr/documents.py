@@ -11,13 +11,13 @@ import click
 
 from airlock_shared.cli.qr.file_or_qr import require_output, restart_option
 from airlock_shared.cli.qr.scanning import Deployments, kept_frames, scan_document
-from airlock_shared.cli.qr.transfer import Showing, show_transfer
+from airlock_shared.cli.qr.transfer import Showing, named_json, show_transfer
 from airlock_shared.cli.terminal import json_option, output_option, say, say_all, show_json
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.documents import PLAN_TEXT, Transfer, transfer_of
-from airlock_shared.text.safe import fingerprint_lines, safe, spoken
+from airlock_shared.text.safe import fingerprint_lines, safe
 from airlock_shared.wire.strict_json import JsonObject
 
 _Command = Callable[..., Any]
@@ -40,7 +40,7 @@ def show_result(transfer: Transfer, home: Path, showing: Showing) -> None:
     """Show a transfer, and print a command's JSON result if it is asked for. Raises as ``show_transfer``."""
     shown = show_transfer(transfer, home, showing)
     if showing.as_json:
-        show_json({"ok": True} | shown.as_json())
+        show_json({"ok": True} | shown)
 
 
 def scan_to_file(
@@ -54,17 +54,7 @@ def scan_to_file(
     kept.forget()
     say(f"Wrote {safe(str(output))}")
     if as_json:
-        show_json(
-            {
-                "ok": True,
-                "kind": document.kind,
-                "ceremony": document.ceremony,
-                "fingerprint": document.fingerprint,
-                "words": spoken(document.fingerprint),
-                "plan": document.plan,
-                "file": str(output),
-            }
-        )
+        show_json({"ok": True, **named_json(document), "plan": document.plan, "file": str(output)})
 
 
 # ---- the ``--qr`` of other commands -----------------------------------------------------------------------------------
@@ -72,7 +62,7 @@ def scan_to_file(
 
 def outgoing(home: Path, data: bytes, *, as_json: bool) -> JsonObject:
     """Show a document that a command has made, in the terminal or as a page; return the members of a JSON result."""
-    return show_transfer(transfer_of(data), home, Showing(as_json=as_json)).as_json()
+    return show_transfer(transfer_of(data), home, Showing(as_json=as_json))
 
 
 # ---- master fingerprint ---------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import wraps
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -21,7 +21,15 @@ from airlock_shared.cli.terminal import PATH_TYPE, json_option, paint, say, say_
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, write_new
 from airlock_shared.qr import render
-from airlock_shared.qr.documents import DEFAULT_PAUSE_MS, Transfer, cycle_texts, densities_of, file_name, ideal_count
+from airlock_shared.qr.documents import (
+    DEFAULT_PAUSE_MS,
+    ReceivedDocument,
+    Transfer,
+    cycle_texts,
+    densities_of,
+    file_name,
+    ideal_count,
+)
 from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES, QUIET, Matrix, bordered, side, symbols
 from airlock_shared.text.safe import name_lines, safe, spoken
 from airlock_shared.wire.strict_json import JsonObject
@@ -110,49 +118,24 @@ def play(transfer: Transfer, version: int) -> None:
 # ---- transfer -------------------------------------------------------------------------------------------------------
 
 
-How = Literal["terminal", "page", "png"]
-HOWS: tuple[How, ...] = ("terminal", "page", "png")
-
-
-class ShownTransfer(NamedTuple):
-    """How a transfer was shown: by ``how``, in so many ideal ``frames``, in ``path`` unless it was in the terminal."""
-
-    transfer: Transfer
-    how: How
-    frames: int
-    path: Path | None
-
-    def as_json(self) -> JsonObject:
-        """Return the members of a command's JSON result."""
-        transfer = self.transfer
-        return {
-            "kind": transfer.kind,
-            "ceremony": transfer.ceremony,
-            "fingerprint": transfer.fingerprint,
-            "words": spoken(transfer.fingerprint),
-            "as": self.how,
-            "frames": self.frames,
-            "codes": str(self.path or ""),
-        }
-
-
-# ---- showing --------------------------------------------------------------------------------------------------------
+HOWS = ("terminal", "page", "png")
 
 
 class Showing(NamedTuple):
     """What a command was told: ``how`` to show, in which file, the largest ``version`` of a code, and ``as_json``."""
 
-    how: How | None = None
+    how: str | None = None
     output: Path | None = None
     version: int | None = None
     as_json: bool = False
 
 
-def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> ShownTransfer:
+def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> JsonObject:
     """Show a transfer as ``showing`` says; without ``how``, in the terminal when it fits there, otherwise as a page.
 
-    With ``as_json`` stdout is not for codes, and the caller prints the JSON. Ctrl-C ends an animation in the terminal: that
-    is its normal end. Raises ``UsageError`` for what is too long, a terminal that is too small, or a file that exists.
+    Returns the members of a command's JSON result: with ``as_json`` stdout is not for codes, and the caller prints them.
+    Ctrl-C ends an animation in the terminal: that is its normal end. Raises ``UsageError`` for what is too long, a terminal
+    that is too small, or a file that exists.
     """
     say_all(name_lines(transfer.kind, transfer.ceremony, transfer.fingerprint))
     fits, do = None, "leave out --json and -o"
@@ -163,13 +146,12 @@ def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> ShownTran
         if fits is None:
             raise UsageError("the code cannot be shown in the terminal", do=do)
         play(transfer, fits)
-        return ShownTransfer(transfer, how, ideal_count(transfer, fits), None)
-    counts = densities_of(transfer)
-    if showing.version is not None and showing.version < counts[0]:
+        return _shown(transfer, how, fits, "")
+    smallest = densities_of(transfer)[0]
+    if showing.version is not None and showing.version < smallest:
         raise UsageError("the document is too long for codes of this density", do="choose a higher density")
-    density = showing.version or max(DEFAULT_VERSION, counts[0])
+    density = showing.version or max(DEFAULT_VERSION, smallest)
     path = showing.output or _default_path(transfer, how, home / "qr", showing.version)
-    shown = ShownTransfer(transfer, how, ideal_count(transfer, density), path)
     if showing.output is None and path.exists():  # the name holds the fingerprint: it is the same transfer
         say(f"{safe(str(path))} is there already")
     else:
@@ -181,10 +163,20 @@ def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> ShownTran
         say(f"Wrote {safe(str(path))}")
     if how == "page":
         say("Open it in a browser on this machine; no server and no network are needed.")
-    return shown
+    return _shown(transfer, how, density, str(path))
 
 
-def _default_path(transfer: Transfer, how: How, folder: Path, version: int | None) -> Path:
+def _shown(transfer: Transfer, how: str, version: int, codes: str) -> JsonObject:
+    return {**named_json(transfer), "as": how, "frames": ideal_count(transfer, version), "codes": codes}
+
+
+def named_json(document: Transfer | ReceivedDocument) -> JsonObject:
+    """Return the names of what crosses, for a command's JSON result."""
+    kind, ceremony, fingerprint = document.kind, document.ceremony, document.fingerprint
+    return {"kind": kind, "ceremony": ceremony, "fingerprint": fingerprint, "words": spoken(fingerprint)}
+
+
+def _default_path(transfer: Transfer, how: str, folder: Path, version: int | None) -> Path:
     if how == "png":
         raise UsageError("a sequence of pictures needs a folder", do="name a new one with -o")
     name = file_name(transfer.kind, transfer.fingerprint or sha256(transfer.cbor).hexdigest())
@@ -208,7 +200,7 @@ def showing_options(command: _Command) -> _Command:
     @json_option
     @wraps(command)
     def with_showing(
-        *given: Any, how: How | None, output: Path | None, density: str | None, as_json: bool, **others: Any
+        *given: Any, how: str | None, output: Path | None, density: str | None, as_json: bool, **others: Any
     ) -> None:
         command(*given, showing=Showing(how, output, int(density) if density else None, as_json), **others)
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from airlock_shared.ceremony.sections import without_others
+from airlock_shared.report.rows import SIGN_BEGUN
+
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
     from airlock_shared.documents.requests import Header, Request
@@ -75,3 +78,16 @@ class Evidence(NamedTuple):
         """Return the entries of a machine's transcript that have this event and these members, oldest first."""
         entries = self.transcripts.get(half, ())
         return [entry for entry in entries if entry.event == event and members.items() <= entry.data.items()]
+
+    def signings(self, **members: object) -> list[list[Entry]]:
+        """Return the entries of each signing in this ceremony, oldest first: from its beginning to that of the next one.
+
+        Only of those whose beginning has these members.
+        """
+        found: list[list[Entry]] = []
+        for entry in without_others(self.transcripts.get("offline", ()), self.plan.id):
+            if entry.event == SIGN_BEGUN:
+                found.append([])
+            if found:
+                found[-1].append(entry)
+        return [signing for signing in found if members.items() <= signing[0].data.items()]

@@ -25,12 +25,11 @@ from airlock_shared.wire.strict_json import (
     MAX_ITEMS,
     JsonObject,
     fingerprint,
-    format_of,
-    other_format,
     parse_json,
     read_list,
     read_matching,
     read_members,
+    require_format,
     to_json,
 )
 
@@ -79,8 +78,7 @@ def sha256_of(signature: str) -> str:
 def parse_withheld(data: bytes) -> Answers:
     """Read the document. Raises ``DocumentError``, or ``Refusal("REPORT-MATCH")`` when it contradicts itself."""
     value = parse_json(data)
-    if format_of(value) != _FORMAT:
-        raise other_format(format_of(value), _FORMAT, "not a report's signatures")
+    require_format(value, _FORMAT, "not a report's signatures")
     read_members(value, "signatures", {"format": str, "header": dict, "signatures": list})
     own = dict(value["header"])
     mark = read_matching(own.pop("fingerprint", None), "header.fingerprint", HEX_32, "a fingerprint in hex")

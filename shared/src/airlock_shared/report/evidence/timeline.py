@@ -16,13 +16,12 @@ from airlock_shared.wire.strict_json import (
     HEX_32,
     NAME,
     JsonObject,
-    format_of,
-    other_format,
     parse_json,
     read_list,
     read_matching,
     read_members,
     read_some,
+    require_format,
     to_json,
 )
 
@@ -210,8 +209,7 @@ def write_screens(screens: Screens) -> bytes:
 def parse_screens(data: bytes) -> Screens:
     """Read the document. Raises ``DocumentError``."""
     value = parse_json(data)
-    if format_of(value) != _FORMAT:
-        raise other_format(format_of(value), _FORMAT, "not a document of screens")
+    require_format(value, _FORMAT, "not a document of screens")
     read_members(value, "screens", {"format": str, "model": str, "requests": str, "steps": list})
     read_matching(value["model"], "screens.model", _MODEL, "a model's name")
     read_matching(value["requests"], "screens.requests", HEX_32, "a fingerprint in hex")

@@ -35,7 +35,6 @@ from airlock_shared.wire.strict_json import HEX_32
 # The people of a ceremony: on the first page who compared what with what, in the evidence when, and what stood there.
 
 
-_WITHOUT_ROLES = ("signer",)
 _TICKED = {BY_PAPER: "own paper", BY_WORDS: "other screen", "": "Yes"}
 """With what it was compared, by the record of the answer; a ``Yes`` is to the sentence of the checkpoint."""
 
@@ -51,13 +50,12 @@ _READ = "date, signature"
 
 def comparisons(report: Row) -> Iterator[Html]:
     """Yield the table of the first page: for each comparison a tick of each role."""
-    ceremony, people = report["ceremony"], report["people"]
-    roles, _ = _roles(report)
+    ceremony, roles = report["ceremony"], _roles(report)
     yield element("h2", "Who compared what, with what, on which machine")
     if not ceremony["roles"]:
         yield element("p", "The plan names no roles.")
     rows = [
-        (_YES_TO.get(name, name), *(_ticks(name, role, people) for role in roles))
+        (_YES_TO.get(name, name), *(_ticks(name, role, report["people"]) for role in roles))
         for name in CHECKPOINTS
         if ceremony["roles"]
     ]
@@ -67,7 +65,12 @@ def comparisons(report: Row) -> Iterator[Html]:
 
 def signed_by_hand(report: Row) -> Html:
     """Return where each role signs by hand, beside the fingerprint: above all that may need a second sheet."""
-    return element("div", *(element("span", head) for head in _roles(report)[1]), css="by-hand")
+    named = [each for row in report["people"] for each in row["names"] if each["value"]]
+    lines = []
+    for role in _roles(report):
+        names = dict.fromkeys(each["value"] for each in named if each["name"] == role)
+        lines.append(f"{role}: {' / '.join(names) or 'nobody'}")
+    return element("div", *(element("span", line) for line in lines), css="by-hand")
 
 
 def heads_by_hand(report: Row) -> Html:
@@ -77,15 +80,8 @@ def heads_by_hand(report: Row) -> Html:
     return element("div", *(element("span", line) for line in lines), css="by-hand ruled")
 
 
-def _roles(report: Row) -> tuple[Sequence[str], list[str]]:
-    found: dict[str, list[str]] = {}
-    for row in report["people"]:
-        for each in row["names"]:
-            if each["value"] and each["value"] not in found.setdefault(each["name"], []):
-                found[each["name"]].append(each["value"])
-    names = {role: " / ".join(names) for role, names in found.items()}
-    roles: Sequence[str] = report["ceremony"]["roles"] or _WITHOUT_ROLES
-    return roles, [f"{role}: {names.get(role) or 'nobody'}" for role in roles]
+def _roles(report: Row) -> Sequence[str]:
+    return report["ceremony"]["roles"] or ("signer",)
 
 
 def _ticks(name: str, role: str, people: Sequence[Row]) -> Html:
@@ -232,9 +228,8 @@ def _time_line(report: Row) -> Html:
         ("confirmed", [each["known_at"] for each in outcomes if each["done"]], len(steps)),
         ("sealed", seals, 1),
     ]
-    ends = {name: max((at["ms"] for at in found if at), default=float("inf")) for name, found, _ in stages}
-    drawn = [_stage(*stage) for stage in sorted(stages, key=lambda stage: ends[stage[0]])]
-    return element("ol", *drawn, css="line")
+    stages.sort(key=lambda stage: max((at["ms"] for at in stage[1] if at), default=float("inf")))
+    return element("ol", *(_stage(*stage) for stage in stages), css="line")
 
 
 def _stage(name: str, found: Sequence[Row | None], of: int) -> Html:
@@ -349,7 +344,7 @@ def is_of_chain(promise: Row) -> bool:
 
 def _read(promises: Sequence[Row], outcome: Row) -> object:
     at = outcome["read_back_at"]
-    if not promises or at is None:
+    if not promises:
         return "not read"
     said = f"Read and put on record at {at['utc']}; no later reading is on record."
     found: dict[str, Html] = {}

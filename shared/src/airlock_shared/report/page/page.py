@@ -46,7 +46,7 @@ def report_page(report: Row) -> bytes:
         *_fingerprints(report),
         *plan_tables(report["plan"], report["deployment"]),
         *confirmations(report["people"]),
-        _preflight(report),
+        joined(*_preflight(report["preflight"])),
         *(step_section(step, n, count) for n, step in enumerate(report["steps"], start=1)),
         _alive(report["alive"]),
         *_transcripts(report),
@@ -102,25 +102,20 @@ def plan_tables(plan: Row, deployment: Row | None) -> Iterator[Html]:
     yield pair_table("Signers", signers)
 
 
-def _preflight(report: Row) -> Html:
-    found, heads = report["preflight"], ("group", "what", "found", "verdict")
-    parts = [element("h2", "The air-gapped machine before the signing")]
+def _preflight(found: Row | None) -> Iterator[Html]:
+    yield element("h2", "The air-gapped machine before the signing")
     if found is None:
-        parts.append(bad("No preflight is on record here.", "p"))
-    else:
-        caption = f"Preflight at {found['at']['utc']}"
-        doubts = [[line[name] for name in heads] for line in found["lines"] if line["verdict"] != "ok"]
-        good = [
-            joined(f"{line['group']}, {line['what']}: ", line["found"])
-            for line in found["lines"]
-            if line["verdict"] == "ok"
-        ]
-        parts += [table(f"{caption}: refused, or to look at", heads, doubts, css="wide lines")] if doubts else []
-        parts += [element("p", f"{caption}: ok"), listed(good, css="dense")]
-        said, named = {"true": "yes", "false": "no"}, ((label(row["name"]), row["value"]) for row in found["rest"])
-        rest = (joined(f"{name}: ", said.get(value, value)) for name, value in named if value)
-        parts += [element("p", "What else was recorded:"), listed(rest, css="dense")]
-    return joined(*parts)
+        yield bad("No preflight is on record here.", "p")
+        return
+    caption, heads = f"Preflight at {found['at']['utc']}", ("group", "what", "found", "verdict")
+    lines = [[line[name] for name in heads] for line in found["lines"]]
+    if doubts := [line for line in lines if line[-1] != "ok"]:
+        yield table(f"{caption}: refused, or to look at", heads, doubts, css="wide lines")
+    good = (joined(f"{group}, {what}: ", seen) for group, what, seen, verdict in lines if verdict == "ok")
+    yield from (element("p", f"{caption}: ok"), listed(good, css="dense"))
+    said, named = {"true": "yes", "false": "no"}, ((label(row["name"]), row["value"]) for row in found["rest"])
+    rest = (joined(f"{name}: ", said.get(value, value)) for name, value in named if value)
+    yield from (element("p", "What else was recorded:"), listed(rest, css="dense"))
 
 
 def _alive(alive: Row) -> Html:
