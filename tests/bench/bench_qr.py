@@ -71,7 +71,6 @@ def main() -> None:
 
 
 def the_documents() -> dict[str, Transfer]:
-    """Return the documents to transfer, by name."""
     (intent, signature), (intents, signatures) = batch(1), batch(50)
     return {
         "one intent": intent,
@@ -83,7 +82,6 @@ def the_documents() -> dict[str, Transfer]:
 
 
 def only_zbar(image: Image.Image) -> list[str]:
-    """Read with pyzbar alone."""
     from pyzbar import pyzbar  # type: ignore[import-untyped]
 
     return [code.data.decode() for code in pyzbar.decode(image, symbols=[pyzbar.ZBarSymbol.QRCODE])]
@@ -96,11 +94,7 @@ ZBAR = Way("pyzbar alone", True, only_zbar)
 
 @cache
 def drawn(text: str) -> Image.Image:
-    """Return a frame's code as a picture."""
     return picture(matrix(text, version_at_most=max(DENSITIES)), module_pixels=6)
-
-
-# ---- one picture ----------------------------------------------------------------------------------------------------
 
 
 def decoding(transfer: Transfer) -> tuple[str, str, str]:
@@ -137,9 +131,6 @@ def share(tries: dict[tuple[str, str, str], list[bool]], row: str) -> str:
             outcomes = tries[way.name, row, level]
             cells.append(f"{100 * sum(outcomes) / len(outcomes):.0f} %")
     return " | ".join(cells)
-
-
-# ---- whole transfers ------------------------------------------------------------------------------------------------
 
 
 def frames_shown(transfer: Transfer, way: Way, density: int = VERSION) -> Iterator[str]:
@@ -219,11 +210,7 @@ def frames_table(documents: dict[str, Transfer]) -> str:
     )
 
 
-# ---- the page -------------------------------------------------------------------------------------------------------
-
-
 def machine() -> str:
-    """Return what it was measured with."""
     names = ("qrcode", "zxing-cpp", "pyzbar", "pillow")
     return f"{measured()} Python {platform.python_version()}; " + ", ".join(
         f"{name} {installed(name)}" for name in names

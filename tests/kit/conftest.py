@@ -126,7 +126,6 @@ class Installed(NamedTuple):
         )
 
     def examine(self) -> FinishedCommand:
-        """Let it examine itself, as ``preflight`` does."""
         script = (
             "from airlock_offline.installation import examine_installation as examine\n"
             "for one in examine().findings: print(one.check, one.path, one.what, sep='|')"

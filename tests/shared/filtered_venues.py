@@ -123,12 +123,10 @@ def filtered_document(venue: FilteredVenue, published: dict[str, Any] | None = N
 
 
 def deployed(document: dict[str, Any]) -> Deployment:
-    """Return a deployment as both halves read it."""
     return parse_deployment(to_bytes(document))
 
 
 def typed(venue: FilteredVenue, **values: str) -> dict[str, Any]:
-    """Return a message of the venue as typed data."""
     members = venue.encode_type.partition("(")[2].rstrip(")").split(",")
     types = {venue.struct: [dict(zip(("type", "name"), member.split(" "), strict=True)) for member in members]}
     domain = {"name": "Filtered", "version": "1", "chainId": venue.chain_id, "verifyingContract": venue.contract}

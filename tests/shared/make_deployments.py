@@ -27,7 +27,6 @@ PLAYED = VECTORS / "report"
 
 
 def main() -> None:
-    """Write the deployments, and what follows from them."""
     venue = VECTORS / "deployments/good/venue.json"
     document = json.loads(venue.read_text()) | {"signed": shipped()}
     for path in (VECTORS / "authorizations/good").iterdir():

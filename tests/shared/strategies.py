@@ -52,9 +52,6 @@ def plain_values(kind: str) -> SearchStrategy[Any]:
     return integers_of(kind)
 
 
-# ---- EIP-712 --------------------------------------------------------------------------------------------------------
-
-
 @st.composite
 def typed_data(draw: DrawFn, *, arrays: bool = True) -> dict[str, Any]:
     """An EIP-712 document with nested structs, and arrays, in which every struct is used."""
@@ -104,9 +101,6 @@ def values_of(types: dict[str, Any], kind: str) -> SearchStrategy[Any]:
     return plain_values(kind).map(lambda value: "0x" + value.hex() if isinstance(value, bytes) else value)
 
 
-# ---- ABI ------------------------------------------------------------------------------------------------------------
-
-
 def abi_types() -> SearchStrategy[str]:
     """An ABI type: an atom, or tuples of such."""
     return st.recursive(
@@ -133,9 +127,6 @@ def abi_struct(kinds: list[str]) -> Structs:
 def by_place(value: Any) -> Any:
     """Values as those of such structs, from tuples and lists."""
     return {str(n): by_place(each) for n, each in enumerate(value)} if isinstance(value, tuple | list) else value
-
-
-# ---- JSON -----------------------------------------------------------------------------------------------------------
 
 
 def json_values(*, floats: bool = True, texts: SearchStrategy[str] = TEXTS) -> SearchStrategy[Any]:

@@ -69,8 +69,7 @@ def scanned(plan: Path, page: bytes, *names: str) -> tuple[BaseException | None,
     ],
 )
 def test_what_is_waited_for_is_written(plan: Path, names: tuple[str, ...], came: tuple[str, ...]) -> None:
-    page = write_hand_over("demo", dict.fromkeys(came, b"{}"))
-    assert scanned(plan, page, *names) == (None, sorted(came))
+    assert scanned(plan, write_hand_over("demo", dict.fromkeys(came, b"{}")), *names) == (None, sorted(came))
 
 
 @pytest.mark.parametrize(

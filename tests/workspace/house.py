@@ -51,7 +51,6 @@ def graph(*, types: bool = False) -> grimp.ImportGraph:
 
 @cache
 def imports() -> Graph:
-    """Return which of our modules each one imports."""
     return {name: frozenset(graph().find_modules_directly_imported_by(name)) for name in modules()}
 
 

@@ -46,7 +46,6 @@ _RULES = {
 
 
 def checks() -> str:
-    """Return the page ``checks.md``."""
     lines = [
         "# The checks",
         "",
@@ -79,7 +78,6 @@ from `airlock_shared.venue.structs` and `airlock_shared.venue.actions` by `make 
 
 
 def intents() -> str:
-    """Return the page ``intents.md``."""
     lines = [_INTENTS]
     for intent in CATALOGUE.values():
         action = next(a for a in ACTIONS.values() if a.primary_type == intent.name)
@@ -117,7 +115,6 @@ page is written from `airlock_online.cli.machine` by `make docs`.
 
 
 def exit_codes() -> str:
-    """Return the page ``exit-codes.md``."""
     rows = [(int(code), code.name.lower().replace("_", " "), means, do) for code, (means, do) in EXIT_CODES.items()]
     return _EXIT_CODES + table("code | name | means | what to do", rows)
 
@@ -141,7 +138,6 @@ block is the node's `finalized`, or one that is deep enough (`[rpc] confirmed_by
 
 
 def journal() -> str:
-    """Return the page ``journal.md``."""
     states = [
         (
             state,

@@ -68,9 +68,6 @@ def test_everything_that_can_be_explained_is_told_on_one_page_and_once() -> None
         )
 
 
-# ---- the captured review screens ---------------------------------------------------------------------------------------
-
-
 def test_every_struct_and_every_transaction_has_its_screen() -> None:
     shown = {screen.title.partition(":")[0].partition(",")[0] for screen in SCREENS}
     transactions = {action.name for action in ACTIONS.values() if action.call}

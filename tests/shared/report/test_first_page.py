@@ -59,7 +59,6 @@ def shown(html: str) -> str:
 
 
 def time_line(value: Row) -> list[str]:
-    """Return each stage of the time line with what it says."""
     drawn = report_page(value).decode().partition('<ol class="line">')[2].partition("</ol>")[0]
     return [shown(stage) for stage in re.findall(r"<li.*?</li>", drawn)]
 
@@ -236,7 +235,6 @@ def test_of_several_steps_their_number_is_told_and_what_was_perhaps_not_sent_doe
 
 
 def _keys(value: Row) -> set[str]:
-    """Return every raw key of a report's data that a page shows."""
     keys = {row["name"] for row in value["preflight"]["rest"]} if value["preflight"] else set()
     for step in value["steps"]:
         keys |= {row["name"] for row in step["planned"]}
