@@ -5,11 +5,9 @@ machine is slow. What the numbers promise is asserted by tests/shared/qr.
 """
 
 import itertools
-import platform
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib.metadata import version as installed
 from random import Random
 from statistics import median
 from typing import NamedTuple
@@ -21,7 +19,7 @@ from airlock_shared.qr.render import picture
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import DENSITIES, matrix
 from airlock_shared.ur.decode import Decoder
-from bench.page import measured, write_section
+from bench.page import machine, write_section
 from bench.picture_faults import DEGRADATIONS, HIGH, LOW, captured, straddled
 from shared.qr.transfers import batch, one_transaction
 
@@ -61,7 +59,7 @@ def main() -> None:
         densities=of_density,
         losses=losses_table(documents["50 intents"]),
         transfers=transfers_table(documents),
-        machine=machine(),
+        machine="\n".join(machine("of which one is used", "qrcode", "zxing-cpp", "pyzbar", "pillow")),
         costs=costs,
         frames_a_second=FRAMES_A_SECOND,
         runs=RUNS,
@@ -111,9 +109,8 @@ def decoding(transfer: Transfer) -> tuple[str, str, str]:
                 spent.setdefault(way.name, []).append(1000 * (time.perf_counter() - begun))
                 for row in (f"at {name}", f"of {density} {size}", "all"):
                     tries.setdefault((way.name, row, str(level)), []).append(success)
-    rows = [f"| {name} | {share(tries, f'at {name}')} |" for name in DEGRADATIONS] + [
-        f"| all | {share(tries, 'all')} |"
-    ]
+    rows = [f"| {name} | {share(tries, f'at {name}')} |" for name in DEGRADATIONS]
+    rows.append(f"| all | {share(tries, 'all')} |")
     dense = [
         f"| version {density}, {size[0]} x {size[1]} | {share(tries, f'of {density} {size}')} |"
         for density, size in itertools.product(DENSITIES, (LOW, HIGH))
@@ -210,13 +207,6 @@ def frames_table(documents: dict[str, Transfer]) -> str:
     )
 
 
-def machine() -> str:
-    names = ("qrcode", "zxing-cpp", "pyzbar", "pillow")
-    return f"{measured()} Python {platform.python_version()}; " + ", ".join(
-        f"{name} {installed(name)}" for name in names
-    )
-
-
 SECTION = """## Transfers by QR code
 
 Written by `make bench-qr` (`tests/bench/bench_qr.py`).
@@ -263,7 +253,9 @@ By degradation, over all densities and both resolutions (640 x 480 and 1280 x 72
 
 Airlock reads with zxing-cpp, then pyzbar, then zxing-cpp on the picture with its whole contrast at twice the size. The
 degradations and their three strengths are `tests/bench/picture_faults.py`; they are
-simulated, seeded, and one at a time, so a real camera in a real room is to be tried before a ceremony. {machine}.
+simulated, seeded, and one at a time, so a real camera in a real room is to be tried before a ceremony.
+
+{machine}
 """
 
 

@@ -66,9 +66,7 @@ def _whole(text: str) -> str:
     """Return the fingerprint of the signatures document of which these are the ended ones: here, all."""
     value = json.loads(text)
     header = {name: member for name, member in value["header"].items() if name != "fingerprint"}
-    items = [
-        {name: member for name, member in item.items() if name != "signature_sha256"} for item in value["signatures"]
-    ]
+    items = [{key: each for key, each in item.items() if key != "signature_sha256"} for item in value["signatures"]]
     return fingerprint({"format": SIGNATURES, "header": {"count": len(items), **header}, "signatures": items})
 
 

@@ -22,6 +22,7 @@ ATOMS = (
     *(f"bytes{size}" for size in range(1, 33)),
     "bytes", "string", "bool", "address",
 )  # fmt: skip
+_SUFFIXES = st.lists(st.sampled_from(["[]", "[1]", "[2]", "[3]"]), max_size=2).map("".join) | st.just("")
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)  # no lone surrogates
 
 
@@ -62,15 +63,11 @@ def typed_data(draw: DrawFn, *, arrays: bool = True) -> dict[str, Any]:
         kinds = draw(st.lists(atoms(), min_size=0 if position + 1 < count else 1, max_size=4))
         kinds += names[position + 1 : position + 2]  # so that every struct is reached
         kinds += draw(st.lists(st.sampled_from(names[position + 1 :]), max_size=1)) if names[position + 1 :] else []
-        members = [kind + draw(_suffixes() if arrays else st.just("")) for kind in kinds]
+        members = [kind + draw(_SUFFIXES if arrays else st.just("")) for kind in kinds]
         order = draw(st.permutations(range(len(members))))
         types[name] = [{"name": f"m{n}", "type": members[n]} for n in order]
     domain = draw(_domains())
     return {"types": types, "primaryType": "S0", "domain": domain, "message": draw(_structs(types, "S0"))}
-
-
-def _suffixes() -> SearchStrategy[str]:
-    return st.lists(st.sampled_from(["[]", "[1]", "[2]", "[3]"]), max_size=2).map("".join) | st.just("")
 
 
 def _domains() -> SearchStrategy[dict[str, Any]]:

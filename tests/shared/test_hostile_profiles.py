@@ -133,9 +133,7 @@ def test_members_of_one_type_that_change_places_are_told(name: str) -> None:
 def test_calldata_of_which_a_part_is_not_shown_is_refused_even_where_a_profile_would_be_taken() -> None:
     """The second line of defence: what is shown must make the very bytes, whatever the call's description is."""
     call = Call("dep(address to,address to)", "", "x", (field("to", "raw"),))
-    data = keccak(text="dep(address,address)")[:4] + encode(
-        ["address", "address"], ["0x" + "11" * 20, "0x" + "22" * 20]
-    )
+    data = keccak(text="dep(address,address)")[:4] + encode(["address"] * 2, ["0x" + "11" * 20, "0x" + "22" * 20])
     assert check_of(decode_call, data, {"dep": call}) == "ENC-CANONICAL"
 
 

@@ -149,9 +149,8 @@ def test_a_role_that_no_checkpoint_asks_for_is_named_beside_those_that_are(tmp_p
 
 
 def test_no_character_of_the_plan_acts_on_the_terminal(tmp_path: Path) -> None:
-    code, shown = _checked(
-        tmp_path, PLAN_TEXT.replace("[limits]", '[limits]\n"\\u001b[2J\u202e" = "\u202e\u0085" # \u202e')
-    )
+    acting = PLAN_TEXT.replace("[limits]", '[limits]\n"\\u001b[2J\u202e" = "\u202e\u0085" # \u202e')
+    code, shown = _checked(tmp_path, acting)
     assert code == 2
     assert re.fullmatch(r"[\n -~]*", shown), shown
 
@@ -345,16 +344,14 @@ def test_a_raw_value_that_its_type_cannot_hold_is_told(old: str, new: str, check
 
 HEAD, STEP = PLAN_TEXT[: PLAN_TEXT.index("[[steps]]")], (
     '[[steps]]\nid = "step-{n}"\naction = "delegate"\nsigner = "treasury"\n[steps.fields]\n'
-    'trader = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"\ndelegate = "{delegate}"\nexpiry = {expiry}\n'
+    'trader = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"\ndelegate = "{delegate}"\nexpiry = {year}-03-31T00:00:00Z\n'
 )  # fmt: skip
 
 
 def text_of(count: int, at: int = -1) -> str:
     """Return the lines of so many steps, of which the one at a place expires a year later."""
     years = [2028 if n == at else 2027 for n in range(count)]
-    rows = [
-        STEP.format(n=n, delegate=f"0x{n + 1:040x}", expiry=f"{year}-03-31T00:00:00Z") for n, year in enumerate(years)
-    ]
+    rows = [STEP.format(n=n, delegate=f"0x{n + 1:040x}", year=year) for n, year in enumerate(years)]
     return "\n".join(plan_lines(parse_plan((HEAD + "".join(rows)).encode())))
 
 

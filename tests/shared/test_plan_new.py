@@ -112,15 +112,10 @@ def test_a_wrong_answer_is_explained_and_asked_again(position: int, wrong: str, 
     assert questions[position] == questions[position + 1]
 
 
-def _without_checksum(address: str) -> list[str]:
-    """Return the address in one case; some addresses are all capitals with their checksum."""
-    return [text for text in (address.lower(), "0x" + address[2:].upper()) if text != address]
-
-
 @pytest.mark.parametrize("position", [9, 11, 12])
 def test_an_address_without_a_checksum_is_compared_first(position: int) -> None:
     meant = ANSWERS[position] or TREASURY
-    for typed in _without_checksum(meant):
+    for typed in {meant.lower(), "0x" + meant[2:].upper()} - {meant}:  # some are all capitals with their checksum
         room = Room([*ANSWERS[:position], typed, "", "yes", "y", meant, "Yes", *ANSWERS[position + 1 :]])
         assert room.plan() == Room(ANSWERS).plan()
         assert f"    {meant}" in room.told

@@ -216,9 +216,8 @@ def test_what_registers_nobody_needs_no_proof(step: str, folder: str) -> None:
 
 
 def waiving(word: str) -> Plan:
-    return parse_plan(
-        PLAN_TEXT.replace(f'delegate = "{DESK}"', f'delegate = "{DESK}"\npossession = {word}', 1).encode()
-    )
+    line = f'delegate = "{DESK}"'
+    return parse_plan(PLAN_TEXT.replace(line, f"{line}\npossession = {word}", 1).encode())
 
 
 def test_a_plan_may_waive_the_proof_in_that_word_and_the_waiver_is_named() -> None:

@@ -25,10 +25,8 @@ def plan(replaces: str) -> Plan:
 
 
 def verdicts(meant: str, came: str) -> Verdicts:
-    where = Situation(
-        plan(f'"{meant}"') if meant else parse_plan(PLAN_TEXTS["requests"].encode()), deployment(), NOW_MS
-    )
-    return examined(request_of(good(STEP))._replace(replaces=came), where).verdicts
+    agreed = plan(f'"{meant}"') if meant else parse_plan(PLAN_TEXTS["requests"].encode())
+    return examined(request_of(good(STEP))._replace(replaces=came), Situation(agreed, deployment(), NOW_MS)).verdicts
 
 
 @pytest.mark.parametrize("entity", ["", ENTITY, "7", "a/b?c", "~" * 200])

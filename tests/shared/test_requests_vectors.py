@@ -60,10 +60,6 @@ def _transaction(step: str) -> dict[str, Any]:
     return good(step, "transactions")
 
 
-def _judge(document: dict[str, Any]) -> set[str]:
-    return judge(document, situation("transactions"))
-
-
 def _item(document: dict[str, Any]) -> dict[str, Any]:
     item: dict[str, Any] = document["requests"][0]
     return item
@@ -136,4 +132,4 @@ def test_another_spelling_of_the_same_bytes_gives_the_same_digest(step: str, pla
 def test_the_ends_of_a_range_are_within_it(field: str, value: int) -> None:
     document = _transaction("keeper-rewards")
     _item(document)["transaction"][field] = value
-    assert _judge(document) == set()
+    assert judge(document, situation("transactions")) == set()

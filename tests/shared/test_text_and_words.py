@@ -347,9 +347,7 @@ def test_a_slip_is_asked_again_and_then_counts_for_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], slip: str
 ) -> None:
     assert len(answered(monkeypatch, slip, "Yes")) == 2
-    said = {"zes": "keys Y and Z", "нуы": "not Latin", "ｙｅｓ": "not Latin"}.get(
-        slip.casefold(), "Only the whole word Yes"
-    )
+    said = {"zes": "keys Y and Z", "нуы": "not Latin", "ｙｅｓ": "not Latin"}.get(slip.casefold(), "the whole word Yes")
     assert said in capsys.readouterr().err
     with pytest.raises(Declined):
         answered(monkeypatch, slip, "no")

@@ -15,15 +15,11 @@ GOOD = sorted((VECTORS / "typed-data/good").glob("*.json"))
 BAD = list(vectors("typed-data/bad"))
 
 
-def _hashes(document: Any) -> dict[str, str]:
-    hashes = read_typed_data(document)[1]._asdict()
-    return {name: "0x" + value.hex() for name, value in hashes.items()}
-
-
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_a_good_document_has_the_hashes_that_it_names(path: Any) -> None:
     vector = json.loads(path.read_text())
-    assert _hashes(vector["document"]) == vector["expected"]
+    hashes = read_typed_data(vector["document"])[1]._asdict()
+    assert {name: "0x" + value.hex() for name, value in hashes.items()} == vector["expected"]
 
 
 @pytest.mark.parametrize("vector", BAD, ids=names(BAD))

@@ -141,9 +141,8 @@ _ZEROS = ",".join(f"uint8 z{n}" for n in range(400))
 
 
 def _delegate(old: str, new: str, **leaves: str) -> dict[str, Any]:
-    return with_struct(
-        "DelegateReq", encode_type=_DELEGATE["encode_type"].replace(old, new), leaves={**_LEAVES, **leaves}
-    )
+    text = _DELEGATE["encode_type"].replace(old, new)
+    return with_struct("DelegateReq", encode_type=text, leaves={**_LEAVES, **leaves})
 
 
 def _close(old: str, new: str) -> dict[str, Any]:

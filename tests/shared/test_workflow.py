@@ -6,7 +6,16 @@ import pytest
 
 from airlock_shared.ceremony import workflow
 from airlock_shared.ceremony.roles import CHECKPOINTS, Half
-from airlock_shared.ceremony.workflow import DEPLOYMENT, EVIDENCE_FILES, PEOPLE, READY, WAS_READY, Task
+from airlock_shared.ceremony.workflow import (
+    DEPLOYMENT,
+    EVIDENCE_FILES,
+    PEOPLE,
+    READY,
+    WAS_READY,
+    Task,
+    carrying,
+    command_of,
+)
 from airlock_shared.cli.ceremony.workflow import made_here
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import DocumentError
@@ -168,7 +177,7 @@ def test_a_document_that_was_written_and_not_recorded_is_made_again_under_anothe
         here.have("requests.json", "signatures.json", requests=R, signatures=S, digests=("0x1",))
     made, signed = online.task("prepare"), offline.task("sign")
     assert (made.done, made.attempt, signed.done, signed.attempt) == (False, 2, False, 2)
-    assert workflow.command_of(signed, PLACE)[4:6] == ("-o", "/c/plan.ceremony/signatures-2.json")
+    assert command_of(signed, PLACE)[4:6] == ("-o", "/c/plan.ceremony/signatures-2.json")
     online.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=R)
     offline.record("signatures-written", requests=R, signatures=S)
     assert online.task("prepare").done
@@ -243,10 +252,7 @@ def test_each_stop_has_a_command_and_survives_another_process(half: Half) -> Non
     for task in tasks:
         assert workflow.read_task(task._asdict() | {"by": list(task.by), "brings": list(task.brings)}) == task
         assert task.name in workflow.NAMES
-        words = (
-            workflow.carrying(task, "/a", "/b") if task.name in ("hand", "take") else workflow.command_of(task, PLACE)
-        )
-        assert all(words)
+        assert all(carrying(task, "/a", "/b") if task.name in ("hand", "take") else command_of(task, PLACE))
 
 
 GOOD = Task("hand", (), "Hand it over.", False, "", 1)._asdict() | {"by": ["signer"], "brings": ["requests-2.json"]}

@@ -319,9 +319,8 @@ def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() 
 
 @pytest.mark.parametrize(("kit", "calm"), [("", True), ("cd" * 32, False)])
 def test_without_a_kit_nobody_could_compare_it_and_the_page_says_that(kit: str, calm: bool) -> None:
-    entries = read_entries(
-        day.chain([*day.offline_events(), ("preflight", {"installed": {"fingerprint": kit}})]).splitlines()
-    )
+    looked = ("preflight", {"installed": {"fingerprint": kit}})
+    entries = read_entries(day.chain([*day.offline_events(), looked]).splitlines())
     data = {"ceremony": plan().id, "checkpoint": "preflight", "by": ["witness"], "compared": entries[-1].hash}
     entries.append(next_entry(entries[-1], entries[-1].at_ms, "checkpoint-confirmed", data | {"how": "no-paper"}))
     made = report_of_artefacts(day.online_files() | {OFFLINE: b"".join(e.line() + b"\n" for e in entries)}, judge)
