@@ -37,12 +37,10 @@ class FinishedCommand(NamedTuple):
     err: str
 
     def json(self) -> Any:
-        """Return the one JSON document of stdout."""
         return json.loads(self.out)
 
     @property
     def lines(self) -> list[Any]:
-        """The JSON lines of stdout."""
         return [json.loads(line) for line in self.out.splitlines()]
 
 
@@ -157,18 +155,15 @@ class LineProcess:
         self._process.communicate()
 
     def line(self) -> str:
-        """Return the next line that it says."""
         assert self._process.stdout is not None
         return self._process.stdout.readline()
 
     def say(self, line: str) -> None:
-        """Give it a line."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
 
     def ask(self, line: str) -> str:
-        """Return what it answers."""
         self.say(line)
         return self.line()
 

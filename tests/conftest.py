@@ -67,14 +67,10 @@ def _wrong_with(null: Path) -> str:
 @pytest.fixture(scope="session", autouse=True)
 def _own_temporary_files() -> Iterator[None]:
     """Have the commands of this run lock the test seed's account among themselves, and not with another run's."""
-    with TemporaryDirectory(prefix="airlock-tests-", ignore_cleanup_errors=True) as folder:
-        before = os.environ.get("TMPDIR")
-        os.environ["TMPDIR"] = folder
+    folder = TemporaryDirectory(prefix="airlock-tests-", ignore_cleanup_errors=True)
+    with folder as name, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", name)
         yield
-        if before is None:
-            del os.environ["TMPDIR"]
-        else:
-            os.environ["TMPDIR"] = before
 
 
 def _note(report: pytest.TestReport | pytest.CollectReport) -> None:

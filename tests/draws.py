@@ -15,7 +15,6 @@ ALL = os.environ.get("AIRLOCK_DRAWS") == "all"
 
 
 def draws(few: int, every: int) -> int:
-    """Return how many cases to draw."""
     return every if ALL else few
 
 

@@ -64,7 +64,6 @@ class LoadedCommand:
         )
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, if it still runs."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, number)
 

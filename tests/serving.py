@@ -27,21 +27,17 @@ class QuietHandler(BaseHTTPRequestHandler):
     """A handler that answers every method in one function, and logs nothing."""
 
     def answer(self) -> None:
-        """Answer a request."""
         raise NotImplementedError
 
     def do_GET(self) -> None:
-        """Answer a request, whatever its method."""
         self.answer()
 
     do_POST = do_PUT = do_GET  # noqa: N815 (the standard library's names)
 
     def body(self) -> bytes:
-        """Return the body of the request."""
         return self.rfile.read(int(self.headers.get("content-length", 0)))
 
     def reply(self, status: int, kind: str, data: bytes, headers: Mapping[str, str] | None = None) -> None:
-        """Send a whole reply."""
         self.send_response(status)
         for name, value in {"content-type": kind, "content-length": str(len(data)), **(headers or {})}.items():
             self.send_header(name, value)
@@ -49,7 +45,6 @@ class QuietHandler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def reply_json(self, document: object, status: int = 200) -> None:
-        """Send a JSON document."""
         self.reply(status, "application/json", json.dumps(document).encode())
 
     def log_message(self, *_words: object) -> None:

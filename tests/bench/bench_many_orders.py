@@ -81,7 +81,6 @@ def _how(measured: Measured) -> str:
 
 
 def main() -> None:
-    """Measure, and write the section."""
     with TemporaryDirectory() as name:
         measured = {"SQLite": measure(Path(name))}
     if can_run():

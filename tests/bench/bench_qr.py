@@ -5,11 +5,9 @@ machine is slow. What the numbers promise is asserted by tests/shared/qr.
 """
 
 import itertools
-import platform
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib.metadata import version as installed
 from random import Random
 from statistics import median
 from typing import NamedTuple
@@ -21,7 +19,7 @@ from airlock_shared.qr.render import picture
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import DENSITIES, matrix
 from airlock_shared.ur.decode import Decoder
-from bench.page import measured, write_section
+from bench.page import machine, write_section
 from bench.picture_faults import DEGRADATIONS, HIGH, LOW, captured, straddled
 from shared.qr.transfers import batch, one_transaction
 
@@ -61,7 +59,7 @@ def main() -> None:
         densities=of_density,
         losses=losses_table(documents["50 intents"]),
         transfers=transfers_table(documents),
-        machine=machine(),
+        machine="\n".join(machine("of which one is used", "qrcode", "zxing-cpp", "pyzbar", "pillow")),
         costs=costs,
         frames_a_second=FRAMES_A_SECOND,
         runs=RUNS,
@@ -71,7 +69,6 @@ def main() -> None:
 
 
 def the_documents() -> dict[str, Transfer]:
-    """Return the documents to transfer, by name."""
     (intent, signature), (intents, signatures) = batch(1), batch(50)
     return {
         "one intent": intent,
@@ -83,7 +80,6 @@ def the_documents() -> dict[str, Transfer]:
 
 
 def only_zbar(image: Image.Image) -> list[str]:
-    """Read with pyzbar alone."""
     from pyzbar import pyzbar  # type: ignore[import-untyped]
 
     return [code.data.decode() for code in pyzbar.decode(image, symbols=[pyzbar.ZBarSymbol.QRCODE])]
@@ -96,11 +92,7 @@ ZBAR = Way("pyzbar alone", True, only_zbar)
 
 @cache
 def drawn(text: str) -> Image.Image:
-    """Return a frame's code as a picture."""
     return picture(matrix(text, version_at_most=max(DENSITIES)), module_pixels=6)
-
-
-# ---- one picture ----------------------------------------------------------------------------------------------------
 
 
 def decoding(transfer: Transfer) -> tuple[str, str, str]:
@@ -117,9 +109,8 @@ def decoding(transfer: Transfer) -> tuple[str, str, str]:
                 spent.setdefault(way.name, []).append(1000 * (time.perf_counter() - begun))
                 for row in (f"at {name}", f"of {density} {size}", "all"):
                     tries.setdefault((way.name, row, str(level)), []).append(success)
-    rows = [f"| {name} | {share(tries, f'at {name}')} |" for name in DEGRADATIONS] + [
-        f"| all | {share(tries, 'all')} |"
-    ]
+    rows = [f"| {name} | {share(tries, f'at {name}')} |" for name in DEGRADATIONS]
+    rows.append(f"| all | {share(tries, 'all')} |")
     dense = [
         f"| version {density}, {size[0]} x {size[1]} | {share(tries, f'of {density} {size}')} |"
         for density, size in itertools.product(DENSITIES, (LOW, HIGH))
@@ -137,9 +128,6 @@ def share(tries: dict[tuple[str, str, str], list[bool]], row: str) -> str:
             outcomes = tries[way.name, row, level]
             cells.append(f"{100 * sum(outcomes) / len(outcomes):.0f} %")
     return " | ".join(cells)
-
-
-# ---- whole transfers ------------------------------------------------------------------------------------------------
 
 
 def frames_shown(transfer: Transfer, way: Way, density: int = VERSION) -> Iterator[str]:
@@ -219,17 +207,6 @@ def frames_table(documents: dict[str, Transfer]) -> str:
     )
 
 
-# ---- the page -------------------------------------------------------------------------------------------------------
-
-
-def machine() -> str:
-    """Return what it was measured with."""
-    names = ("qrcode", "zxing-cpp", "pyzbar", "pillow")
-    return f"{measured()} Python {platform.python_version()}; " + ", ".join(
-        f"{name} {installed(name)}" for name in names
-    )
-
-
 SECTION = """## Transfers by QR code
 
 Written by `make bench-qr` (`tests/bench/bench_qr.py`).
@@ -276,7 +253,9 @@ By degradation, over all densities and both resolutions (640 x 480 and 1280 x 72
 
 Airlock reads with zxing-cpp, then pyzbar, then zxing-cpp on the picture with its whole contrast at twice the size. The
 degradations and their three strengths are `tests/bench/picture_faults.py`; they are
-simulated, seeded, and one at a time, so a real camera in a real room is to be tried before a ceremony. {machine}.
+simulated, seeded, and one at a time, so a real camera in a real room is to be tried before a ceremony.
+
+{machine}
 """
 
 

@@ -17,6 +17,7 @@ PYTHON = sys.executable
 VERIFY, ONLINE = (str(Path(PYTHON).with_name(f"airlock-{half}")) for half in ("offline", "online"))
 NAIVE = str(Path(__file__).with_name("naive_verify.py"))
 MAKE_BATCH = str(Path(__file__).with_name("make_batch.py"))
+TESTS = {"PYTHONPATH": str(Path(__file__).parents[1])}
 LIBRARIES = ("eth-account", "eth-abi", "eth-keys", "coincurve", "click", "safe-pysha3")
 
 COUNT, RUNS = 500, 7
@@ -51,7 +52,6 @@ def run(arguments: list[str], home: Path, environment: dict[str, str] | None = N
 
 
 def median(costs: list[Cost]) -> Cost:
-    """Return the median of CPU times and of peaks."""
     middle = len(costs) // 2
     return Cost(sorted(c.cpu_s for c in costs)[middle], sorted(c.peak_mib for c in costs)[middle])
 
@@ -68,7 +68,6 @@ def in_turn(programs: dict[str, list[str]], runs: int, home: Path) -> dict[str, 
 
 
 def verify(folder: Path, count: int, *, signatures: bool = True) -> list[str]:
-    """Return the command that verifies a batch."""
     options = ["plan", "deployment", *(["signatures"] if signatures else [])]
     files = [word for option in options for word in (f"--{option}", str(folder / f"{option}-{count}"))]
     return [VERIFY, "verify", str(folder / f"requests-{count}"), *files]
@@ -78,7 +77,7 @@ def throughput(folder: Path, home: Path) -> tuple[list[str], list[str]]:
     """Return the table of the batch, and what it means in a sentence."""
     ours = in_turn({"Airlock": verify(folder, COUNT)}, RUNS, home)["Airlock"]
     naive = [PYTHON, NAIVE, *(str(folder / f"{kind}-{COUNT}") for kind in ("requests", "signatures")), str(NAIVE_COUNT)]
-    theirs = median([run(naive, home, PURE_PYTHON) for _ in range(3)])
+    theirs = median([run(naive, home, PURE_PYTHON | TESTS) for _ in range(3)])
     rows = [
         _line(f"Airlock: every check, plan and recovery of {COUNT} intents", ours, COUNT),
         _line(f"naive script: hash and recovery of {NAIVE_COUNT} of them", theirs, NAIVE_COUNT),
@@ -121,12 +120,11 @@ def start(folder: Path, home: Path) -> tuple[list[str], list[str]]:
 
 
 def main() -> None:
-    """Measure, and write the page."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         home = folder / "home"
         for count in (1, COUNT):
-            run([PYTHON, MAKE_BATCH, name, str(count)], home, {"PYTHONPATH": str(Path(__file__).parents[1])})
+            run([PYTHON, MAKE_BATCH, name, str(count)], home, TESTS)
         rows, reading = throughput(folder, home)
         start_rows, start_reading = start(folder, home)
     page = PAGE.format(

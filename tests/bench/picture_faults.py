@@ -28,9 +28,6 @@ def captured(code: Image.Image, size: Size = HIGH, *, share: float = 0.7) -> Ima
     return scene
 
 
-# ---- lens and hand ----
-
-
 def blurred(image: Image.Image, _seed: Random, radius: float) -> Image.Image:
     """Return a picture out of focus; the radius is in pixels."""
     return image.filter(ImageFilter.GaussianBlur(radius))
@@ -67,9 +64,6 @@ def tilted(image: Image.Image, seed: Random, degrees: float) -> Image.Image:
     )  # fmt: skip
     method, filling = Image.Transform.PERSPECTIVE, Image.Resampling.BILINEAR
     return image.transform(image.size, method, numbers, filling, fillcolor=_SURROUNDINGS)
-
-
-# ---- light and sensor ----
 
 
 def noisy(image: Image.Image, seed: Random, sigma: float) -> Image.Image:

@@ -94,21 +94,17 @@ class Page:
         self.events.clear()
 
     def evaluate(self, expression: str) -> Any:
-        """Return the value of a JavaScript expression in the page."""
         answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
     def resize(self, width: int, height: int) -> None:
-        """Give the page's window this size in pixels."""
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def use_theme(self, theme: str) -> None:
-        """Say that the system's theme is ``light`` or ``dark``."""
         self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
 
     def screenshot(self) -> Image.Image:
-        """Return what the screen shows now."""
         data = base64.b64decode(self.send("Page.captureScreenshot", format="png")["data"])
         return Image.open(BytesIO(data))
 

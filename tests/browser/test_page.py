@@ -45,9 +45,7 @@ def corner_of_code(browser: Page) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(("size", "theme"), [(SMALL, "light"), (LARGE, "dark")], ids=["small-light", "large-dark"])
-def test_a_whole_document_is_scanned_from_the_screen_while_it_plays(
-    browser: Page, tmp_path: Path, size: tuple[int, int], theme: str
-) -> None:
+def test_a_document_is_scanned_while_it_plays(browser: Page, tmp_path: Path, size: tuple[int, int], theme: str) -> None:
     browser.resize(*size)
     browser.use_theme(theme)
     path = show(browser, tmp_path, whole_plan())
@@ -84,7 +82,7 @@ ADDED = (
 )
 
 
-def test_what_is_added_to_the_page_neither_runs_nor_loads(browser: Page, tmp_path: Path) -> None:
+def test_what_is_added_neither_runs_nor_loads(browser: Page, tmp_path: Path) -> None:
     for file, content in (("x.js", "window.owned = true"), ("x.css", "body { --owned: true }"), ("x.html", "")):
         (tmp_path / file).write_text(content)
     path = tmp_path / "changed.html"
@@ -132,9 +130,7 @@ def shown(browser: Page, wanted: str) -> str:
     return page
 
 
-def test_the_window_shows_the_newest_page_and_then_the_next_one_and_no_name_of_another_form(
-    browser: Page, tmp_path: Path
-) -> None:
+def test_the_window_shows_the_newest_page_then_the_next_and_no_other_name(browser: Page, tmp_path: Path) -> None:
     name(tmp_path, OTHER)
     browser.open(tmp_path / WINDOW)
     assert shown(browser, OTHER) == OTHER

@@ -70,9 +70,7 @@ def test_nothing_is_wider_than_the_screen_nothing_is_cut_and_no_address_is_broke
 
 
 @pytest.mark.parametrize("half", ["offline", "online", "plan"])
-def test_it_runs_nothing_loads_nothing_and_shows_hostile_texts_as_they_are(
-    browser: Page, reports: dict[str, Path], half: str
-) -> None:
+def test_it_runs_and_loads_nothing_and_shows_hostile_texts(browser: Page, reports: dict[str, Path], half: str) -> None:
     browser.open(reports[half])
     assert browser.requests() == [reports[half].as_uri()]
     assert browser.complaints() == []
@@ -91,9 +89,7 @@ def test_it_runs_nothing_loads_nothing_and_shows_hostile_texts_as_they_are(
     assert not re.search("[\u202e\u200b\x1b]", text)
 
 
-def test_what_is_added_to_the_page_neither_runs_nor_loads(
-    browser: Page, reports: dict[str, Path], tmp_path: Path
-) -> None:
+def test_what_is_added_neither_runs_nor_loads(browser: Page, reports: dict[str, Path], tmp_path: Path) -> None:
     path = tmp_path / "changed.html"
     added = (
         b"<script>window.owned = true</script><img src='x' onerror='window.owned = true'><style>body{--o: 1}</style>"
@@ -119,9 +115,7 @@ def test_incomplete_is_the_largest_word_of_the_first_screen(browser: Page, repor
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 375)])
-def test_its_codes_are_scanned_from_the_screen_in_either_theme(
-    browser: Page, reports: dict[str, Path], theme: str, width: int
-) -> None:
+def test_its_codes_are_scanned_in_either_theme(browser: Page, reports: dict[str, Path], theme: str, width: int) -> None:
     browser.resize(width, 900)
     browser.use_theme(theme)
     browser.open(reports["online"])
@@ -219,9 +213,7 @@ def test_the_browser_leaves_nothing_behind_and_finds_nothing_of_others(
     assert not Path(folder).exists()
 
 
-def test_without_a_browser_it_says_so_and_goes_on(
-    reports: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_browser_it_says_so(reports: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert print_page(reports["offline"], tmp_path / "report.pdf") == "no browser that can print it is installed here"
     broken = tmp_path / "chromium"

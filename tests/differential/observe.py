@@ -32,11 +32,12 @@ from offline.signing_world import FOLDERS, World, document
 from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, OnlineCommand
 from shared.make_payloads import NOW_MS
 from shared.report.day import offline_files, online_files
+from shared.strategies import at, places
 from shared.world import (
     DEPLOYMENT_TEXT,
-    PLAN_TEXT,
     PLAN_TEXTS,
     VECTORS,
+    bad_plan,
     bad_request,
     patched,
     replaced,
@@ -71,16 +72,12 @@ class Observer:
         return {"code": told.code, "out": out, "err": told.err}
 
     def draw(self, part: str) -> random.Random:
-        """Return the draw of a part: the same for each state."""
         return random.Random(f"{self.seed} {part}")
 
     def write(self, name: str, data: bytes) -> Path:
-        """Write what a command is given."""
         path = self.folder / name
         path.write_bytes(data)
         return path
-
-    # ---- the parts ------------------------------------------------------------------------------------------------------
 
     def sign(self) -> Iterator[tuple[str, Observation]]:
         """Yield honest and altered requests under ``sign``: the review, the record, and what was signed."""
@@ -113,13 +110,7 @@ class Observer:
 
     def plans(self) -> Iterator[tuple[str, Observation]]:
         """Yield plans, bad plans and altered lines of plans under ``plan check`` and ``plan show``."""
-        texts = dict(PLAN_TEXTS)
-        for vector in vectors("plans/bad"):
-            content = vector.content
-            if "cut" in content:
-                texts[vector.name] = PLAN_TEXT.partition(content["cut"])[0]
-            else:
-                texts[vector.name] = content["text"] if "text" in content else replaced(PLAN_TEXT, content["replace"])
+        texts = PLAN_TEXTS | {vector.name: bad_plan(vector) for vector in vectors("plans/bad")}
         pick = self.draw("plans")
         for number in range(self.count // 10):
             texts[f"altered {number}"] = _altered_lines(pick.choice(list(PLAN_TEXTS.values())), pick)
@@ -195,21 +186,15 @@ def _report(files: Mapping[str, bytes]) -> Observation:
 # ---- alterations ----------------------------------------------------------------------------------------------------------
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    for key in keys:
-        yield value, key
-        yield from _places(value[key])
-
-
 def _altered(value: Any, pick: random.Random) -> Any:
     """Return a copy of a document with one to three of its places altered."""
     value = copy.deepcopy(value)
     for _ in range(pick.choice((1, 1, 2, 3))):
-        places = list(_places(value))
-        if not places:
+        found = places(value)
+        if not found:
             return value
-        node, key = pick.choice(places)
+        *parents, key = pick.choice(found)
+        node = at(value, parents)
         strange: list[Any] = [None, True, "", "0", "x" * 300, "\x1b[2J", "\u202e", -1, 2**256, 1.5, [], {}]
         strange += [[node[key]], str(node[key])]
         change = pick.randrange(4)
@@ -218,7 +203,7 @@ def _altered(value: Any, pick: random.Random) -> Any:
         elif change == 1:
             del node[key]
         elif change == 2:
-            node[key] = copy.deepcopy(pick.choice([other[place] for other, place in places]))
+            node[key] = copy.deepcopy(at(value, pick.choice(found)))
         else:
             node[key] = pick.choice(strange)
     return value

@@ -40,7 +40,6 @@ class Intended(NamedTuple):
 
 
 def read_intended(path: Path = HERE / "intended.toml") -> list[Intended]:
-    """Return the differences that are meant."""
     return [Intended(**entry) for entry in tomllib.loads(path.read_text()).get("intended", [])]
 
 
@@ -53,7 +52,6 @@ def take_out(commit: str, to: Path) -> None:
 
 
 def observe(state: Path, output: Path, words: list[str]) -> dict[str, dict[str, Any]]:
-    """Return what a state says to each case."""
     path = os.pathsep.join(str(state / source) for source in SOURCES)
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
     script = state / "tests/differential/observe.py"  # its own: what it asks has other names there
@@ -63,7 +61,6 @@ def observe(state: Path, output: Path, words: list[str]) -> dict[str, dict[str, 
 
 
 def unified(seen: dict[str, Any] | None) -> list[str]:
-    """Return an observation as lines."""
     if seen is None:
         return ["there is no such case"]
     return [f"{name}: {line}" for name, value in seen.items() for line in _lines(value)]

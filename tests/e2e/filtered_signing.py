@@ -21,11 +21,52 @@ from shared.world import good, to_bytes
 SIGNER = derive(TEST_SEED, parse_path(PATH)).address
 
 
-class FilteredDesk:
-    """The offline machine's folder, and what is signed on it for one venue."""
+class Desk:
+    """The offline machine's folder, and what is signed on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.env = {**os.environ, "TMPDIR": str(folder)}  # nobody else signs with the account there
+
+    def write(self, name: str, data: bytes) -> None:
+        (self.folder / name).write_bytes(data)
+
+    def run(self, *words: object, typed: str = "", started: bool = False) -> FinishedCommand:
+        """Run the installed command in the folder."""
+        words = (OFFLINE, "--home", "home", *words)
+        return run_command(*words, typed=typed, env=self.env, cwd=self.folder, started=started)
+
+    def pin(self, port: int) -> FinishedCommand:
+        """Pin the deployment and state the time; return what ``trust`` shows of it.
+
+        Filters are published for real chains, on which no rehearsal is pinned by ``trust``: it is pinned for the software
+        Ledger, and shown as one of production.
+        """
+        data, now_ms = (self.folder / "deployment.json").read_bytes(), time.time_ns() // 1_000_000
+        OfflineHome(self.folder / "home").pin(parse_deployment(data), data, now_ms)
+        self.write("production.json", to_bytes(json.loads(data) | {"rehearsal": False}))
+        pinned = self.run("--home", "another-home", "trust", "production.json")
+        watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        ready = self.run("preflight", "--time", watch, "--uncertainty", "60", "--emulator", port)
+        assert ready.code == 0, ready.err
+        return pinned
+
+    def sign(self, port: int, *more: str, started: bool = False) -> FinishedCommand:
+        """Sign the step, answering Yes to every question."""
+        words = ("sign", "requests.json", "--plan", "plan.toml", "-o", "signatures.json", "--emulator", port)
+        return self.run(*words, *more, typed="Yes\n" * 3, started=started)
+
+    def signed(self) -> dict[str, Any]:
+        """Return what was signed."""
+        found: dict[str, Any] = json.loads((self.folder / "signatures.json").read_text())["signatures"][0]
+        return found
+
+
+class FilteredDesk(Desk):
+    """A desk with a message of one venue, whose struct has filters."""
 
     def __init__(self, folder: Path, venue: FilteredVenue, show: str = "fields", **values: str) -> None:
-        self.folder = folder
+        super().__init__(folder)
         document = filtered_document(venue)
         self.document = typed(venue, **{venue.account: SIGNER} | values)
         plan = plan_head("filtered", deployment="filtered", signer=SIGNER, show=show)
@@ -33,12 +74,9 @@ class FilteredDesk:
         plan += f'struct = "{venue.struct}"\n'
         asked = {name: value for name, value in self.document["message"].items() if name != venue.nonce}
         plan += "".join(f'{name} = "{value}"\n' for name, value in asked.items())
-        self._write("deployment.json", to_bytes(document))
-        self._write("plan.toml", plan.encode())
-        self._write("requests.json", to_bytes(self._requests(venue, document, plan)))
-
-    def _write(self, name: str, data: bytes) -> None:
-        (self.folder / name).write_bytes(data)
+        self.write("deployment.json", to_bytes(document))
+        self.write("plan.toml", plan.encode())
+        self.write("requests.json", to_bytes(self._requests(venue, document, plan)))
 
     def _requests(self, venue: FilteredVenue, deployment: dict[str, Any], plan: str) -> dict[str, Any]:
         made: dict[str, Any] = json.loads(json.dumps(good("close")).replace(TREASURY, SIGNER))
@@ -57,34 +95,3 @@ class FilteredDesk:
             "deployment_name": "filtered", "rehearsal": True, "created_ms": time.time_ns() // 1_000_000,
         }  # fmt: skip
         return made
-
-    def run(self, *words: object, typed: str = "") -> FinishedCommand:
-        """Run the installed command in the folder."""
-        env = {**os.environ, "TMPDIR": str(self.folder)}
-        return run_command(OFFLINE, "--home", "home", *words, typed=typed, env=env, cwd=self.folder)
-
-    def pin(self, port: int) -> FinishedCommand:
-        """Pin the deployment and state the time; return what ``trust`` shows of it.
-
-        Filters are published for real chains, on which no rehearsal is pinned by ``trust``: it is pinned for the software
-        Ledger, and shown as one of production.
-        """
-        data, now_ms = (self.folder / "deployment.json").read_bytes(), time.time_ns() // 1_000_000
-        state, deployment = OfflineHome(self.folder / "home"), parse_deployment(data)
-        state.pin(deployment, data, now_ms)
-        (self.folder / "production.json").write_bytes(to_bytes(json.loads(data) | {"rehearsal": False}))
-        pinned = self.run("--home", "another-home", "trust", "production.json")
-        watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        ready = self.run("preflight", "--time", watch, "--uncertainty", "60", "--emulator", port)
-        assert ready.code == 0, ready.err
-        return pinned
-
-    def sign(self, port: int, *more: str) -> FinishedCommand:
-        """Sign the step, answering Yes to every question."""
-        words = ("sign", "requests.json", "--plan", "plan.toml", "-o", "signatures.json", "--emulator", port)
-        return self.run(*words, *more, typed="Yes\n" * 3)
-
-    def signed(self) -> dict[str, Any]:
-        """Return what was signed."""
-        found: dict[str, Any] = json.loads((self.folder / "signatures.json").read_text())["signatures"][0]
-        return found

@@ -55,9 +55,8 @@ def built(out: Path, source: Path, what: str = "offline/kit", **more: str) -> Ki
 
 def kit_in(folder: Path) -> Kit:
     digest = hashlib.sha256((folder / "MANIFEST").read_bytes()).hexdigest()
-    return Kit(
-        folder, folder.with_name(f"{folder.name}.tar"), folder.with_name(f"{folder.name}.fingerprint.txt"), digest
-    )
+    tar, paper = (folder.with_name(f"{folder.name}.{kind}") for kind in ("tar", "fingerprint.txt"))
+    return Kit(folder, tar, paper, digest)
 
 
 def sum_up(folder: Path) -> Kit:
@@ -126,7 +125,6 @@ class Installed(NamedTuple):
         )
 
     def examine(self) -> FinishedCommand:
-        """Let it examine itself, as ``preflight`` does."""
         script = (
             "from airlock_offline.installation import examine_installation as examine\n"
             "for one in examine().findings: print(one.check, one.path, one.what, sep='|')"

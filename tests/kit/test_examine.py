@@ -12,6 +12,7 @@ import pytest
 from airlock_offline import installation as bytecode
 from airlock_offline.installation import PAPERS, environment, examine_installation
 from airlock_offline.preflight.page import system_libraries
+from kit.conftest import changed
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
 MODULE = f"{SITE}/airlock_offline/gate.py"
@@ -84,12 +85,8 @@ def test_a_source_checkout_is_not_an_installation(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [*FILES, COMPILED, "pyvenv.cfg"])
 def test_a_changed_byte_in_any_file_is_found(name: str, root: Path) -> None:
     for place in range(0, len((root / name).read_bytes()), 5):
-        data = bytearray((root / name).read_bytes())
-        data[place] ^= 1
-        (root / name).write_bytes(data)
-        assert _findings(root) == {("KIT-INSTALLED", name)}
-        data[place] ^= 1
-        (root / name).write_bytes(data)
+        with changed(root / name, at=place):
+            assert _findings(root) == {("KIT-INSTALLED", name)}
     assert _findings(root) == set()
 
 
@@ -137,10 +134,8 @@ def test_packages_of_the_system_cannot_be_let_in(root: Path) -> None:
 @pytest.mark.parametrize("name", ["MANIFEST", "INSTALLED", "FINGERPRINT"])
 def test_a_changed_or_missing_list_is_found(name: str, root: Path) -> None:
     path = root / PAPERS / name
-    data = bytearray(path.read_bytes())
-    data[3] ^= 1
-    path.write_bytes(data)
-    assert {check for check, _ in _findings(root)} == {"KIT-MANIFEST"}
+    with changed(path, at=3):
+        assert {check for check, _ in _findings(root)} == {"KIT-MANIFEST"}
     path.unlink()
     assert {check for check, _ in _findings(root)} == {"KIT-MANIFEST"}
 
@@ -159,9 +154,6 @@ def test_lists_that_were_written_anew_have_another_fingerprint(root: Path) -> No
     assert examine_installation(root).findings == ()  # alone, it can only agree with itself
     (finding,) = examine_installation(root, fingerprint).findings
     assert (finding.check, finding.got, finding.expected) == ("KIT-MANIFEST", forged, fingerprint)
-
-
-# ---- bytecode --------------------------------------------------------------------------------------------------------
 
 
 def test_the_same_source_gives_the_same_bytes_in_any_process() -> None:

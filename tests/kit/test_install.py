@@ -21,9 +21,6 @@ def _install(kit: Kit, folder: Path, python: Path | str) -> FinishedCommand:
     return run_command("env", "-i", "sh", kit.folder / "install.sh", kit.fingerprint, folder, python)
 
 
-# ---- an installation works ------------------------------------------------------------------------------------------
-
-
 def test_it_says_what_was_installed_and_what_to_do_next(installed: Installed, kit: Kit) -> None:
     assert " ".join(" ".join(spoken_rows(kit.fingerprint)).split()) in " ".join(installed.said.split())
     for word in ("udev", "SYSTEM-LIBRARIES", "preflight"):
@@ -52,9 +49,6 @@ def test_a_whole_rehearsal_is_signed_by_what_the_kit_installed(installed: Instal
     ] * 2
     report = parse_json((folder / "offline/market-close.evidence/report.json").read_bytes())
     assert (report["complete"], report["rehearsal"]) == (True, True)
-
-
-# ---- an installation is examined ------------------------------------------------------------------------------------
 
 
 def test_every_kind_of_installed_file_is_looked_at(installed: Installed, kit: Kit) -> None:
@@ -117,9 +111,7 @@ def test_preflight_refuses_a_changed_installation_and_a_changed_kit(installed: I
         assert _preflight(installed, *medium) == {"KIT-MANIFEST"}
 
 
-def test_an_installation_that_agrees_with_itself_is_refused_from_the_kits_medium(
-    installed: Installed, thin: Kit, kit: Kit
-) -> None:
+def test_an_installation_agreeing_with_itself_is_refused_by_the_kit(installed: Installed, thin: Kit, kit: Kit) -> None:
     """Whoever writes all the lists anew has another fingerprint, and the paper has the old one."""
     papers = installed.folder / "share/airlock-offline"
     kept = {name: (papers / name).read_bytes() for name in ("MANIFEST", "FINGERPRINT")}
@@ -133,9 +125,7 @@ def test_an_installation_that_agrees_with_itself_is_refused_from_the_kits_medium
     assert (ended.code, "KIT-MANIFEST: share/airlock-offline/MANIFEST" in ended.err) == (3, True), ended.err
 
 
-def test_what_examines_an_installation_runs_nothing_that_is_installed_beside_its_python(
-    installed: Installed, kit: Kit, tmp_path: Path
-) -> None:
+def test_examining_runs_nothing_installed_beside_its_python(installed: Installed, kit: Kit, tmp_path: Path) -> None:
     assert run_command(installed.python, "-m", "venv", "--without-pip", tmp_path / "around").code == 0
     site = next((tmp_path / "around/lib").glob("*/site-packages"))
     for name in ("evil.pth", "sitecustomize.py"):
@@ -159,9 +149,6 @@ def test_another_python_in_the_installation_is_refused(installed: Installed, kit
     assert (ended.code, "KIT-INSTALLED: bin/python3: another Python" in ended.err) == (3, True), ended.err
 
 
-# ---- an installation is made whole or not at all --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["INT", "TERM", "HUP"])
 def test_stopped_half_way_it_leaves_nothing_behind(name: str, thin: Kit, installed: Installed, tmp_path: Path) -> None:
     machine, python = tmp_path / "machine", tmp_path / "python"
@@ -176,9 +163,7 @@ def test_stopped_half_way_it_leaves_nothing_behind(name: str, thin: Kit, install
     assert list(machine.iterdir()) == []
 
 
-def test_what_differs_from_the_list_after_installing_leaves_nothing_behind(
-    kit: Kit, installed: Installed, tmp_path: Path
-) -> None:
+def test_what_differs_from_the_list_leaves_nothing_behind(kit: Kit, installed: Installed, tmp_path: Path) -> None:
     machine, folder = tmp_path / "machine", tmp_path / kit.folder.name
     machine.mkdir()
     shutil.copytree(kit.folder, folder, copy_function=shutil.copy2)

@@ -24,9 +24,7 @@ WORKSPACE = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXCLUDED = set(WORKSPACE["tool"]["uv"]["exclude-dependencies"])
 
 
-def test_make_offline_kit_as_the_readme_says_gives_the_same_kit_whatever_umask_date_modes_and_empty_folders(
-    kit: Kit, tmp_path: Path
-) -> None:
+def test_make_offline_kit_gives_the_same_kit_whatever_umask_date_modes_and_folders(kit: Kit, tmp_path: Path) -> None:
     left_out = ("PYTHON", "MAKE", "MFLAGS")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     before = os.umask(0o077)
@@ -72,9 +70,7 @@ def test_make_offline_kit_as_the_readme_says_gives_the_same_kit_whatever_umask_d
     ],
     ids=["added", "added-to-the-builder", "changed", "missing", "executable", "no-history", "bundle"],
 )
-def test_from_a_tree_that_differs_from_its_commit_nothing_is_built(
-    change: Callable[[Path], object], said: str, tmp_path: Path
-) -> None:
+def test_from_a_changed_tree_nothing_is_built(change: Callable[[Path], object], said: str, tmp_path: Path) -> None:
     workspace = clone(tmp_path / "workspace")
     change(workspace)
     what = "online/bundle" if said.startswith("airlock_online") else "offline/kit"
@@ -149,9 +145,6 @@ def test_the_paper_says_both_fingerprints_in_hex_and_words(kit: Kit) -> None:
     paper = " ".join(kit.paper.read_text().split())
     for digest in (kit.fingerprint, hashlib.sha256(kit.tar.read_bytes()).hexdigest()):
         assert " ".join(" ".join((grouped(digest), *spoken_rows(digest))).split()) in paper
-
-
-# ---- verify.sh, and the same judgement in Python --------------------------------------------------------------------
 
 
 def test_one_changed_byte_in_any_file_is_refused_by_both_with_its_name(thin: Kit, kit: Kit) -> None:

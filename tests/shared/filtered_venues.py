@@ -108,37 +108,23 @@ def filtered_document(venue: FilteredVenue, published: dict[str, Any] | None = N
     """Return the same with the token's record and the venue's set, as ``deployment fetch`` makes it."""
     chain, contract, schema = venue.key.split(":")
     entry = published or venue.published
-    fields = [
-        {"token" if name == "coin_ref" else name: value for name, value in each.items()} for each in entry["fields"]
-    ]
-    filters = {
-        "chain_id": int(chain),
-        "contract": contract,
-        "schema_hash": schema,
-        **entry["contractName"],
-        "fields": fields,
-    }
+    fields = [{"token" if key == "coin_ref" else key: value for key, value in each.items()} for each in entry["fields"]]
+    filters = {"chain_id": int(chain), "contract": contract, "schema_hash": schema, **entry["contractName"]}
+    filters["fields"] = fields
     told = {"usdc": "0x" + USDC_RECORD.hex(), "messages": {venue.struct: filters}}
     return unfiltered_document(venue) | {"device_metadata": told}
 
 
 def deployed(document: dict[str, Any]) -> Deployment:
-    """Return a deployment as both halves read it."""
     return parse_deployment(to_bytes(document))
 
 
 def typed(venue: FilteredVenue, **values: str) -> dict[str, Any]:
-    """Return a message of the venue as typed data."""
     members = venue.encode_type.partition("(")[2].rstrip(")").split(",")
     types = {venue.struct: [dict(zip(("type", "name"), member.split(" "), strict=True)) for member in members]}
     domain = {"name": "Filtered", "version": "1", "chainId": venue.chain_id, "verifyingContract": venue.contract}
-    message = venue.values | values
-    return {
-        "types": {"EIP712Domain": DOMAIN_TYPE} | types,
-        "primaryType": venue.struct,
-        "domain": domain,
-        "message": message,
-    }
+    types["EIP712Domain"] = DOMAIN_TYPE
+    return {"types": types, "primaryType": venue.struct, "domain": domain, "message": venue.values | values}
 
 
 def changed_set(venue: FilteredVenue, *changes: tuple[Iterable[Any], Any]) -> dict[str, Any]:

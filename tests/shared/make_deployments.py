@@ -27,7 +27,6 @@ PLAYED = VECTORS / "report"
 
 
 def main() -> None:
-    """Write the deployments, and what follows from them."""
     venue = VECTORS / "deployments/good/venue.json"
     document = json.loads(venue.read_text()) | {"signed": shipped()}
     for path in (VECTORS / "authorizations/good").iterdir():
@@ -67,9 +66,7 @@ def _whole(text: str) -> str:
     """Return the fingerprint of the signatures document of which these are the ended ones: here, all."""
     value = json.loads(text)
     header = {name: member for name, member in value["header"].items() if name != "fingerprint"}
-    items = [
-        {name: member for name, member in item.items() if name != "signature_sha256"} for item in value["signatures"]
-    ]
+    items = [{key: each for key, each in item.items() if key != "signature_sha256"} for item in value["signatures"]]
     return fingerprint({"format": SIGNATURES, "header": {"count": len(items), **header}, "signatures": items})
 
 

@@ -22,6 +22,7 @@ ATOMS = (
     *(f"bytes{size}" for size in range(1, 33)),
     "bytes", "string", "bool", "address",
 )  # fmt: skip
+_SUFFIXES = st.lists(st.sampled_from(["[]", "[1]", "[2]", "[3]"]), max_size=2).map("".join) | st.just("")
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)  # no lone surrogates
 
 
@@ -52,9 +53,6 @@ def plain_values(kind: str) -> SearchStrategy[Any]:
     return integers_of(kind)
 
 
-# ---- EIP-712 --------------------------------------------------------------------------------------------------------
-
-
 @st.composite
 def typed_data(draw: DrawFn, *, arrays: bool = True) -> dict[str, Any]:
     """An EIP-712 document with nested structs, and arrays, in which every struct is used."""
@@ -65,15 +63,11 @@ def typed_data(draw: DrawFn, *, arrays: bool = True) -> dict[str, Any]:
         kinds = draw(st.lists(atoms(), min_size=0 if position + 1 < count else 1, max_size=4))
         kinds += names[position + 1 : position + 2]  # so that every struct is reached
         kinds += draw(st.lists(st.sampled_from(names[position + 1 :]), max_size=1)) if names[position + 1 :] else []
-        members = [kind + draw(_suffixes() if arrays else st.just("")) for kind in kinds]
+        members = [kind + draw(_SUFFIXES if arrays else st.just("")) for kind in kinds]
         order = draw(st.permutations(range(len(members))))
         types[name] = [{"name": f"m{n}", "type": members[n]} for n in order]
     domain = draw(_domains())
     return {"types": types, "primaryType": "S0", "domain": domain, "message": draw(_structs(types, "S0"))}
-
-
-def _suffixes() -> SearchStrategy[str]:
-    return st.lists(st.sampled_from(["[]", "[1]", "[2]", "[3]"]), max_size=2).map("".join) | st.just("")
 
 
 def _domains() -> SearchStrategy[dict[str, Any]]:
@@ -104,9 +98,6 @@ def values_of(types: dict[str, Any], kind: str) -> SearchStrategy[Any]:
     return plain_values(kind).map(lambda value: "0x" + value.hex() if isinstance(value, bytes) else value)
 
 
-# ---- ABI ------------------------------------------------------------------------------------------------------------
-
-
 def abi_types() -> SearchStrategy[str]:
     """An ABI type: an atom, or tuples of such."""
     return st.recursive(
@@ -133,9 +124,6 @@ def abi_struct(kinds: list[str]) -> Structs:
 def by_place(value: Any) -> Any:
     """Values as those of such structs, from tuples and lists."""
     return {str(n): by_place(each) for n, each in enumerate(value)} if isinstance(value, tuple | list) else value
-
-
-# ---- JSON -----------------------------------------------------------------------------------------------------------
 
 
 def json_values(*, floats: bool = True, texts: SearchStrategy[str] = TEXTS) -> SearchStrategy[Any]:

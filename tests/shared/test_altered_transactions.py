@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.model import Case
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.errors import AirlockError
@@ -29,10 +28,6 @@ def _request(step: str) -> Request:
     return world.request_of(world.good(step, FOLDER))
 
 
-def _with_data(request: Request, data: str) -> Examined:
-    return world.examined(request._replace(payload={**request.payload, "data": data}), world.situation(FOLDER))
-
-
 @pytest.mark.parametrize("step", STEPS)
 def test_a_changed_byte_of_calldata_is_refused_unless_the_plan_leaves_it_open(step: str) -> None:
     pick = random.Random(f"{SEED} {step}")
@@ -42,7 +37,8 @@ def test_a_changed_byte_of_calldata_is_refused_unless_the_plan_leaves_it_open(st
     for place in range(len(good_bytes)):
         for change in {1, 0x80, pick.randrange(1, 256)}:
             changed = good_bytes[:place] + bytes([good_bytes[place] ^ change]) + good_bytes[place + 1 :]
-            item = _with_data(request, "0x" + changed.hex())
+            payload = request.payload | {"data": "0x" + changed.hex()}
+            item = world.examined(request._replace(payload=payload), world.situation(FOLDER))
             if not world.refusals(item.verdicts.all()):
                 assert item.case is not None
                 _assert_left_open(item.case, good_message, f"byte {place}")
@@ -58,11 +54,7 @@ def _assert_left_open(case: Case, good_message: dict[str, Any], what: str) -> No
             wanted = case.step.values.get(field.rule.parameter)
             by_builder = field.rule.decider == "builder" and wanted is None
             assert by_builder or isinstance(wanted, Bounds), f"{what}: {field.path} became {new}"
-            assert case.digest != _good_digest(case.request.step)
-
-
-def _good_digest(step: str) -> bytes:
-    return world.case_of(world.good(step, FOLDER), world.situation(FOLDER)).digest
+            assert case.digest != world.case_of(world.good(case.request.step, FOLDER), world.situation(FOLDER)).digest
 
 
 _HEX_TEXT = st.binary(max_size=200).map(lambda data: "0x" + data.hex())

@@ -5,7 +5,6 @@ import re
 import secrets
 from collections.abc import Callable
 from contextlib import nullcontext
-from functools import partial
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +25,7 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import BYTEWORDS, spoken
+from refusals import check_of
 from shared.test_roles_commands import BOTH, PEOPLE, PLAN_TEXT, Table
 from shared.world import DEPLOYMENT_TEXT
 
@@ -44,8 +44,8 @@ class AskedTable(Table):
         self.done("begin", *PEOPLE)
         self.patch = patch
 
-    def typing(self, typist: Typist) -> list[str]:
-        """Have a typist answer every question of the command; return the questions."""
+    def typing(self, typist: Typist | str) -> list[str]:
+        """Have a typist answer every question of the command, or the same be typed; return the questions."""
         questions: list[str] = []
 
         def ask(question: str, *, piped: bool) -> str:
@@ -53,7 +53,7 @@ class AskedTable(Table):
             if "the ceremony" in question:  # it begins, or ends
                 return "Yes"
             questions.append(question)
-            return typist(question)
+            return typist if isinstance(typist, str) else typist(question)
 
         self.patch.setattr(keyboard, "ask", ask)
         return questions
@@ -62,10 +62,6 @@ class AskedTable(Table):
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AskedTable:
     return AskedTable(tmp_path, monkeypatch)
-
-
-def _always(typed: str, _question: str) -> str:
-    return typed
 
 
 def reader_of(fingerprint: str) -> Typist:
@@ -79,13 +75,15 @@ honest = reader_of(PLAN.fingerprint)
 
 def refused(table: AskedTable) -> str:
     """Return the check id of a comparison that is refused after wrong answers, which are recorded."""
-    error = table.run("compare", "plan").exception
-    assert isinstance(error, Refusal)
-    return error.check
+    return table.error(Refusal, "compare", "plan").check
 
 
 def confirmations(table: Table) -> list[dict[str, Any]]:
     return [entry.data for entry in table.transcript.entries() if entry.event == "checkpoint-confirmed"]
+
+
+def hows(table: Table) -> list[tuple[list[str], str]]:
+    return [(each["by"], each["how"]) for each in confirmations(table)]
 
 
 def test_each_role_types_its_own_words_and_each_is_recorded(table: AskedTable, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,12 +93,10 @@ def test_each_role_types_its_own_words_and_each_is_recorded(table: AskedTable, m
     assert len(questions) == 2
     assert questions[0] == "Ada Lovelace (signer), plan, YOUR PAPER: word 1 and word 2: "
     assert questions[1] == "Mary Somerville (witness), plan, YOUR PAPER: word 3 and word 4: "
+    assert hows(table) == [(["signer"], "paper"), (["witness"], "paper")]
     done = confirmations(table)
-    assert [(each["by"], each["how"], each["compared"]) for each in done] == [
-        (["signer"], "paper", PLAN.fingerprint), (["witness"], "paper", PLAN.fingerprint),
-    ]  # fmt: skip
-    places = [at for each in done for at in each["positions"]]
-    assert places == [1, 2, 3, 4]  # nobody's words serve another role
+    assert [each["compared"] for each in done] == [PLAN.fingerprint] * 2
+    assert [each["positions"] for each in done] == [[1, 2], [3, 4]]  # nobody's words serve another role
     assert proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
     assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_WORDS)
     assert [f"{at} {word}" in " ".join(shown.split()) for at, word in enumerate(WORDS, 1)] == [True] * 24
@@ -108,7 +104,7 @@ def test_each_role_types_its_own_words_and_each_is_recorded(table: AskedTable, m
 
 @pytest.mark.parametrize("typed", ["Yes Yes", "\x03 \x03", f"{STRANGE[0]} {STRANGE[1]}", "no papers", "nopaper yes"])
 def test_who_types_anything_else_does_not_get_through(table: AskedTable, typed: str) -> None:
-    questions = table.typing(lambda _question: typed)
+    questions = table.typing(typed)
     assert refused(table) == "ROLE-WORDS"
     assert len(questions) == ASKED_AT_MOST
     assert confirmations(table) == []
@@ -116,18 +112,16 @@ def test_who_types_anything_else_does_not_get_through(table: AskedTable, typed: 
 
 @pytest.mark.parametrize("typed", ["", "\t", "Yes", "able", " ".join(WORDS), "no paper here", "zawn able", "икуц офяя"])
 def test_an_empty_line_one_word_or_many_are_nobodys_answer_and_never_get_through(table: AskedTable, typed: str) -> None:
-    questions = table.typing(lambda _question: typed)
+    questions = table.typing(typed)
     for _ in range(6):
-        assert isinstance(table.run("compare", "plan").exception, Declined)
+        table.error(Declined, "compare", "plan")
     assert len(questions) == 6 * UNANSWERED_AT_MOST
     assert len(set(questions[:UNANSWERED_AT_MOST])) == 1  # the same is asked again: nothing was guessed
     assert len(set(questions)) > 1  # places are drawn, and not known before
     assert (confirmations(table), wrongs(table)) == ([], [])
 
 
-def test_one_word_of_two_the_other_order_and_the_words_of_another_place_are_wrong(
-    table: AskedTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_word_another_order_or_another_place_is_wrong(table: AskedTable, monkeypatch: pytest.MonkeyPatch) -> None:
     draws = count()
     monkeypatch.setattr(secrets, "randbelow", lambda below: (next(draws) + 3) % below)
     typists: list[Typist] = [
@@ -145,7 +139,7 @@ def wrongs(table: AskedTable) -> list[tuple[str, list[str]]]:
 
 
 def test_a_wrong_answer_is_recorded_and_after_nine_nothing_is_asked_for_that_document(table: AskedTable) -> None:
-    questions = table.typing(lambda _question: "able acid")
+    questions = table.typing("able acid")
     for given in range(1, 4):
         assert refused(table) == "ROLE-WORDS"
         assert wrongs(table) == [("plan", ["signer"])] * 3 * given
@@ -187,7 +181,7 @@ def test_a_proof_counts_for_its_document_its_checkpoint_and_its_open_ceremony_al
     table.run("end")
     assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
     table.done("begin", *PEOPLE)
-    table.typing(lambda _question: "Yes")
+    table.typing("Yes")
     table.done("compare", "plan", *BOTH)
     assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)  # a Yes is none
 
@@ -195,11 +189,14 @@ def test_a_proof_counts_for_its_document_its_checkpoint_and_its_open_ceremony_al
 def test_what_cannot_be_compared_here_is_refused(table: AskedTable, tmp_path: Path) -> None:
     assert table.refused("compare", "review") == "ROLE-EARLY"
     (tmp_path / "x.json").write_text("{}")
-    for words in (("requests",), ("plan", "--file", str(tmp_path / "x.json")), ("signatures", "--file", "x.json")):
-        assert isinstance(table.run("compare", *words).exception, UsageError)
-    assert isinstance(table.run("compare", "requests", "--file", str(tmp_path / "x.json")).exception, DocumentError)
-    online = Table(tmp_path, "online")
-    assert isinstance(online.run("compare", "plan").exception, UsageError)
+    file = ("--file", str(tmp_path / "x.json"))
+    for words in (("requests",), ("plan", *file), ("plan", *file, *BOTH), ("signatures", "--file", "x.json")):
+        table.error(UsageError, "compare", *words)
+    for by in ((), BOTH):
+        table.error(DocumentError, "compare", "requests", *file, *by)
+    early = table.error(Refusal, "compare", "requests", "--by", "signer")
+    assert (early.check, "--file" in early.do) == ("ROLE-EARLY", True)
+    Table(tmp_path, "online").error(UsageError, "compare", "plan")
     assert BY_TYPING == ("plan", "deployment", "requests", "signatures")
     other = Table(tmp_path / "other")
     assert other.refused("compare", "plan") == "ROLE-OPEN"
@@ -207,9 +204,7 @@ def test_what_cannot_be_compared_here_is_refused(table: AskedTable, tmp_path: Pa
     assert other.refused("compare", "plan") == "ROLE-KNOWN"
 
 
-def test_names_that_came_begin_a_ceremony_without_its_words_and_answer_nothing(
-    table: AskedTable, tmp_path: Path
-) -> None:
+def test_names_that_came_begin_a_ceremony_without_words_and_answer_nothing(table: AskedTable, tmp_path: Path) -> None:
     table.done("gather", "-o", str(tmp_path / "out"), typed="")
     other = Table(tmp_path / "other")
     people = ("--people", str(tmp_path / "out" / "ready.json"))
@@ -219,9 +214,7 @@ def test_names_that_came_begin_a_ceremony_without_its_words_and_answer_nothing(
     assert confirmations(other) == []
     changed = (tmp_path / "out" / "ready.json").read_text().replace(PLAN.fingerprint, "00" * 32)
     (tmp_path / "out" / "wrong.json").write_text(changed)
-    wrong = other.run("begin", "--people", str(tmp_path / "out" / "wrong.json"))
-    assert isinstance(wrong.exception, Refusal)
-    assert wrong.exception.check == "DOC-FORMAT"
+    assert other.error(Refusal, "begin", "--people", str(tmp_path / "out" / "wrong.json")).check == "DOC-FORMAT"
 
 
 def test_what_is_carried_is_whole_and_never_over_another(table: AskedTable, tmp_path: Path) -> None:
@@ -240,8 +233,7 @@ def test_what_is_carried_is_whole_and_never_over_another(table: AskedTable, tmp_
         table.carried(tmp_path / "b.json", stick)
     (pins := tmp_path / "pins").mkdir()
     (stick / "ceremony").symlink_to(pins)  # whoever had the stick before
-    with pytest.raises(DocumentError, match="DOC-LINK"):
-        table.carried(source, stick / "ceremony")
+    assert check_of(table.carried, source, stick / "ceremony") == "DOC-LINK"
     assert list(pins.iterdir()) == []
 
 
@@ -250,13 +242,9 @@ OTHER_PLAN = PLAN_TEXT.replace("00A1", "00b2").replace("00a1", "00b2")
 
 
 @pytest.mark.parametrize("role", ["signer", "witness"])
-def test_another_plan_of_the_same_id_and_title_is_refused_by_each_persons_paper(
-    table: AskedTable, monkeypatch: pytest.MonkeyPatch, role: str
-) -> None:
+def test_another_plan_is_refused_by_each_paper(table: AskedTable, monkeypatch: pytest.MonkeyPatch, role: str) -> None:
     monkeypatch.setattr(secrets, "randbelow", lambda _below: 7)
-    genuine = reader_of(
-        parse_plan(OTHER_PLAN.encode()).fingerprint
-    )  # what was agreed to; this machine was given PLAN_TEXT
+    genuine = reader_of(parse_plan(OTHER_PLAN.encode()).fingerprint)  # agreed to; this machine was given PLAN_TEXT
     assert OTHER_PLAN != PLAN_TEXT
     table.typing(lambda question: genuine(question) if f"({role})" in question else "no paper")
     assert refused(table) == "ROLE-WORDS"
@@ -265,32 +253,26 @@ def test_another_plan_of_the_same_id_and_title_is_refused_by_each_persons_paper(
 
 
 @pytest.mark.parametrize("checkpoint", ["plan", "deployment"])
-def test_no_yes_and_no_other_answer_puts_a_paper_right_that_differed(
-    table: AskedTable, tmp_path: Path, checkpoint: str
-) -> None:
+def test_nothing_puts_a_paper_right_that_differed(table: AskedTable, tmp_path: Path, checkpoint: str) -> None:
     file = tmp_path / "deployment.json"
     file.write_text(DEPLOYMENT_TEXT)
     words = (checkpoint, *(("--file", str(file)) if checkpoint == "deployment" else ()))
-    table.typing(lambda _question: "able acid")
-    assert isinstance(table.run("compare", *words).exception, Refusal)
+    table.typing("able acid")
+    table.error(Refusal, "compare", *words)
     recorded = wrongs(table)
-    table.typing(lambda _question: "no paper")
+    table.typing("no paper")
     ended = table.run("compare", *words)  # it is no answer any more, and costs none
     assert (type(ended.exception), wrongs(table)) == (Declined, recorded)
     assert "before a wrong answer" in ended.stderr
-    ended = table.run("compare", *words, *BOTH)
-    assert isinstance(ended.exception, Refusal)
-    assert ended.exception.check == "ROLE-WORDS"
-    assert "your whole paper" in advice(ended.exception)
+    error = table.error(Refusal, "compare", *words, *BOTH)
+    assert (error.check, "your whole paper" in advice(error)) == ("ROLE-WORDS", True)
     assert confirmations(table) == []
 
 
 def test_who_has_no_paper_is_on_record_as_not_compared_with_it(table: AskedTable) -> None:
     table.typing(lambda question: " No  PAPER " if "signer" in question else honest(question))
     table.done("compare", "plan")
-    assert [(each["by"], each["how"]) for each in confirmations(table)] == [
-        (["signer"], "no-paper"), (["witness"], "paper"),
-    ]  # fmt: skip
+    assert hows(table) == [(["signer"], "no-paper"), (["witness"], "paper")]
     assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
     shown = table.done("show").stdout
     assert "  signer, not compared with paper\n" in shown
@@ -300,9 +282,8 @@ def test_who_has_no_paper_is_on_record_as_not_compared_with_it(table: AskedTable
 
 
 def test_of_what_is_made_in_the_ceremony_nobody_has_a_paper(table: AskedTable) -> None:
-    questions = table.typing(lambda _question: "no paper")
-    ended = table.run("compare", "requests", "--file", str(PLAYED / "requests.json"))
-    assert isinstance(ended.exception, Declined)
+    questions = table.typing("no paper")
+    table.error(Declined, "compare", "requests", "--file", str(PLAYED / "requests.json"))
     assert (confirmations(table), wrongs(table), "PAPER" in questions[0]) == ([], [], False)
 
 
@@ -310,31 +291,19 @@ def test_the_kit_is_compared_with_its_paper_where_there_is_one(table: AskedTable
     kit = spoken("cd" * 32).split()
     table.record("preflight", installed={"fingerprint": "cd" * 32})
     for typed, check in (("able acid", "ROLE-WORDS"), (f"{kit[0]} {kit[1]}", "")):
-        questions = table.typing(partial(_always, typed))
-        ended = table.run("compare", "preflight")
-        assert getattr(ended.exception, "check", "") == check
+        questions = table.typing(typed)
+        assert getattr(table.run("compare", "preflight").exception, "check", "") == check
         assert questions[0].startswith("Mary Somerville (witness), kit, YOUR PAPER: word ")
-    assert [(each["by"], each["how"]) for each in confirmations(table)] == [(["witness"], "paper")]
+    assert hows(table) == [(["witness"], "paper")]
 
 
 def test_a_program_from_source_has_no_paper_and_says_so(table: AskedTable) -> None:
     table.record("preflight", installed={"kit": "", "fingerprint": ""})
-    table.typing(lambda _question: "Yes")
+    table.typing("Yes")
     assert "No kit: the report will say 'not compared with paper'.\n" in table.done("compare", "preflight").output
-    assert [(each["by"], each["how"]) for each in confirmations(table)] == [(["witness"], "no-paper")]
+    assert hows(table) == [(["witness"], "no-paper")]
     assert "No kit" not in table.done("compare", "preflight", "--by", "signer").output
     assert "how" not in confirmations(table)[-1], "who has compared the whole answers for it, with a paper or without"
-
-
-def test_by_yes_a_file_is_taken_for_documents_alone(table: AskedTable, tmp_path: Path) -> None:
-    file = tmp_path / "x.json"
-    file.write_text("{}")
-    by = ("--by", "signer")
-    assert isinstance(table.run("compare", "plan", "--file", str(file), *BOTH).exception, UsageError)
-    assert isinstance(table.run("compare", "requests", "--file", str(file), *BOTH).exception, DocumentError)
-    early = table.run("compare", "requests", *by).exception
-    assert isinstance(early, Refusal)
-    assert (early.check, "--file" in early.do) == ("ROLE-EARLY", True)
 
 
 def _led_screen(monkeypatch: pytest.MonkeyPatch, pressed: list[str]) -> None:
@@ -407,7 +376,7 @@ def test_marks_and_the_papers_numbers_beside_two_right_words_cost_no_answer(tabl
 
 def test_other_checkpoints_are_answered_by_each_role_with_the_whole_word(table: AskedTable) -> None:
     table.sign()
-    questions = table.typing(lambda _question: "Yes")
+    questions = table.typing("Yes")
     table.done("compare", "review")
     assert len(questions) == 2
     assert [each["by"] for each in confirmations(table)] == [["signer"], ["witness"]]
@@ -417,8 +386,8 @@ def test_other_checkpoints_are_answered_by_each_role_with_the_whole_word(table: 
 @pytest.mark.parametrize(("typed", "asked"), [("yes", 4), ("", 4), ("y", 1), ("no", 1), ("Yes Yes", 1)])
 def test_a_slip_of_yes_is_asked_again_and_any_other_answer_ends(table: AskedTable, typed: str, asked: int) -> None:
     table.record("preflight", network_up=[])
-    questions = table.typing(lambda _question: typed)
-    assert isinstance(table.run("compare", "preflight").exception, Declined)
+    questions = table.typing(typed)
+    table.error(Declined, "compare", "preflight")
     assert (len(questions), confirmations(table)) == (asked, [])
     said = [entry.data["reason"] for entry in table.transcript.entries() if entry.event == "exception"]
     assert said == ["not confirmed: the answer was not Yes"] * bool(typed)  # an empty line is nobody's No
@@ -428,18 +397,16 @@ def test_a_slip_of_yes_is_asked_again_and_any_other_answer_ends(table: AskedTabl
     assert [each["by"] for each in confirmations(table)] == [["witness"]]
 
 
-def test_after_wrong_words_what_the_refusal_advises_works_for_a_document_that_is_not_on_record(
+def test_after_wrong_words_what_is_advised_works_for_a_document_that_is_not_on_record(
     table: AskedTable,
 ) -> None:
     file = PLAYED / "requests.json"
     mark = parse_requests(file.read_bytes())[2]
-    table.typing(lambda _question: "able acid")
-    error = table.run("compare", "requests", "--file", str(file)).exception
-    assert isinstance(error, Refusal)
+    table.typing("able acid")
+    error = table.error(Refusal, "compare", "requests", "--file", str(file))
     assert (error.check, "--file" in advice(error), "--file" in explain_error(error)) == ("ROLE-WORDS", True, True)
-    table.typing(lambda _question: "Yes")
-    shown = table.done("compare", "requests", "--file", str(file), *BOTH).stderr
-    assert spoken(mark).split()[0] in shown
+    table.typing("Yes")
+    assert spoken(mark).split()[0] in table.done("compare", "requests", "--file", str(file), *BOTH).stderr
     assert [(each["by"], each["compared"]) for each in confirmations(table)] == [
         (["signer"], mark),
         (["witness"], mark),

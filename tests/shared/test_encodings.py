@@ -9,13 +9,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airlock_shared import units
-from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.eip712 import MAX_ENCODED_BYTES, decode_abi, encode_abi
 from airlock_shared.ethereum.signatures import checksum_address, encode_rlp, parse_address
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC, Unit, code_bytes, code_text, to_raw
 from airlock_shared.wire.cbor import read
 from airlock_shared.wire.strict_json import MAX_BRACKETS, MAX_KEY_PARTS, parse_toml
 from draws import repeatable
+from refusals import check_of, error_of
 from shared.strategies import abi_struct, by_place, json_values
 
 
@@ -46,9 +47,7 @@ def _word(number: int) -> str:
     ],
 )
 def test_bytes_that_are_not_canonical_are_refused(types: list[str], words: list[str], why: str) -> None:
-    with pytest.raises(Refusal) as caught:
-        decode_abi(abi_struct(types), bytes.fromhex("".join(words)))
-    assert caught.value.check == "ENC-CANONICAL", why
+    assert check_of(decode_abi, abi_struct(types), bytes.fromhex("".join(words))) == "ENC-CANONICAL", why
 
 
 def test_offsets_that_share_one_tail_do_not_multiply_it() -> None:
@@ -93,18 +92,13 @@ def test_a_canonical_encoding_beyond_the_cap_is_refused() -> None:
         decode_abi(structs, encode_abi(structs, {"0": value + b"\0"}))
 
 
-@pytest.mark.parametrize("length", [0, 1, 55, 56, 255, 256, 2**16 - 1, 2**16])
-def test_a_length_is_written_as_the_library_does(length: int) -> None:
-    for item in (bytes(length), [b"\0"] * length):
-        assert encode_rlp(item) == bytes(rlp.encode(item))
-
-
 @pytest.mark.parametrize("item", [-1, True, None, "dog", 1.0, bytearray(b"dog"), {1: 2}, [[None]]])
 def test_what_is_neither_bytes_nor_a_whole_number_nor_a_list_is_not_encoded(item: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         encode_rlp(item)
 
 
+LENGTHS = (0, 1, 55, 56, 255, 256, 2**16 - 1, 2**16)
 _ITEMS = st.recursive(
     st.binary(max_size=80) | st.integers(0, 2**256), lambda inside: st.lists(inside, max_size=8), max_leaves=40
 )
@@ -113,6 +107,8 @@ _ITEMS = st.recursive(
 @repeatable
 @given(_ITEMS)
 @example([0, 1, 127, 128, 255, 256, 2**64, 2**256 - 1, b"\0", b"\x7f", b"\x80", (b"cat", b"dog")])
+@example([bytes(length) for length in LENGTHS])
+@example([[b"\0"] * length for length in LENGTHS])
 def test_everything_is_encoded_as_the_library_does(item: Any) -> None:
     assert encode_rlp(item) == bytes(rlp.encode(item))
 
@@ -153,8 +149,7 @@ BAD = {
 
 @pytest.mark.parametrize("cbor", BAD.values(), ids=BAD.keys())
 def test_what_is_not_read_here_is_refused(cbor: str) -> None:
-    with pytest.raises(DocumentError, match="QR-CBOR"):
-        read(bytes.fromhex(cbor), max_items=15)
+    assert check_of(read, bytes.fromhex(cbor), max_items=15) == "QR-CBOR"
 
 
 # EIP-55's own examples
@@ -175,10 +170,9 @@ def test_one_letter_in_the_other_case_is_refused_and_no_case_that_fits_is_told(t
         typed = text[:place] + text[place].swapcase() + text[place + 1 :]
         if typed == text:
             continue
-        with pytest.raises(Refusal) as caught:
-            parse_address(typed)
-        assert caught.value.expected == ""
-        assert text not in f"{caught.value}{caught.value.as_json()}"
+        error = error_of(Refusal, parse_address, typed)
+        assert error.expected == ""
+        assert text not in f"{error}{error.as_json()}"
 
 
 @pytest.mark.parametrize("text", ["", "0x", "0X" + "ab" * 20, "ab" * 20, "0x" + "ab" * 21, "0x" + "g" * 40])
@@ -212,8 +206,7 @@ def test_an_amount_is_scaled_exactly(text: str, unit: Unit, raw: int) -> None:
      "1.2.3", "١", "１", "½", "1.0000001", "1.00000000000", "$1", "1%", "1 USDC", "9" * 61, "-01", "1.-5"],
 )  # fmt: skip
 def test_another_spelling_or_more_decimals_is_refused(text: str) -> None:
-    with pytest.raises(Refusal, match=r"^PLAN-AMOUNT[: ]"):
-        to_raw(text, USDC)
+    assert check_of(to_raw, text, USDC) == "PLAN-AMOUNT"
 
 
 @pytest.mark.parametrize("unit", AMOUNTS)

@@ -10,16 +10,15 @@ from unittest import mock
 
 import pytest
 
-from airlock_shared.errors import AirlockError, DocumentError, UsageError
+from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host import files
 from airlock_shared.host.files import append_line, make_folder, open_input, read_input, require_new, write_new
 from commands import contents
+from refusals import check_of
 
 
-def _check_of(path: Path, max_bytes: int = 100) -> str:
-    with pytest.raises(DocumentError) as caught:
-        read_input(path, max_bytes=max_bytes)
-    return caught.value.check
+def _check_of(path: Path) -> str:
+    return check_of(read_input, path, max_bytes=100)
 
 
 def _open_descriptors() -> int:
@@ -84,9 +83,7 @@ def test_nothing_is_ever_overwritten(tmp_path: Path, make: Callable[[Path], None
 
 
 @pytest.mark.parametrize("links", [True, False], ids=["with hard links", "without"])
-def test_a_file_that_appears_meanwhile_is_not_overwritten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
-) -> None:
+def test_what_appears_meanwhile_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
     path = tmp_path / "raced"
 
     def no_links(_source: Path, target: Path) -> None:
@@ -102,9 +99,7 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(
 
 
 @pytest.mark.parametrize("links", [True, False], ids=["with hard links", "without"])
-def test_a_write_that_fails_leaves_nothing_half_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
-) -> None:
+def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -113,9 +108,8 @@ def test_a_write_that_fails_leaves_nothing_half_written(
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
     monkeypatch.setattr(*((os, "fsync", full) if links else (os, "link", no_links)))
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError, match="No space left"):
         write_new(tmp_path / "signatures.json", b"x" * 10_000)
-    assert "No space left" in caught.value.what
     assert list(tmp_path.iterdir()) == []
 
 

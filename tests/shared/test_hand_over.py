@@ -52,11 +52,10 @@ def plan(tmp_path: Path) -> Path:
 def scanned(plan: Path, page: bytes, *names: str) -> tuple[BaseException | None, list[str]]:
     """Hold a page of codes before a machine that waits for these files: how it ends, and which it has then."""
     received = ReceivedDocument(HAND_OVER_FORMAT, "demo", transfer_of(page).fingerprint, page, "")
-    words = [word for name in names for word in ("--file", name)]
+    words = ["pictures", "--plan", str(plan), "-o", str(plan.parent / "there")]
+    words += [word for name in names for word in ("--file", name)]
     with mock.patch.object(handover, "scan_document", return_value=received):
-        ended = CliRunner().invoke(
-            scan_hand_over, ["pictures", "--plan", str(plan), *words, "-o", str(plan.parent / "there")]
-        )
+        ended = CliRunner().invoke(scan_hand_over, words)
     return ended.exception, sorted(path.name for path in (plan.parent / "there").glob("*.json*"))
 
 
@@ -69,8 +68,7 @@ def scanned(plan: Path, page: bytes, *names: str) -> tuple[BaseException | None,
     ],
 )
 def test_what_is_waited_for_is_written(plan: Path, names: tuple[str, ...], came: tuple[str, ...]) -> None:
-    page = write_hand_over("demo", dict.fromkeys(came, b"{}"))
-    assert scanned(plan, page, *names) == (None, sorted(came))
+    assert scanned(plan, write_hand_over("demo", dict.fromkeys(came, b"{}")), *names) == (None, sorted(came))
 
 
 @pytest.mark.parametrize(

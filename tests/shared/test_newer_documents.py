@@ -17,6 +17,7 @@ from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.redaction import parse_withheld
 from airlock_shared.report.evidence.timeline import parse_screens
+from refusals import error_of
 
 UPDATE = "update Airlock on this machine to the other machine's version"
 READERS: dict[str, Callable[[bytes], Any]] = {
@@ -32,24 +33,16 @@ READERS: dict[str, Callable[[bytes], Any]] = {
 }
 
 
-def _refused(kind: str, found: object) -> Refusal:
-    with pytest.raises((DocumentError, PlanError)) as caught:
-        READERS[kind](json.dumps({"format": found}).encode())
-    return caught.value
-
-
 @pytest.mark.parametrize("kind", READERS)
 def test_a_newer_version_says_what_to_update(kind: str) -> None:
     for version in (2, 9999):
-        error = _refused(kind, f"airlock/{kind}@{version}")
+        error = error_of(Refusal, READERS[kind], json.dumps({"format": f"airlock/{kind}@{version}"}).encode())
+        assert isinstance(error, DocumentError | PlanError)
         assert (error.what, error.do) == ("a document of a newer version", UPDATE)
         assert error.got == f"'airlock/{kind}@{version}'"
 
 
 def test_a_plan_of_a_newer_version_says_it_before_what_else_is_unknown_in_it() -> None:
     text = b'format = "airlock/plan@9"\n[policies]\nquorum = 2\n[limits]\nloss_at_most = "1"\n'
-    first = find_mistakes(text)[0].error
-    with pytest.raises(PlanError) as caught:
-        parse_plan(text)
-    for error in (first, caught.value):
+    for error in (find_mistakes(text)[0].error, error_of(PlanError, parse_plan, text)):
         assert (error.what, error.do) == ("a document of a newer version", UPDATE)

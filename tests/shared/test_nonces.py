@@ -4,19 +4,10 @@ from typing import Any
 
 import pytest
 
+from airlock_shared.checks import nonces
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.model import Case, Situation, Verdict
-from airlock_shared.checks.nonces import (
-    CHECKS,
-    Spending,
-    Use,
-    UsedNonces,
-    nonce_is_unused,
-    nonces_of,
-    read_use,
-    record_of,
-    use_of,
-)
+from airlock_shared.checks.nonces import Spending, Use, UsedNonces, nonces_of, record_of, use_of
 from airlock_shared.documents.transcript import read_entries
 from airlock_shared.errors import AirlockError
 from airlock_shared.ethereum.signatures import checksum_address
@@ -84,8 +75,7 @@ def test_the_same_digest_again_is_a_ceremony_that_is_resumed(step: str) -> None:
     ],
 )
 def test_a_nonce_is_taken_for_its_contract_by_signer_and_by_trader(change: dict[str, Any], taken: bool) -> None:
-    found = UsedNonces([USE]).clash(OTHER._replace(**change))
-    assert found == (USE if taken else None)
+    assert UsedNonces([USE]).clash(OTHER._replace(**change)) == (USE if taken else None)
 
 
 def test_another_digest_with_a_nonce_that_was_signed_is_refused_for_ever() -> None:
@@ -99,9 +89,7 @@ def test_another_digest_with_a_nonce_that_was_signed_is_refused_for_ever() -> No
 
 @pytest.mark.parametrize("uncertainty_s", [0, 300])
 @pytest.mark.parametrize(("after_ms", "pending"), [(-20 * MINUTE, True), (0, True), (1, False)])
-def test_a_replacement_waits_until_the_deadline_is_surely_past(
-    uncertainty_s: int, after_ms: int, pending: bool
-) -> None:
+def test_a_replacement_waits_till_the_deadline_is_surely_past(uncertainty_s: int, after_ms: int, pending: bool) -> None:
     unsure_ms = uncertainty_s * 1000
     later = situation()._replace(now_ms=DEADLINE_MS + unsure_ms + after_ms, clock_uncertainty_ms=unsure_ms)
     ledger = _ledger(_case("open"))
@@ -144,9 +132,7 @@ SENT = Use("0x" + "33" * 32, 8453, "", A, A, 4, "ceremony", "approve", None)
         ({"chain_id": 1}, False, False),
     ],
 )
-def test_no_transaction_takes_the_place_of_another_in_silence(
-    change: dict[str, Any], used: bool, pending: bool
-) -> None:
+def test_no_transaction_replaces_another_in_silence(change: dict[str, Any], used: bool, pending: bool) -> None:
     ledger, again = UsedNonces([SENT]), SENT._replace(digest="0x" + "44" * 32, **change)
     assert (ledger.clash(again) is not None, bool(ledger.earlier(again))) == (used, pending)
 
@@ -157,9 +143,8 @@ INSTEAD = SIGNED._replace(digest="0x" + "44" * 32, replaces=SIGNED.digest)
 
 def _found(use: Use, ledger: UsedNonces) -> set[str]:
     """Return which of the checks on nonces refuse a signature."""
-    case = _case("open")
-    spending = Spending(case, use, ledger)
-    return {check.id for check in CHECKS if check.run(spending).result == "refused"}
+    spending = Spending(_case("open"), use, ledger)
+    return {check.id for check in nonces.CHECKS if check.run(spending).result == "refused"}
 
 
 @pytest.mark.parametrize("earlier", [SIGNED, SENT], ids=["intent", "transaction"])
@@ -212,7 +197,6 @@ def test_a_holder_of_the_nonce_that_is_no_twin_cannot_be_passed_over() -> None:
 
 
 def _begun(*events: tuple[str, Use]) -> UsedNonces:
-    """Return what a transcript with these events says."""
     record = record_of(_case("open"))
     made: list[tuple[str, dict[str, Any]]] = []
     for event, use in events:
@@ -248,17 +232,15 @@ def test_a_no_frees_the_nonce_of_its_own_attempt_alone(events: tuple[str, ...], 
 
 
 @pytest.mark.parametrize(("event", "unknown"), [("signing", True), ("signed", False)])
-def test_of_what_was_begun_alone_a_refusal_says_that_nobody_knows_whether_it_was_signed(
-    event: str, unknown: bool
-) -> None:
+def test_of_what_was_begun_alone_nobody_knows_whether_it_was_signed(event: str, unknown: bool) -> None:
     spending = Spending(_case("open"), SIGNED._replace(digest=INSTEAD.digest), _begun((event, SIGNED)))
-    told = [str(check.run(spending).got) for check in CHECKS if check.run(spending).result == "refused"]
+    told = [str(check.run(spending).got) for check in nonces.CHECKS if check.run(spending).result == "refused"]
     assert ["not known whether the Ledger signed" in text for text in told] == [unknown] * 2
 
 
 def test_a_machine_that_signs_nothing_judges_nothing_of_earlier_signatures() -> None:
     spending = Spending(_case("open"), INSTEAD, UsedNonces(knows_signed=False))
-    assert [check.run(spending).result for check in CHECKS] == ["not-judged"] * 3 + ["pass"]
+    assert [check.run(spending).result for check in nonces.CHECKS] == ["not-judged"] * 3 + ["pass"]
 
 
 @pytest.mark.parametrize(("step", "kind"), [("open", "trading"), ("referral", "referral")])
@@ -276,7 +258,7 @@ def test_the_record_names_the_space_the_plan_and_the_accounts_in_full(step: str,
 def test_a_record_that_cannot_be_read_stops_the_ceremony(member: str, value: Any) -> None:
     record = record_of(_case("open"))
     with pytest.raises(AirlockError):
-        read_use(record | {member: value})
+        nonces.read_use(record | {member: value})
     for lacking in ("digest", "chain_id", "contract", "signer", "trader", "ceremony", "step"):
         with pytest.raises(AirlockError):
             _signed({name: each for name, each in record.items() if name != lacking})
@@ -308,10 +290,10 @@ def test_a_replaced_step_still_waits_for_both() -> None:
 def test_the_refusal_names_the_line_of_the_plan_that_would_replace(contract: str) -> None:
     known = SIGNED._replace(contract=contract)
     spending = Spending(_case("open"), known._replace(digest=INSTEAD.digest), UsedNonces([known]))
-    refused = nonce_is_unused.run(spending)
+    refused = nonces.nonce_is_unused.run(spending)
     assert f'replaces = "{known.digest}"' in str(refused.got)
     assert ("account nonce" in refused.what) == (contract == "")
-    stranger = nonce_is_unused.run(spending._replace(use=spending.use._replace(signer=C)))
+    stranger = nonces.nonce_is_unused.run(spending._replace(use=spending.use._replace(signer=C)))
     assert (stranger.result, "replaces" in str(stranger.got)) == ("refused", False)
 
 
@@ -319,11 +301,10 @@ def test_a_replacement_is_recorded_as_one() -> None:
     case = _case("open")
     named = case._replace(step=case.step._replace(replaced_digest=SIGNED.digest))
     assert record_of(named)["replaces"] == SIGNED.digest
-    assert read_use(record_of(named)) == use_of(named)
+    assert nonces.read_use(record_of(named)) == use_of(named)
     assert "replaces" not in record_of(case)
 
 
 def test_entries_that_spend_no_nonce_are_not_in_the_ledger() -> None:
-    other = chain(("refused", {"step": "open", "nonce": "junk"}))
-    assert nonces_of(other).clash(OTHER) is None
+    assert nonces_of(chain(("refused", {"step": "open", "nonce": "junk"}))).clash(OTHER) is None
     assert _signed({"step": "seal", "digest": "0x"}).clash(OTHER) is None

@@ -2,7 +2,10 @@
 
 import json
 from collections import Counter
-from typing import Any
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,19 +33,11 @@ def _file(document: Any) -> bytes:
 @repeatable
 @given(st.binary(max_size=200) | st.text('{}[]",:0123456789eE+-.\\untrefalsNI \n', max_size=80).map(str.encode))
 def test_no_bytes_make_a_reader_of_documents_fall(data: bytes) -> None:
-    for read in (parse_json, parse_plan, parse_deployment, parse_requests, parse_signatures, _cbor, _batch):
-        try:
+    batch, cbor = partial(read_batch, format_name="f", list_name="list"), partial(from_cbor, max_items=1000)
+    readers = (parse_json, parse_plan, parse_deployment, parse_requests, parse_signatures, cbor, batch)
+    for read in cast("tuple[Callable[[bytes], object], ...]", readers):
+        with suppress(AirlockError):
             read(data)
-        except AirlockError:
-            continue
-
-
-def _cbor(data: bytes) -> Any:
-    return from_cbor(data, max_items=1000)
-
-
-def _batch(data: bytes) -> Any:
-    return read_batch(data, format_name="f", list_name="list")
 
 
 def test_no_request_that_lies_inside_its_form_makes_the_checks_fall() -> None:
@@ -110,15 +105,11 @@ def test_no_signature_that_lies_inside_its_form_makes_the_checks_fall() -> None:
 @given(st.data())
 def test_no_changed_typed_data_and_no_changed_deployment_makes_its_reader_fall(data: st.DataObject) -> None:
     deployment = mutated(json.loads(DEPLOYMENT_TEXT), data)
-    for read, value in ((_typed, mutated(MAIL, data)), (_typed, data.draw(ODD)), (parse_deployment, deployment)):
-        try:
-            read(_file(value))
-        except AirlockError:
-            continue
-
-
-def _typed(data: bytes) -> object:
-    return read_typed_data(parse_json(data))
+    for value in (mutated(MAIL, data), data.draw(ODD)):
+        with suppress(AirlockError):
+            read_typed_data(parse_json(_file(value)))
+    with suppress(AirlockError):
+        parse_deployment(_file(deployment))
 
 
 _TOML_VALUES = st.sampled_from(
@@ -141,7 +132,5 @@ def test_no_changed_plan_makes_its_reader_fall(line: int, value: str, place: int
         lines.insert(place % len(lines), lines[line])
     else:
         lines[line] = lines[line][: place % (len(lines[line]) + 1)]
-    try:
+    with suppress(AirlockError):
         parse_plan("\n".join(lines).encode())
-    except AirlockError:
-        return

@@ -117,9 +117,7 @@ CODE = "0xd0" + 31 * "11"
         ("bytes32 code", "code", CODE.upper().replace("X", "x"), CODE),
     ],
 )
-def test_a_leaf_of_a_shipped_name_or_kind_in_an_own_struct_is_what_the_plan_says_raw(
-    member: str, kind: str, value: object, raw: str
-) -> None:
+def test_a_shipped_name_or_kind_in_an_own_struct_is_raw(member: str, kind: str, value: object, raw: str) -> None:
     name = member.partition(" ")[2]
     encode_type = ENCODE_TYPE.replace("string note", member)
     leaves = {path: kinds for path, kinds in LEAVES.items() if path != "note"} | {name: kind}
@@ -129,8 +127,7 @@ def test_a_leaf_of_a_shipped_name_or_kind_in_an_own_struct_is_what_the_plan_says
     )
     message = _message(situation().now_ms) | {name: raw}
     del message["note"]
-    item = _item(message, encode_type)
-    assert (_judge(item, where), list(foreseen(where))) == (set(), [])
+    assert (_judge(_item(message, encode_type), where), list(foreseen(where))) == (set(), [])
 
 
 _OTHER = {"trader": "trader", "nonce": "nonce", "deadline": "deadlineMs"}
@@ -153,9 +150,7 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "change"), REFUSED)
-def test_what_is_no_struct_is_refused_in_a_profile_and_in_a_document_that_was_made_by_hand(
-    name: str, change: dict[str, Any]
-) -> None:
+def test_what_is_no_struct_is_refused_in_a_profile_and_in_a_document_by_hand(name: str, change: dict[str, Any]) -> None:
     with pytest.raises(DocumentError):
         resolve_profile({"format": VENUE_FORMAT, "structs": {name: ENTRY | change}})
     document = json.loads(DEPLOYMENT_TEXT)
@@ -185,9 +180,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("change", "old", "new"), CHANGES)
-def test_what_differs_from_the_pinned_struct_is_shown_old_beside_new(
-    change: dict[str, Any], old: str, new: str
-) -> None:
+def test_what_differs_from_a_pinned_struct_is_shown_old_beside_new(change: dict[str, Any], old: str, new: str) -> None:
     before, after = (deployed(entry) for entry in (ENTRY, ENTRY | change))
     marked = list(changed_lines(*(list(deployment_lines(each, words=False)) for each in (before, after))))
     then, now = (" ".join(line.strip() for mark, line in marked if mark == sign) for sign in "-+")

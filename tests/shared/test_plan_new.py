@@ -112,15 +112,10 @@ def test_a_wrong_answer_is_explained_and_asked_again(position: int, wrong: str, 
     assert questions[position] == questions[position + 1]
 
 
-def _without_checksum(address: str) -> list[str]:
-    """Return the address in one case; some addresses are all capitals with their checksum."""
-    return [text for text in (address.lower(), "0x" + address[2:].upper()) if text != address]
-
-
 @pytest.mark.parametrize("position", [9, 11, 12])
 def test_an_address_without_a_checksum_is_compared_first(position: int) -> None:
     meant = ANSWERS[position] or TREASURY
-    for typed in _without_checksum(meant):
+    for typed in {meant.lower(), "0x" + meant[2:].upper()} - {meant}:  # some are all capitals with their checksum
         room = Room([*ANSWERS[:position], typed, "", "yes", "y", meant, "Yes", *ANSWERS[position + 1 :]])
         assert room.plan() == Room(ANSWERS).plan()
         assert f"    {meant}" in room.told
@@ -230,8 +225,7 @@ def test_it_is_written_after_yes_and_the_summary_says_what_is_in_it(tmp_path: Pa
 
 @pytest.mark.parametrize("answers", [[*ANSWERS, last] for last in ("yes", "y", "", "No")] + [CEREMONY])
 def test_anything_but_yes_writes_nothing(tmp_path: Path, answers: list[str]) -> None:
-    ended = _run(tmp_path / "plan.toml", answers)
-    assert isinstance(ended.exception, Declined)
+    assert isinstance(_run(tmp_path / "plan.toml", answers).exception, Declined)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -251,8 +245,7 @@ def test_at_the_end_a_slip_loses_nothing_and_every_answer_can_be_changed(tmp_pat
 
 
 def test_every_line_of_the_questions_fits_the_screen(tmp_path: Path) -> None:
-    answers = [*CEREMONY, "?", *DELEGATE, "?", "", "Yes"]
-    ended = _run(tmp_path / "plan.toml", answers)
+    ended = _run(tmp_path / "plan.toml", [*CEREMONY, "?", *DELEGATE, "?", "", "Yes"])
     assert ended.exit_code == 0
     lines = ended.stderr.splitlines()
     assert [line for line in lines if len(line) > 80] == []
@@ -263,8 +256,7 @@ def test_every_line_of_the_questions_fits_the_screen(tmp_path: Path) -> None:
 
 def test_an_earlier_answer_that_no_longer_fits_is_not_offered() -> None:
     room = Room([*CEREMONY, "delegate", "30m", "20m", "<", "<", "10m", "5m", *DELEGATE[3:], ""])
-    plan = room.plan()
-    assert plan.limits == (600_000, None, None, None, 300_000)
+    assert room.plan().limits == (600_000, None, None, None, 300_000)
     offered = [line for line in room.told if line.startswith("remaining_at_least")]
     assert offered == ["remaining_at_least [3m]: ", "remaining_at_least [20m]: ", "remaining_at_least [3m]: "]
 
@@ -332,8 +324,7 @@ def test_only_limits_that_the_action_can_use_are_asked_for(name: str, asked: set
     room = Room([*CEREMONY, name, "", "", ""])
     with pytest.raises(Declined):
         room.table()
-    limits = {question for question in _questions(room) if question.endswith(("_at_most", "_at_least"))}
-    assert limits == asked
+    assert {question for question in _questions(room) if question.endswith(("_at_most", "_at_least"))} == asked
 
 
 def test_whether_a_key_is_a_delegates_is_asked_only_where_a_delegate_may_sign() -> None:

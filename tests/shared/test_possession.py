@@ -10,39 +10,23 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
-from airlock_shared.ceremony.seals import (
-    check_claim,
-    check_possession,
-    choose_step,
-    parse_proofs,
-    read_seal,
-    write_proofs,
-)
+from airlock_shared.ceremony import seals
+from airlock_shared.ceremony.seals import check_claim, check_possession, choose_step, parse_proofs, write_proofs
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.model import Situation, Verdict
 from airlock_shared.cli.possession import proved_keys
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import PROVED, Entry, proved
-from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
+from airlock_shared.errors import PlanError, Refusal, UsageError
 from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_shared.plan.delegate_proofs import WAIVED, Challenge, challenge_of, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.model import waivers
-from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY
-from shared.world import (
-    PLAN_TEXT,
-    PLAN_TEXTS,
-    chain,
-    deployment,
-    examined,
-    good,
-    plan,
-    refusals,
-    replaced,
-    request_of,
-    situation,
-)
+from refusals import check_of, error_of
+from shared import world
+from shared.make_payloads import DESK, KEYS, NOW_MS, TREASURY
+from shared.world import PLAN_TEXT, PLAN_TEXTS, deployment, good, plan, request_of, situation
 
 STEP = "desk-key"
 
@@ -67,12 +51,6 @@ def document(**changes: Any) -> bytes:
         else:
             of[name] = member
     return json.dumps(value).encode()
-
-
-def other(name: str) -> Challenge:
-    """Return a challenge that differs from the good one in this member alone."""
-    changed: dict[str, Any] = {name: 7 if name == "chain_id" else OTHER}
-    return challenge()._replace(**changed)
 
 
 def other_form(signature: bytes) -> bytes:
@@ -116,8 +94,7 @@ GOOD = signed(challenge().text())
     ],
 )
 def test_another_signature_is_refused_by_name(signature: bytes, check: str) -> None:
-    with pytest.raises(Refusal, match=f"^{check}[: ]"):
-        check_possession(challenge(), signature)
+    assert check_of(check_possession, challenge(), signature) == check
 
 
 @pytest.mark.parametrize(
@@ -126,8 +103,7 @@ def test_another_signature_is_refused_by_name(signature: bytes, check: str) -> N
      "0x" + "\uff11" * 130],
 )  # fmt: skip
 def test_a_signature_in_another_writing_is_refused(text: str) -> None:
-    with pytest.raises(Refusal, match="SIG-LENGTH"):
-        read_seal(text)
+    assert check_of(seals.read_seal, text) == "SIG-LENGTH"
 
 
 @pytest.mark.parametrize(
@@ -148,18 +124,14 @@ def test_a_signature_in_another_writing_is_refused(text: str) -> None:
     ],
 )
 def test_another_document_is_refused(data: bytes, check: str) -> None:
-    with pytest.raises(Refusal) as caught:
-        parse_proofs(data)
-    assert caught.value.check == check
-    assert isinstance(caught.value, DocumentError) == check.startswith("DOC-")
+    assert check_of(parse_proofs, data) == check
 
 
 @pytest.mark.parametrize("name", [*Challenge._fields, "text"])
 def test_a_proof_for_something_else_is_refused_and_the_thing_is_named(name: str) -> None:
     (proof,) = parse_proofs(document(**{name: 1 if name == "chain_id" else "\ud800 other"}))
-    with pytest.raises(Refusal, match="PROOF-CHALLENGE") as caught:
-        check_claim(proof, challenge())
-    assert (caught.value.where, name in caught.value.what) == (name, True)
+    error = error_of(Refusal, check_claim, proof, challenge())
+    assert (error.check, error.where, name in error.what) == ("PROOF-CHALLENGE", name, True)
 
 
 def test_of_many_proofs_one_that_does_not_hold_is_named_and_none_counts(tmp_path: Path) -> None:
@@ -175,13 +147,11 @@ def test_of_many_proofs_one_that_does_not_hold_is_named_and_none_counts(tmp_path
         file.write_bytes(write_proofs(found))
     assert proved_keys(plan(), deployment(), files[1:2], None, None) == answers
     assert proved_keys(plan(), deployment(), [files[0], files[1]], None, None) == answers
-    with pytest.raises(Refusal, match="PROOF-SIGNER") as caught:
-        proved_keys(plan(), deployment(), [files[2]], None, None)
-    assert caught.value.where == f"{files[2]}, step desk-key-terms"
-    assert "move this one away" in caught.value.do
+    error = error_of(Refusal, proved_keys, plan(), deployment(), [files[2]], None, None)
+    assert (error.check, error.where) == ("PROOF-SIGNER", f"{files[2]}, step desk-key-terms")
+    assert "move this one away" in error.do
     files[3].write_bytes(files[1].read_bytes().replace(b"I hold this", b"I held this", 1))
-    with pytest.raises(Refusal, match="PROOF-CHALLENGE"):
-        proved_keys(plan(), deployment(), [files[3]], None, None)
+    assert check_of(proved_keys, plan(), deployment(), [files[3]], None, None) == "PROOF-CHALLENGE"
     with pytest.raises(UsageError, match="not both"):
         proved_keys(plan(), deployment(), [], None, None)
 
@@ -193,7 +163,7 @@ def test_the_only_registration_is_meant_and_of_several_one_has_to_be_named() -> 
     for registers_nobody in ("close", "", "DESK-KEY", "delegate-remove"):
         with pytest.raises(PlanError, match="PLAN-STEP"):
             choose_step(plan(), registers_nobody)
-    text = replaced(PLAN_TEXTS["transactions"], [('action = "delegate-set"', 'action = "delegate-remove"'),
+    text = world.replaced(PLAN_TEXTS["transactions"], [('action = "delegate-set"', 'action = "delegate-remove"'),
                                                  ("expiry = 2027-03-31T00:00:00Z\n", "")])  # fmt: skip
     with pytest.raises(UsageError, match="no delegate"):
         choose_step(parse_plan(text.encode()), None)
@@ -201,23 +171,21 @@ def test_the_only_registration_is_meant_and_of_several_one_has_to_be_named() -> 
 
 def test_a_challenge_is_made_for_the_plans_own_deployment() -> None:
     elsewhere = parse_plan(PLAN_TEXT.replace('deployment = "venue"', 'deployment = "elsewhere"').encode())
-    with pytest.raises(PlanError, match="PLAN-NAME"):
-        challenge(of=elsewhere)
+    assert error_of(PlanError, challenge, of=elsewhere).check == "PLAN-NAME"
 
 
 def entries(*data: dict[str, Any], event: str = PROVED) -> list[Entry]:
-    return chain(*((event, each) for each in data))
+    return world.chain(*((event, each) for each in data))
 
 
 def judged(
     proofs: Collection[str] | None, step: str = STEP, folder: str = "requests", where: Situation | None = None
 ) -> Verdict:
-    """Return the verdict on a good request's possession proof."""
     return possession_of(request_of(good(step, folder)), where or situation(folder), proofs)
 
 
 def possession_of(request: Request, where: Situation, proofs: Collection[str] | None) -> Verdict:
-    verdicts = examined(request, where, known=Known(proofs=proofs)).verdicts.all()
+    verdicts = world.examined(request, where, known=Known(proofs=proofs)).verdicts.all()
     return next(verdict for verdict in verdicts if verdict.check == "PROOF-DELEGATE")
 
 
@@ -225,12 +193,12 @@ def possession_of(request: Request, where: Situation, proofs: Collection[str] | 
                                                ("delegate-set", "transactions")])  # fmt: skip
 def test_a_registration_is_refused_until_its_own_challenge_is_proved(step: str, folder: str) -> None:
     own = challenge_of(plan(folder), deployment(), plan(folder).steps[step])
-    assert refusals([judged(proved([]), step, folder)]) == {"PROOF-DELEGATE"}
+    assert world.refusals([judged(proved([]), step, folder)]) == {"PROOF-DELEGATE"}
     others = [challenge_of(plan(f), deployment(), s) for f in PLAN_TEXTS for s in registrations(plan(f))]
     others = [each for each in others if each != own]
     assert len(others) == 2
     found = proved(entries(*(each.as_data() for each in others)))
-    assert refusals([judged(found, step, folder)]) == {"PROOF-DELEGATE"}
+    assert world.refusals([judged(found, step, folder)]) == {"PROOF-DELEGATE"}
     assert judged(proved(entries(own.as_data())), step, folder).result == "pass"
 
 
@@ -248,9 +216,8 @@ def test_what_registers_nobody_needs_no_proof(step: str, folder: str) -> None:
 
 
 def waiving(word: str) -> Plan:
-    return parse_plan(
-        PLAN_TEXT.replace(f'delegate = "{DESK}"', f'delegate = "{DESK}"\npossession = {word}', 1).encode()
-    )
+    line = f'delegate = "{DESK}"'
+    return parse_plan(PLAN_TEXT.replace(line, f"{line}\npossession = {word}", 1).encode())
 
 
 def test_a_plan_may_waive_the_proof_in_that_word_and_the_waiver_is_named() -> None:
@@ -263,17 +230,11 @@ def test_a_plan_may_waive_the_proof_in_that_word_and_the_waiver_is_named() -> No
     assert waivers(plan()) == []
 
 
-@pytest.mark.parametrize("name", Challenge._fields)
-def test_a_signature_over_a_challenge_for_anything_else_is_refused(name: str) -> None:
-    with pytest.raises(Refusal, match="PROOF-SIGNER"):
-        check_possession(challenge(), signed(other(name).text()))
-
-
 def test_proofs_are_read_as_they_were_written() -> None:
     (proof,) = parse_proofs(document())
     assert proof == (challenge(), challenge().text().decode(), "0x" + GOOD.hex())
     check_claim(proof, challenge())
-    check_possession(challenge(), read_seal(proof.signature))
+    check_possession(challenge(), seals.read_seal(proof.signature))
     both = [(challenge(), "0x" + GOOD.hex()), (challenge("desk-key-terms"), "")]
     assert [(each.claimed, each.signature) for each in parse_proofs(write_proofs(both))] == both
 
@@ -281,8 +242,7 @@ def test_proofs_are_read_as_they_were_written() -> None:
 def test_a_changed_plan_needs_a_new_proof() -> None:
     before = proved(entries(challenge().as_data()))
     edited = parse_plan(PLAN_TEXT.replace("title = ", 'title = "Edited" # ', 1).encode())
-    where = Situation(edited, deployment(), NOW_MS)
-    assert judged(before, where=where).result == "refused"
+    assert judged(before, where=Situation(edited, deployment(), NOW_MS)).result == "refused"
 
 
 def test_without_a_record_of_proofs_or_a_step_it_is_not_judged_and_not_passed_over() -> None:

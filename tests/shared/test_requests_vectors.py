@@ -12,24 +12,8 @@ from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.checks.transaction import pair_is_pinned
 from airlock_shared.venue.structs import CATALOGUE
-from shared.world import (
-    STEPS,
-    Vector,
-    bad_request,
-    case_of,
-    confirm,
-    examined,
-    examined_of,
-    good,
-    good_challenges,
-    judge,
-    names,
-    plan,
-    request_of,
-    situation,
-    vectors,
-    whole,
-)
+from shared import world
+from shared.world import examined_of, good, judge, plan, situation, vectors
 
 FOLDERS = ("requests", "transactions")
 TRANSACTIONS = tuple(plan("transactions").steps)
@@ -38,31 +22,31 @@ BAD, BAD_TRANSACTIONS = list(vectors("requests/bad")), list(vectors("transaction
 
 @pytest.mark.parametrize(("folder", "step"), [(folder, step) for folder in FOLDERS for step in plan(folder).steps])
 def test_a_good_payload_passes_every_check(folder: str, step: str) -> None:
-    known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(folder)})
-    verdicts = examined(request_of(good(step, folder)), situation(folder), known=known).verdicts
+    known = Known(used=UsedNonces(), proofs={each.sha256() for each in world.good_challenges(folder)})
+    verdicts = world.examined(world.request_of(good(step, folder)), situation(folder), known=known).verdicts
     assert verdicts.blocking() == verdicts.not_judged() == []
     assert {verdict.result for verdict in verdicts.all()} <= {"pass", "not-applicable"}
     assert judge(good(step, folder), situation(folder)) == set()
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", world.STEPS)
 def test_a_good_payload_passes_the_second_opinion(step: str) -> None:
-    confirm(case_of(good(step)))
+    world.confirm(world.case_of(good(step)))
 
 
 def test_every_struct_of_the_catalogue_has_a_good_payload() -> None:
-    assert {good(step)["requests"][0]["payload"]["primaryType"] for step in STEPS} == set(CATALOGUE)
-    assert set(STEPS) == set(plan().steps)
+    assert {good(step)["requests"][0]["payload"]["primaryType"] for step in world.STEPS} == set(CATALOGUE)
+    assert set(world.STEPS) == set(plan().steps)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_good_document_of_the_whole_plan_passes(folder: str) -> None:
-    assert judge(whole(folder), situation(folder), steps=tuple(plan(folder).steps)) == set()
+    assert judge(world.whole(folder), situation(folder), steps=tuple(plan(folder).steps)) == set()
 
 
-@pytest.mark.parametrize("vector", BAD, ids=names(BAD))
-def test_a_bad_request_gets_its_refusal_and_no_other(vector: Vector) -> None:
-    document, where, steps = bad_request(vector)
+@pytest.mark.parametrize("vector", BAD, ids=world.names(BAD))
+def test_a_bad_request_gets_its_refusal_and_no_other(vector: world.Vector) -> None:
+    document, where, steps = world.bad_request(vector)
     assert judge(document, where, steps=steps) == vector.all_refusals
 
 
@@ -76,18 +60,14 @@ def _transaction(step: str) -> dict[str, Any]:
     return good(step, "transactions")
 
 
-def _judge(document: dict[str, Any]) -> set[str]:
-    return judge(document, situation("transactions"))
-
-
 def _item(document: dict[str, Any]) -> dict[str, Any]:
     item: dict[str, Any] = document["requests"][0]
     return item
 
 
-@pytest.mark.parametrize("vector", BAD_TRANSACTIONS, ids=names(BAD_TRANSACTIONS))
-def test_a_bad_transaction_gets_its_refusal_and_no_other(vector: Vector) -> None:
-    document, where, steps = bad_request(vector)
+@pytest.mark.parametrize("vector", BAD_TRANSACTIONS, ids=world.names(BAD_TRANSACTIONS))
+def test_a_bad_transaction_gets_its_refusal_and_no_other(vector: world.Vector) -> None:
+    document, where, steps = world.bad_request(vector)
     assert judge(document, where, steps=steps) == vector.all_refusals
 
 
@@ -122,7 +102,7 @@ def test_a_pair_that_does_not_tell_its_kind_is_for_every_call(step: str) -> None
 
 @pytest.mark.parametrize("kind", [0, 3])
 def test_a_pair_that_does_not_tell_its_kind_is_for_either_market_order(kind: int) -> None:
-    case = case_of(_transaction("trade-open"), _with_untold_pairs())
+    case = world.case_of(_transaction("trade-open"), _with_untold_pairs())
     case.message["orderType"] = kind
     assert pair_is_pinned.run(case).result == "pass"
 
@@ -152,4 +132,4 @@ def test_another_spelling_of_the_same_bytes_gives_the_same_digest(step: str, pla
 def test_the_ends_of_a_range_are_within_it(field: str, value: int) -> None:
     document = _transaction("keeper-rewards")
     _item(document)["transaction"][field] = value
-    assert _judge(document) == set()
+    assert judge(document, situation("transactions")) == set()

@@ -8,6 +8,7 @@ from airlock_shared.checks.judge import require_none
 from airlock_shared.checks.model import Verdict
 from airlock_shared.checks.times import expiry_is_ahead, late_by
 from airlock_shared.errors import ExitCode, Refusal
+from refusals import error_of
 from shared.make_payloads import NOW_MS, seal
 from shared.make_transactions import EXPIRY
 from shared.world import case_of, good, judge, situation
@@ -95,9 +96,8 @@ def test_it_is_too_late_only_where_nothing_but_time_stands_in_the_way() -> None:
     late, other = Verdict("TIME-DEADLINE", "refused"), Verdict("PLAN-STEPS", "refused")
     codes = {}
     for verdicts in ([late], [late, other], [other, late]):
-        with pytest.raises(Refusal) as caught:
-            require_none(verdicts)
-        codes[caught.value.check, len(verdicts)] = caught.value.exit_code
+        error = error_of(Refusal, require_none, verdicts)
+        codes[error.check, len(verdicts)] = error.exit_code
     assert codes == {
         ("TIME-DEADLINE", 1): ExitCode.EXPIRED, ("TIME-DEADLINE", 2): ExitCode.REFUSED, ("PLAN-STEPS", 2): ExitCode.REFUSED
     }  # fmt: skip

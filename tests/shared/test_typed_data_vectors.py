@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.wire.strict_json import parse_json
+from refusals import check_of
 from shared.make_payloads import digest_of
 from shared.world import VECTORS, Vector, names, vectors
 
@@ -15,23 +15,18 @@ GOOD = sorted((VECTORS / "typed-data/good").glob("*.json"))
 BAD = list(vectors("typed-data/bad"))
 
 
-def _hashes(document: Any) -> dict[str, str]:
-    hashes = read_typed_data(document)[1]._asdict()
-    return {name: "0x" + value.hex() for name, value in hashes.items()}
-
-
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_a_good_document_has_the_hashes_that_it_names(path: Any) -> None:
     vector = json.loads(path.read_text())
-    assert _hashes(vector["document"]) == vector["expected"]
+    hashes = read_typed_data(vector["document"])[1]._asdict()
+    assert {name: "0x" + value.hex() for name, value in hashes.items()} == vector["expected"]
 
 
 @pytest.mark.parametrize("vector", BAD, ids=names(BAD))
 def test_a_bad_document_gets_its_refusal(vector: Vector) -> None:
     text = vector.content.get("text")
     data = text.encode() if text is not None else json.dumps(vector.content["document"]).encode()
-    with pytest.raises(Refusal, match=f"^{vector.refusal}[: ]"):
-        read_typed_data(parse_json(data))
+    assert check_of(lambda: read_typed_data(parse_json(data))) == vector.refusal
 
 
 def test_a_document_that_changed_since_it_was_read_is_hashed_anew() -> None:

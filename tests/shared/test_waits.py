@@ -155,9 +155,7 @@ def test_without_a_terminal_the_wait_ends_and_says_what_stands_in_the_way(tmp_pa
             _do(lead._replace(pictures=str(tmp_path / "p")), reply_members(lead), TAKE, set())
 
 
-def test_what_is_new_in_the_folder_is_looked_at_at_once(
-    tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_new_is_looked_at_at_once(tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "stick").mkdir()
     told = reply_members(lead)
     slept: list[float] = []
@@ -204,7 +202,7 @@ def test_until_when_requests_can_be_signed_is_read_from_them(tmp_path: Path) -> 
 SIGNATURES = Task("take", (), "Wait for the signatures.", done=False, brings=("signatures.json",))
 
 
-def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
+def test_the_time_to_sign_is_counted_down_to_its_end(
     tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said, ran, pressed = list[str](), list[tuple[str, ...]](), ["\n"]
@@ -252,6 +250,7 @@ def line_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
         raise Stands
 
     at_terminals(monkeypatch)
+    monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
     monkeypatch.setattr(crossing_module, "renew", lines.append)
     monkeypatch.setattr(crossing_module, "sleep", sleep)
     monkeypatch.setattr(Lead, "child", lambda _lead, words: pytest.fail(" ".join(words)))
@@ -297,16 +296,13 @@ def test_a_page_that_is_not_whole_is_read_again_once_another_picture_is_there(
     (tmp_path / "p/requests").mkdir(parents=True)
     (tmp_path / "p/requests/1.png").touch()
     monkeypatch.setattr(Lead, "child", lambda *_: 4)
-    monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
     assert line_of("offline", TAKE, pictures=str(tmp_path / "p")) == "waiting: more pictures; Enter looks again"
     monkeypatch.setattr(crossing_module, "sleep", lambda _: (tmp_path / "p/requests/2.png").touch())
     lead = lead_at(tmp_path, pictures=str(tmp_path / "p"))
     assert _do(lead, reply_members(lead, "offline", 0, TAKE), TAKE, set()) is False
 
 
-def test_documents_of_a_day_that_is_over_on_the_other_machine_are_not_taken(
-    tmp_path: Path, line_of: Callable[..., str]
-) -> None:
+def test_documents_of_a_day_that_is_over_there_are_not_taken(tmp_path: Path, line_of: Callable[..., str]) -> None:
     (crossing := tmp_path / "stick" / CROSSING).mkdir(parents=True)
     (crossing / "requests.json").touch()
     leave_note(crossing, "online", (14, 14), OVER, AT_MS)
@@ -331,9 +327,7 @@ def test_what_was_signed_in_time_goes_on_and_a_time_that_preparing_does_not_put_
 SUBMIT = Task("submit", (), "", done=False, brings=("signatures.json",))
 
 
-def test_what_is_too_late_to_be_submitted_and_was_perhaps_sent_is_not_prepared_again(
-    tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_perhaps_sent_is_not_prepared_anew(tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch) -> None:
     state = reply_members(lead, "online", NOW_MS, SUBMIT)
     monkeypatch.setattr(Lead, "child", lambda _lead, words: 7 if words[0] == "submit" else pytest.fail(" ".join(words)))
     monkeypatch.setattr(Lead, "state", lambda _lead: state)
@@ -378,9 +372,7 @@ def test_before_the_seal_somebody_says_that_the_outcome_was_read(
     assert names_in(lead.folder / "handed-over") == ({"requests.json", "requests-2.json"} if typed else set())
 
 
-def test_one_key_alone_sets_nothing_aside_that_was_signed(
-    tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_key_alone_sets_nothing_signed_aside(tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch) -> None:
     (crossing := tmp_path / "stick" / CROSSING).mkdir(parents=True)
     for place in (lead.folder / "requests.json", crossing / "requests-2.json"):
         place.touch()
@@ -424,7 +416,6 @@ def test_the_line_at_every_wait(
     if task.name == "sign":
         monkeypatch.setattr(run_module, "is_past", lambda _ms: True)
         monkeypatch.setattr(Lead, "child", lambda *_: 7)
-    monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
     found = re.sub("waiting: [^ ]*/stick ", "waiting: STICK ", line_of(half, task))
     wanted = line.format(other=MACHINES[OTHER[half]], stick="STICK")
     assert found == f"waiting: {wanted}{'; Enter seals' if task.name == 'seal' else ' (0 s)'}"
@@ -432,14 +423,12 @@ def test_the_line_at_every_wait(
 
 @pytest.mark.parametrize("place", [f"stick/{CROSSING}/requests.json", "pictures/requests/1.png"])
 def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_by_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line_of: Callable[..., str], place: str
+    tmp_path: Path, line_of: Callable[..., str], place: str
 ) -> None:
     (tmp_path / place).parent.mkdir(parents=True)
     pictures = str(tmp_path / "pictures") if place.endswith("png") else ""
-    monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
     seal = SEAL._replace(by=())
-    before = line_of("offline", seal, pictures=pictures)
-    assert ("codes/now.html open (signatures)" in before) is bool(pictures)
+    assert ("codes/now.html open (signatures)" in line_of("offline", seal, pictures=pictures)) is bool(pictures)
     (tmp_path / place).touch()
     said = "waiting: new requests are there; was it too late? Then type n; Enter seals"
     assert line_of("offline", seal, pictures=pictures) == said
@@ -475,9 +464,7 @@ def test_what_went_by_a_stick_that_failed_is_shown_as_codes(tmp_path: Path, monk
         assert given.exists() == there
 
 
-def test_a_page_of_codes_that_still_stands_is_named_again_after_a_restart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_page_of_codes_is_named_again_after_a_restart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lead = lead_at(tmp_path, pictures="p")
     (lead.folder / "codes").mkdir()
     with pytest.raises(UsageError):

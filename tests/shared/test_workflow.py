@@ -4,24 +4,17 @@ from typing import Any
 
 import pytest
 
+from airlock_shared.ceremony import workflow
 from airlock_shared.ceremony.roles import CHECKPOINTS, Half
 from airlock_shared.ceremony.workflow import (
     DEPLOYMENT,
     EVIDENCE_FILES,
-    NAMES,
     PEOPLE,
     READY,
     WAS_READY,
-    WORKFLOW_PARTS,
-    Facts,
     Task,
-    WorkflowPlace,
     carrying,
     command_of,
-    next_task,
-    read_task,
-    workflow_part,
-    workflow_tasks,
 )
 from airlock_shared.cli.ceremony.workflow import made_here
 from airlock_shared.documents.transcript import next_entry
@@ -31,7 +24,7 @@ from airlock_shared.plan.reader import parse_plan
 from shared.test_roles import ALL, FIRST, SECOND, written
 
 D, R, S, CHALLENGE = "dd" * 32, "aa" * 32, "bb" * 32, "cc" * 32
-PLACE = WorkflowPlace("/c/plan.toml", "/c/plan.ceremony", ("--emulator", "9"), ("--model", "flex"))
+PLACE = workflow.WorkflowPlace("/c/plan.toml", "/c/plan.ceremony", ("--emulator", "9"), ("--model", "flex"))
 
 
 FIELDS = {
@@ -51,68 +44,67 @@ NAMES_HELD = {"signer": "Ada", "facilitator": "Grace", "witness": "Mary"}
 
 
 class Machine:
-    """A machine whose workflow is done: what is on record, and what stands in its folder."""
+    """A machine whose workflow is done: what is on record, and what stands in its folder.
+
+    What happens on it returns what comes next: the task, and what it is about.
+    """
 
     def __init__(self, half: Half, plan: Plan = PLAN) -> None:
         self.half, self.plan = half, plan
         self.entries: list[Any] = []
-        self.facts = Facts()
+        self.facts = workflow.Facts()
 
-    def record(self, event: str, **data: Any) -> None:
+    def record(self, event: str, **data: Any) -> str:
         last = self.entries[-1] if self.entries else None
         self.entries.append(next_entry(last, 1_790_000_000_000 + len(self.entries), event, data))
+        return self.next()
 
-    def have(self, *files: str, **facts: Any) -> None:
+    def have(self, *files: str, **facts: Any) -> str:
         self.facts = self.facts._replace(files=self.facts.files | set(files), **facts)
+        return self.next()
 
-    def hand(self, *names: str) -> None:
+    def hand(self, *names: str) -> str:
         self.facts = self.facts._replace(given=self.facts.given | set(names))
+        return self.next()
 
-    def begin(self) -> None:
-        self.record("ceremony-begun", ceremony="demo", plan=self.plan.fingerprint, roles=NAMES_HELD)
+    def begin(self, plan: str = "") -> str:
+        return self.record("ceremony-begun", ceremony="demo", plan=plan or self.plan.fingerprint, roles=NAMES_HELD)
 
-    def confirm(self, checkpoint: str, compared: str, *roles: str) -> None:
+    def end(self, *missing: str) -> str:
+        return self.record("ceremony-ended", ceremony="demo", complete=not missing, missing=list(missing))
+
+    def confirm(self, checkpoint: str, compared: str, *roles: str) -> str:
         for role in roles or CHECKPOINTS[checkpoint].needs(self.half, self.plan):
             self.record("checkpoint-confirmed", ceremony="demo", checkpoint=checkpoint, by=[role], compared=compared)
+        return self.next()
 
     def tasks(self) -> list[Task]:
-        return workflow_tasks(self.plan, self.half, self.entries, self.facts)
+        return workflow.workflow_tasks(self.plan, self.half, self.entries, self.facts)
 
     def task(self, name: str, of: str = "") -> Task:
         return next(task for task in self.tasks() if (task.name, of in ("", task.of)) == (name, True))
 
     def next(self) -> str:
-        task = next_task(self.tasks())
+        task = workflow.next_task(self.tasks())
         return "" if task is None else f"{task.name} {task.of or ' '.join(task.brings)}".strip()
 
 
 def test_the_online_machine_is_led_from_the_names_to_the_report() -> None:
     here = Machine("online")
-    here.record("ceremony-begun", ceremony="demo", plan="00" * 32, roles=NAMES_HELD)  # of another plan
-    assert here.next() == "begin"
-    here.begin()
-    assert here.next() == "gather"
-    here.have(DEPLOYMENT, PEOPLE, "proofs.json", deployment=D)
-    assert here.next() == "gather"  # the names there are others
-    here.have(names=NAMES_HELD)
-    assert here.next() == "ready rehearsal"
-    here.hand(WAS_READY)
-    assert here.next() == f"hand {DEPLOYMENT} {PEOPLE} proofs.json"
-    here.hand(DEPLOYMENT, PEOPLE, "proofs.json")
-    assert here.next() == f"take {READY}"
+    assert here.begin(plan="00" * 32) == "begin"  # it was another plan's
+    assert here.begin() == "gather"
+    assert here.have(DEPLOYMENT, PEOPLE, "proofs.json", deployment=D) == "gather"  # the names there are others
+    assert here.have(names=NAMES_HELD) == "ready rehearsal"
+    assert here.hand(WAS_READY) == f"hand {DEPLOYMENT} {PEOPLE} proofs.json"
+    assert here.hand(DEPLOYMENT, PEOPLE, "proofs.json") == f"take {READY}"
     here.have(brought=frozenset({DEPLOYMENT, PEOPLE}))  # the stick was lost, or another one is there
     assert here.next() == "hand proofs.json"
-    here.have(READY, brought=frozenset())
-    assert here.next() == "prepare"
+    assert here.have(READY, brought=frozenset()) == "prepare"
     here.have("requests.json", requests=R)
-    here.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=R)
-    assert here.next() == "hand requests.json"
-    here.hand("requests.json")
-    assert here.next() == "take signatures.json"
-    here.have("signatures.json", signatures=S, digests=("0x1", "0x2"))
-    assert here.next() == "compare signatures"
-    here.confirm("signatures", S)
-    assert here.next() == "submit signatures.json"
+    assert here.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=R) == "hand requests.json"
+    assert here.hand("requests.json") == "take signatures.json"
+    assert here.have("signatures.json", signatures=S, digests=("0x1", "0x2")) == "compare signatures"
+    assert here.confirm("signatures", S) == "submit signatures.json"
     here.record("submit-begun", ceremony="demo", requests=R, signatures=S)
     for digest in ("0x1", "0x2"):
         here.record("outcome", step="key", digest=digest, error="x", too_late=True)
@@ -122,90 +114,60 @@ def test_the_online_machine_is_led_from_the_names_to_the_report() -> None:
         ("0x2", "ACCEPTED", "submit signatures.json"),  # it has no outcome yet: it is followed
         ("0x2", "FAILED", "compare outcome"),
     ):
-        here.record("outcome", step="key", digest=digest, state=state)
-        assert here.next() == then
-    here.record("outcome", step="key", digest="0x2", error="0x2 is FAILED already")
-    assert here.next() == "compare outcome"
-    here.confirm("outcome", here.entries[-1].hash)
-    assert here.next() == f"take {' '.join(EVIDENCE_FILES)}"
-    here.have(*EVIDENCE_FILES)
-    assert here.next() == "end"
-    here.record("ceremony-ended", ceremony="demo", complete=True, missing=[])
-    assert here.next() == f"report signatures.json {' '.join(EVIDENCE_FILES)}"
-    here.have("evidence")
-    assert here.next() == ""
+        assert here.record("outcome", step="key", digest=digest, state=state) == then
+    assert here.record("outcome", step="key", digest="0x2", error="0x2 is FAILED already") == "compare outcome"
+    assert here.confirm("outcome", here.entries[-1].hash) == f"take {' '.join(EVIDENCE_FILES)}"
+    assert here.have(*EVIDENCE_FILES) == "end"
+    assert here.end() == f"report signatures.json {' '.join(EVIDENCE_FILES)}"
+    assert here.have("evidence") == ""
 
 
 def test_a_proof_that_comes_late_is_handed_over_alone() -> None:
     here = Machine("online")
     here.begin()
     here.have(DEPLOYMENT, PEOPLE, deployment=D, names=NAMES_HELD)
-    here.hand(WAS_READY, DEPLOYMENT, PEOPLE)
-    assert here.next() == f"take {READY}"
-    here.have("proofs.json")
-    assert here.next() == "hand proofs.json"
-    here.hand("proofs.json")
-    assert here.next() == f"take {READY}"
+    assert here.hand(WAS_READY, DEPLOYMENT, PEOPLE) == f"take {READY}"
+    assert here.have("proofs.json") == "hand proofs.json"
+    assert here.hand("proofs.json") == f"take {READY}"
 
 
 def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> None:
     here = Machine("offline")
     assert here.next() == f"take {DEPLOYMENT} {PEOPLE}"
-    here.have(DEPLOYMENT, PEOPLE, deployment=D, challenges={"key": CHALLENGE})
-    assert here.next() == f"begin {PEOPLE}"
+    assert here.have(DEPLOYMENT, PEOPLE, deployment=D, challenges={"key": CHALLENGE}) == f"begin {PEOPLE}"
     here.begin()
     for checkpoint, compared in (("plan", PLAN.fingerprint), ("deployment", D)):
         assert here.next() == f"compare {checkpoint}"
         here.confirm(checkpoint, compared)
     assert here.next() == "trust"
     here.record("deployment-pinned", name="rehearsal", fingerprint=D)
-    here.have(pinned=D)
-    assert here.next() == "preflight"
-    here.record("preflight", refused=[], device={})
-    assert here.next() == "preflight"  # and nobody stated the time
-    here.have(clock_stated=True)
-    assert here.next() == "compare preflight"
-    here.confirm("preflight", here.entries[-1].hash)
-    assert here.next() == "address first"
-    here.record("address", path="m", address=FIRST, confirmed=True)
-    assert here.next() == "compare address"
-    here.confirm("address", FIRST)
+    assert here.have(pinned=D) == "preflight"
+    assert here.record("preflight", refused=[], device={}) == "preflight"  # and nobody stated the time
+    assert here.have(clock_stated=True) == "compare preflight"
+    assert here.confirm("preflight", here.entries[-1].hash) == "address first"
+    assert here.record("address", path="m", address=FIRST, confirmed=True) == "compare address"
+    assert here.confirm("address", FIRST) == "take proofs"
+    here.have("proofs-desk.json", proofs={"proofs-desk.json": frozenset({"other"})})  # another step's
     assert here.next() == "take proofs"
-    here.have("proofs-desk.json", proofs={"proofs-desk.json": frozenset({"other"})})  # another step's: it is waited for
-    assert here.next() == "take proofs"
-    here.have("proofs.json", proofs={"proofs.json": frozenset({"key", "other"})})
-    assert here.next() == "proof proofs"
-    assert next_task(here.tasks()).brings == ("proofs.json",)  # type: ignore[union-attr]
-    here.record("delegate-proved", ceremony="demo", step="key", delegate="0x", challenge=CHALLENGE)
-    assert here.next() == "gather"
-    here.have(READY)
-    assert here.next() == f"hand {READY}"
-    here.hand(READY)
-    assert here.next() == "take requests.json"
-    here.have("requests.json", requests=R)
-    assert here.next() == "compare requests"
-    here.confirm("requests", R)
-    assert here.next() == "sign requests.json"
+    assert here.have("proofs.json", proofs={"proofs.json": frozenset({"key", "other"})}) == "proof proofs"
+    assert workflow.next_task(here.tasks()).brings == ("proofs.json",)  # type: ignore[union-attr]
+    assert here.record("delegate-proved", ceremony="demo", step="key", delegate="0x", challenge=CHALLENGE) == "gather"
+    assert here.have(READY) == f"hand {READY}"
+    assert here.hand(READY) == "take requests.json"
+    assert here.have("requests.json", requests=R) == "compare requests"
+    assert here.confirm("requests", R) == "sign requests.json"
     here.record("sign-begun", ceremony="demo", plan=PLAN.fingerprint, requests=R)
     here.record("signatures-written", requests=R, signatures=S)
-    here.have("signatures.json", signatures=S, digests=("0x1",))
-    assert here.next() == "compare review"
-    here.confirm("review", S)
-    assert here.next() == "hand signatures.json"
-    here.hand("signatures.json")
-    assert here.next() == "seal first"
-    here.record("sealed", ceremony="another", entries=1, head="ff" * 32, address=FIRST, signature="0x")
-    assert here.next() == "seal first"
-    here.record("sealed", ceremony="demo", entries=1, head="ee" * 32, address=FIRST, signature="0x")
-    assert here.next() == "compare seal"
-    here.confirm("seal", "ee" * 32)
-    assert here.next() == "end"
-    here.record("ceremony-ended", ceremony="demo", complete=True, missing=[])
-    assert here.next() == "report requests.json signatures.json"
-    here.have("evidence")
-    assert here.next().startswith("hand evidence/artefacts/")
-    here.hand(*EVIDENCE_FILES)
-    assert here.next() == ""
+    assert here.have("signatures.json", signatures=S, digests=("0x1",)) == "compare review"
+    assert here.confirm("review", S) == "hand signatures.json"
+    assert here.hand("signatures.json") == "seal first"
+    sealed = {"entries": 1, "head": "ee" * 32, "address": FIRST, "signature": "0x"}
+    assert here.record("sealed", ceremony="another", **sealed) == "seal first"
+    assert here.record("sealed", ceremony="demo", **sealed) == "compare seal"
+    assert here.confirm("seal", "ee" * 32) == "end"
+    assert here.end() == "report requests.json signatures.json"
+    assert here.have("evidence").startswith("hand evidence/artefacts/")
+    assert here.hand(*EVIDENCE_FILES) == ""
 
 
 def test_a_document_that_was_written_and_not_recorded_is_made_again_under_another_name() -> None:
@@ -230,14 +192,11 @@ def test_what_was_signed_and_came_too_late_is_signed_again_on_both_machines() ->
         here.have("signatures.json", signatures=S, digests=("0x1",), answers=R)
     online.hand(WAS_READY, DEPLOYMENT, PEOPLE, "requests.json")
     online.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=R)
-    online.confirm("signatures", S)
-    assert online.next() == "submit signatures.json"
+    assert online.confirm("signatures", S) == "submit signatures.json"
     online.record("submit-begun", ceremony="demo", requests=R, signatures=S)
     online.have("requests-2.json", requests=later)
-    online.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=later)
-    assert online.next() == "hand requests-2.json"
-    online.hand("requests-2.json")
-    assert online.next() == "take signatures-2.json"
+    assert online.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=later) == "hand requests-2.json"
+    assert online.hand("requests-2.json") == "take signatures-2.json"
 
     def signs() -> tuple[bool, tuple[str, ...], int]:
         task = offline.task("sign")
@@ -274,30 +233,26 @@ def test_a_ceremony_that_was_given_up_begins_anew(half: Half) -> None:
     here = Machine(half)
     here.have(DEPLOYMENT, PEOPLE, deployment=D, names=NAMES_HELD)
     here.begin()
-    here.confirm("plan", PLAN.fingerprint, "signer", "witness")
-    gone_on = here.next()
-    assert not gone_on.startswith("begin")
-    here.record("ceremony-ended", ceremony="demo", complete=False, missing=["a"])
-    assert here.next().startswith("begin")
+    assert not here.confirm("plan", PLAN.fingerprint).startswith("begin")
+    assert here.end("a").startswith("begin")
     here.begin()
     assert not here.task("compare").done  # what was confirmed before is void
-    here.record("ceremony-ended", ceremony="demo", complete=False, missing=["a"])
-    here.have("signatures.json", signatures=S)
-    assert not here.next().startswith("begin")  # not by itself where something was signed
+    here.end("a")
+    here.have("signatures.json", signatures=S)  # where something was signed it does not begin by itself
+    assert not here.next().startswith("begin")
 
 
 @pytest.mark.parametrize("half", ["online", "offline"])
 def test_each_stop_has_a_command_and_survives_another_process(half: Half) -> None:
     tasks = Machine(half).tasks()
-    parts = [workflow_part(half, number, len(tasks)) for number in range(1, len(tasks) + 1)]
-    assert parts == sorted(parts, key=WORKFLOW_PARTS.index)
+    parts = [workflow.workflow_part(half, number, len(tasks)) for number in range(1, len(tasks) + 1)]
+    assert parts == sorted(parts, key=workflow.WORKFLOW_PARTS.index)
     first = [tasks[parts.index(part)].name for part in dict.fromkeys(parts)]
     assert first == (["begin", "take", "compare", "take"] if half == "online" else ["take", "compare", "sign", "seal"])
     for task in tasks:
-        assert read_task(task._asdict() | {"by": list(task.by), "brings": list(task.brings)}) == task
-        assert task.name in NAMES
-        words = carrying(task, "/a", "/b") if task.name in ("hand", "take") else command_of(task, PLACE)
-        assert all(words)
+        assert workflow.read_task(task._asdict() | {"by": list(task.by), "brings": list(task.brings)}) == task
+        assert task.name in workflow.NAMES
+        assert all(carrying(task, "/a", "/b") if task.name in ("hand", "take") else command_of(task, PLACE))
 
 
 GOOD = Task("hand", (), "Hand it over.", False, "", 1)._asdict() | {"by": ["signer"], "brings": ["requests-2.json"]}
@@ -322,9 +277,9 @@ GOOD = Task("hand", (), "Hand it over.", False, "", 1)._asdict() | {"by": ["sign
     ],
 )
 def test_an_answer_that_could_name_something_else_is_refused(wrong: dict[str, Any]) -> None:
-    assert read_task(GOOD).brings == ("requests-2.json",)
+    assert workflow.read_task(GOOD).brings == ("requests-2.json",)
     with pytest.raises(DocumentError):
-        read_task(GOOD | wrong)
+        workflow.read_task(GOOD | wrong)
 
 
 def test_one_role_that_did_not_answer_is_asked() -> None:
@@ -351,7 +306,6 @@ def test_a_page_that_refused_something_is_looked_at_again() -> None:
 
 
 def test_a_plan_that_registers_nobody_needs_no_proof_and_other_roles_compare() -> None:
-    names = [task.name for task in Machine("offline", make_plan("referral-set-code")).tasks()]
-    assert "proof" not in names
+    assert "proof" not in [task.name for task in Machine("offline", make_plan("referral-set-code")).tasks()]
     other = Machine("offline", make_plan("referral-set-code", '"officer"'))
     assert {task.by for task in other.tasks() if task.name == "compare"} == {("officer",)}

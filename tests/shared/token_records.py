@@ -11,7 +11,6 @@ MAINNET_USDC = bytes.fromhex("a0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")
 
 
 def published() -> list[bytes]:
-    """Return the published records: UNI, USDC and USDT."""
     rest = base64.b64decode(json.loads(PUBLISHED))
     found = []
     while rest:

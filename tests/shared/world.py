@@ -29,9 +29,7 @@ PLAN_TEXTS = {"requests": PLAN_TEXT} | {
     folder: (VECTORS / folder / "plan.toml").read_text() for folder in ("transactions", "authorizations")
 }
 DEPLOYMENT_TEXT = (VECTORS / "deployments/good/venue.json").read_text()
-STEPS = tuple(
-    json.loads(path.read_text())["requests"][0]["step"] for path in sorted((VECTORS / "requests/good").glob("*"))
-)
+STEPS = tuple(path.stem for path in sorted((VECTORS / "requests/good").glob("*")))
 
 
 class Vector(NamedTuple):
@@ -59,11 +57,7 @@ def vectors(folder: str) -> Iterator[Vector]:
 
 
 def names(cases: Iterable[Vector]) -> list[str]:
-    """Return the ids under which pytest shows the cases."""
     return [case.name for case in cases]
-
-
-# ---- the world ------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -92,7 +86,6 @@ def deployed(profile: dict[str, Any]) -> Deployment:
 
 @cache
 def situation(folder: str = "requests") -> Situation:
-    """Return the plan under the deployment at the vectors' time."""
     return Situation(plan(folder), deployment(), NOW_MS)
 
 
@@ -129,11 +122,7 @@ def good(step: str, folder: str = "requests") -> dict[str, Any]:
 def whole(folder: str = "requests") -> dict[str, Any]:
     documents = [good(step, folder) for step in plan(folder).steps]
     items = [document["requests"][0] for document in documents]
-    return {
-        "format": documents[0]["format"],
-        "header": {**documents[0]["header"], "count": len(items)},
-        "requests": items,
-    }
+    return documents[0] | {"header": documents[0]["header"] | {"count": len(items)}, "requests": items}
 
 
 def to_bytes(document: Any) -> bytes:
@@ -142,7 +131,6 @@ def to_bytes(document: Any) -> bytes:
 
 
 def chain(*events: tuple[str, dict[str, Any]], at_ms: int = NOW_MS) -> list[Entry]:
-    """Return a transcript with these events, all at one time."""
     entries: list[Entry] = []
     for event, data in events:
         entries.append(next_entry(entries[-1] if entries else None, at_ms, event, data))
@@ -222,6 +210,14 @@ def bad_request(vector: Vector) -> tuple[dict[str, Any], Situation, tuple[str, .
         for item in document["requests"]:
             seal(item["payload"])
     return document, where, tuple(where.plan.steps) if content["base"] == "*" else None
+
+
+def bad_plan(vector: Vector) -> str:
+    """Return the text of a bad plan: one of its own, or the good one cut off or changed."""
+    content = vector.content
+    if "cut" in content:
+        return PLAN_TEXT.partition(content["cut"])[0]
+    return str(content["text"]) if "text" in content else replaced(PLAN_TEXT, content["replace"])
 
 
 def replaced(text: str, replacements: Iterable[tuple[str, str]]) -> str:

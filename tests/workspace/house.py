@@ -51,7 +51,6 @@ def graph(*, types: bool = False) -> grimp.ImportGraph:
 
 @cache
 def imports() -> Graph:
-    """Return which of our modules each one imports."""
     return {name: frozenset(graph().find_modules_directly_imported_by(name)) for name in modules()}
 
 
@@ -107,10 +106,8 @@ def _at_the_top(module: Module) -> Iterator[str]:
             yield node.name
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                stored = (
-                    name for name in ast.walk(target) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-                )
-                yield from (name.id for name in stored)
+                names = (each for each in ast.walk(target) if isinstance(each, ast.Name))
+                yield from (name.id for name in names if isinstance(name.ctx, ast.Store))
 
 
 def defined(module: Module) -> set[str]:

@@ -108,7 +108,6 @@ def _text(text: str) -> str:
 
 
 def write_files() -> None:
-    """Write every file to its place."""
     for path, text in files().items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

@@ -70,7 +70,6 @@ def screens() -> Iterator[Screen]:
 
 
 def review() -> str:
-    """Return the page ``review.md``."""
     lines, folder = [_PAGE], "requests"
     for screen in screens():
         if screen.folder != folder:

@@ -77,7 +77,6 @@ page is written from `tests/workspace/endpoints.py` by `make docs`."""
 
 
 def errors() -> str:
-    """Return the page ``errors.md``."""
     lines = [_ERRORS]
     for where, title in CODE_PLACES.items():
         over = " order over |" if where in ("batched", "contract") else ""
@@ -94,7 +93,6 @@ def _error(entry: ErrorCode, of_orders: bool) -> str:
 
 
 def endpoints() -> str:
-    """Return the page ``endpoints.md``."""
     lines = [_ENDPOINTS]
     for service in SERVICES.values():
         lines += ["", f"## {service.title}", "", "| endpoint | for | command | test | state |", "|---|---|---|---|---|"]
@@ -160,7 +158,6 @@ service's operator.
 
 
 def when_it_goes_wrong() -> str:
-    """Return the page."""
     lines = [_BEGINNING + "\n## The Ledger's answers", "", "| status | means | what to do |", "|---|---|---|"]
     for word, meaning in STATUS_WORDS.items():
         lines += [f"| `{word:04X}` | {meaning.what} | {meaning.do.format(setting=RAW_MESSAGES)} |"]

@@ -34,9 +34,7 @@ DOCS = ROOT / "docs"
 GENERATED = DOCS / "reference/generated"
 
 PART = re.compile(r"<!-- ([a-z ]+): written by make docs -->\n(.*?)<!-- end -->", re.DOTALL)
-_FAMILIES = {name: family.title for name, family in FAMILIES.items()} | {
-    "ROUTE": "Delivery, on the online machine alone"
-}
+_FAMILIES = {name: each.title for name, each in FAMILIES.items()} | {"ROUTE": "Delivery, on the online machine alone"}
 _RULES = {
     "plan": "the plan",
     "plan-or-zero": "the plan, else zero",
@@ -46,7 +44,6 @@ _RULES = {
 
 
 def checks() -> str:
-    """Return the page ``checks.md``."""
     lines = [
         "# The checks",
         "",
@@ -62,12 +59,9 @@ def checks() -> str:
         for check, item in known.items():
             if check.partition("-")[0] == family:
                 lines += ["", f"### {check}", "", item.meaning.replace(" Protects from: ", "\n\nProtects from: "), ""]
-                lines += [f"What to do: {item.do}" + _unless_refused(item.exit_code)]
+                code = "" if item.exit_code is ExitCode.REFUSED else f" Exit code {int(item.exit_code)}."
+                lines += [f"What to do: {item.do}{code}"]
     return "\n".join(lines) + "\n"
-
-
-def _unless_refused(code: ExitCode) -> str:
-    return "" if code is ExitCode.REFUSED else f" Exit code {int(code)}."
 
 
 _INTENTS = """\
@@ -79,7 +73,6 @@ from `airlock_shared.venue.structs` and `airlock_shared.venue.actions` by `make 
 
 
 def intents() -> str:
-    """Return the page ``intents.md``."""
     lines = [_INTENTS]
     for intent in CATALOGUE.values():
         action = next(a for a in ACTIONS.values() if a.primary_type == intent.name)
@@ -117,7 +110,6 @@ page is written from `airlock_online.cli.machine` by `make docs`.
 
 
 def exit_codes() -> str:
-    """Return the page ``exit-codes.md``."""
     rows = [(int(code), code.name.lower().replace("_", " "), means, do) for code, (means, do) in EXIT_CODES.items()]
     return _EXIT_CODES + table("code | name | means | what to do", rows)
 
@@ -141,7 +133,6 @@ block is the node's `finalized`, or one that is deep enough (`[rpc] confirmed_by
 
 
 def journal() -> str:
-    """Return the page ``journal.md``."""
     states = [
         (
             state,
@@ -256,9 +247,7 @@ def mutants_of_claims() -> str:
     for mutant in (mutants := read_mutants()):
         tests.setdefault(mutant.claim, []).extend(mutant.tests)
     counted = Counter(mutant.claim for mutant in mutants)
-    rows = [
-        (f"`{claim}`", counted[claim], " ".join(f"`{test}`" for test in sorted({*tests[claim]}))) for claim in tests
-    ]
+    rows = [(f"`{name}`", counted[name], " ".join(f"`{test}`" for test in sorted({*tests[name]}))) for name in tests]
     return f"{len(mutants)} mutants:\n\n" + table("claim | mutants | tests that must notice them", rows)
 
 

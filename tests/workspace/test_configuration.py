@@ -29,9 +29,7 @@ def test_what_is_documented_is_what_the_programs_read(tmp_path: Path) -> None:
 
 
 def test_every_variable_is_documented() -> None:
-    names = {
-        value for module in (online_home, offline) for key, value in vars(module).items() if key.endswith("_VARIABLE")
-    }
+    names = {value for half in (online_home, offline) for key, value in vars(half).items() if key.endswith("_VARIABLE")}
     names |= {LED, LEDGER_HERE}
     part = PAGE.split("## The environment\n")[1].split("\n## ")[0]
     assert set(re.findall(r"`(AIRLOCK_\w+)`", part)) == names

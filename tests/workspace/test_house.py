@@ -8,7 +8,7 @@ from workspace import house
 from workspace.house import ROOT
 
 MODULES_IN_A_FOLDER_AT_MOST = 16
-TEST_LINES_AT_MOST = 54_140  # it may only sink, to 48,000; raised for the faults that readers found
+TEST_LINES_AT_MOST = 53_368  # it may only sink, to 48,000; raised for the faults that readers found
 CHAIN_AT_MOST = {"airlock_shared": 10, "airlock_online": 10, "airlock_offline": 10, "airlock_rehearsal": 9}
 
 
@@ -32,8 +32,6 @@ def test_no_chain_of_imports_is_longer_than_its_ceiling(distribution: str) -> No
     chain = house.longest_chain(house.inside(house.imports(), distribution))
     assert len(chain) <= CHAIN_AT_MOST[distribution], " -> ".join(chain)
 
-
-# ---- one name for one thing -----------------------------------------------------------------------------------------
 
 COMMANDS = frozenset(
     "ceremony check config delegate doctor explain follow forget main make_command plan program report scan send show"

@@ -10,15 +10,12 @@ from pathlib import Path
 import click
 import pytest
 
-from airlock_offline.cli.main import program as offline
-from airlock_online.cli.main import program as online
+from workspace.man_pages import PROGRAMS, ROOT
 
-ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 FILES = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
 GUIDES = [page for page in PAGES if page.name != "CHANGELOG.md"]
-PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
 MAKE = re.compile(r"(?:^|`)make ([a-z][a-z-]*)", re.MULTILINE)
 COMMAND = re.compile(r"(?<![\w/-])airlock-(?:online|offline)(?![\w/-])(?:(?!airlock-)[^|`\n])*")
 TOP = {"README.md", "architecture.md", "auditors.md", "threat-model.md", "claims.md", "contributing.md"}
@@ -47,11 +44,6 @@ def anchors_of(page: Path) -> set[str]:
     return anchors
 
 
-def broken_links(page: Path) -> list[str]:
-    """Return the links of a page that lead to no file, or to no heading of it."""
-    return [f"{page.name}: {target}" for target in links_of(page) if not _leads_somewhere(page, target)]
-
-
 def _leads_somewhere(page: Path, target: str) -> bool:
     file, _, anchor = target.partition("#")
     there = page.parent / file if file else page
@@ -64,7 +56,7 @@ def _prose(page: Path) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_to_a_file_and_a_heading_and_every_path_that_is_named_is_there(page: Path) -> None:
-    assert broken_links(page) == []
+    assert [target for target in links_of(page) if not _leads_somewhere(page, target)] == []
     named = re.findall(r"`(docs/[\w./-]+)`", page.read_text())
     assert [path for path in named if not (ROOT / path).exists()] == []
 
@@ -103,9 +95,6 @@ def test_every_file_that_a_decision_names_is_there() -> None:
     named = {(page, path) for page, text in pages.items() for path in re.findall(r"`([\w.]+/[\w./]+|\w+\.py)`", text)}
     assert len(named) > 20
     assert sorted(path for path in named if not any(f"/{path[1]}" in f"/{file}" for file in FILES)) == []
-
-
-# ---- what people are told to type ------------------------------------------------------------------------------------
 
 
 def _lines(page: Path) -> Iterator[str]:

@@ -13,14 +13,13 @@ from typing import Any
 import click
 import pytest
 
-from airlock_offline.cli.main import program as offline
-from airlock_online.cli.main import program as online
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.cli.mistyped import OF_ONE
 from airlock_shared.errors import ExitCode
 from airlock_software_ledger.server import program as software_ledger
+from workspace import man_pages
+from workspace.man_pages import ROOT
 
-ROOT = Path(__file__).parents[2]
 RENAMED = {"STATION": "CHECKPOINT", "--station": "--checkpoint", '"course"': '"workflow"'}
 BEFORE: dict[str, Any] = json.loads(
     re.sub("|".join(RENAMED), lambda found: RENAMED[found[0]], (ROOT / "tests/workspace/commands.json").read_text())
@@ -43,7 +42,7 @@ What went is no more in ``commands.json``: ``ceremony confirm``, since ``ceremon
 """
 
 FORMAT = re.compile(r'"(airlock/[a-z-]+@[0-9]+)"')
-PROGRAMS = {"airlock-online": online, "airlock-offline": offline, "airlock-software-ledger": software_ledger}
+PROGRAMS = man_pages.PROGRAMS | {"airlock-software-ledger": software_ledger}
 
 
 def tree(command: click.Command, name: str) -> dict[str, Any]:

@@ -63,12 +63,8 @@ def test_everything_that_can_be_explained_is_told_on_one_page_and_once() -> None
             "outcome": wrong.count(f"\n| {item.name} | "),
             "anomaly": wrong.count(f"\n| {item.name} | "),
         }
-        assert (
-            places.get(item.kind, told["errors.md"].count(f"\n| `{item.name}` | {item.http} | {item.meaning} |")) == 1
-        )
-
-
-# ---- the captured review screens ---------------------------------------------------------------------------------------
+        code = told["errors.md"].count(f"\n| `{item.name}` | {item.http} | {item.meaning} |")
+        assert places.get(item.kind, code) == 1
 
 
 def test_every_struct_and_every_transaction_has_its_screen() -> None:

@@ -46,7 +46,6 @@ def written(text: str) -> int:
 
 
 def pages() -> dict[str, int]:
-    """Return the words of each page that people wrote, by its path."""
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     names = [name for name in listed.split() if not name.startswith(LEFT_OUT) and (ROOT / name).exists()]
     return {name: written((ROOT / name).read_text()) for name in names}

@@ -9,30 +9,21 @@ down which of our modules it has loaded. Another kind of signing loads no other 
 import ast
 import io
 import json
-import os
 import re
 import time
 import tokenize
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
 from typing import NamedTuple
 
-from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.transport import parse_path
-from airlock_shared.documents.deployment import parse_deployment
-from airlock_software_ledger.keys import TEST_SEED, derive
-from commands import run_command
-from e2e.conftest import OFFLINE, start_ledger, stop_ledger
+from e2e.conftest import start_ledger, stop_ledger
+from e2e.filtered_signing import SIGNER, Desk
 from shared.make_payloads import TREASURY, seal
 from shared.world import good, plan_text_of, rehearsal_deployment, rehearsed, to_bytes
 from workspace.house import ROOT, graph, imports, modules
 
-SIGNER_PATH = "m/44'/60'/0'/0/0"
-SIGNER = derive(TEST_SEED, parse_path(SIGNER_PATH)).address
 MINUTES_MS = 60_000
 TRACER = """\
 import atexit, os, sys
@@ -186,39 +177,31 @@ def _module(name: str) -> Module:
     return Module(name, file.relative_to(ROOT), len(text.splitlines()), tokens_of(text))
 
 
+class _ClosingDesk(Desk):
+    """A desk with the vectors' own close, signed now by the software Ledger's account."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        now_ms = time.time_ns() // 1_000_000
+        plan = _own(plan_text_of("close"))
+        document = rehearsed(json.loads(_own(json.dumps(good("close")))), plan)
+        document["header"]["created_ms"] = now_ms
+        payload = document["requests"][0]["payload"]
+        payload["message"]["_deadline"] = str(now_ms + 10 * MINUTES_MS)
+        seal(payload)
+        self.write("deployment.json", to_bytes(rehearsal_deployment()))
+        self.write("plan.toml", plan.encode())
+        self.write("requests.json", to_bytes(document))
+
+
 def _sign(folder: Path, port: int) -> list[str]:
-    _write_documents(folder)
-    data = (folder / "deployment.json").read_bytes()  # of a chain on which no rehearsal is pinned by trust
-    OfflineHome(folder / "home").pin(parse_deployment(data), data, time.time_ns() // 1_000_000)
-    watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    _run(folder, "preflight", "--time", watch, "--uncertainty", "60", "--emulator", str(port))
-    (folder / "sitecustomize.py").write_text(TRACER)
-    tracing = {"PYTHONPATH": str(folder), "AIRLOCK_TRACED": str(folder / "modules"), "PYTHONDONTWRITEBYTECODE": "1"}
-    words = ("sign", "requests.json", "--plan", "plan.toml", "-o", "signatures.json", "--emulator", str(port))
-    _run(folder, *words, typed="Yes\nYes\n", environment=tracing)
-    document = json.loads((folder / "signatures.json").read_text())
-    assert [item["result"] for item in document["signatures"]] == ["signed"]
+    desk = _ClosingDesk(folder)
+    desk.pin(port)
+    desk.write("sitecustomize.py", TRACER.encode())
+    desk.env |= {"PYTHONPATH": str(folder), "AIRLOCK_TRACED": str(folder / "modules"), "PYTHONDONTWRITEBYTECODE": "1"}
+    assert desk.sign(port, started=True).code == 0
+    assert desk.signed()["result"] == "signed"
     return (folder / "modules").read_text().splitlines()
-
-
-def _run(folder: Path, *words: str, typed: str = "", environment: Mapping[str, str] = MappingProxyType({})) -> None:
-    env = {**os.environ, "TMPDIR": str(folder), **environment}  # nobody else signs with the account there
-    ended = run_command(OFFLINE, "--home", "home", *words, typed=typed, env=env, cwd=folder, started=True)
-    assert ended.code == 0, ended.err
-
-
-def _write_documents(folder: Path) -> None:
-    """Write deployment, plan and requests: the vectors' own close, signed now by the software Ledger's account."""
-    now_ms = time.time_ns() // 1_000_000
-    plan = _own(plan_text_of("close"))
-    document = rehearsed(json.loads(_own(json.dumps(good("close")))), plan)
-    document["header"]["created_ms"] = now_ms
-    payload = document["requests"][0]["payload"]
-    payload["message"]["_deadline"] = str(now_ms + 10 * MINUTES_MS)
-    seal(payload)
-    (folder / "plan.toml").write_text(plan)
-    for name, made in (("deployment.json", rehearsal_deployment()), ("requests.json", document)):
-        (folder / name).write_bytes(to_bytes(made))
 
 
 def _own(text: str) -> str:

@@ -15,6 +15,7 @@ from airlock_shared.qr.documents import cycle_texts
 from airlock_shared.qr.render import picture
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import matrix
+from refusals import error_of
 from shared.qr.transfers import unexpected, whole_plan
 
 TEXTS = cycle_texts(whole_plan(), 15)
@@ -29,9 +30,7 @@ def read(path: Path) -> list[str]:
 
 
 def refusal(path: Path) -> DocumentError:
-    with pytest.raises(DocumentError) as caught:
-        list(file_frames(path, on_skipped=unexpected))
-    return caught.value
+    return error_of(DocumentError, lambda: list(file_frames(path, on_skipped=unexpected)))
 
 
 def png_of(width: int, height: int) -> bytes:

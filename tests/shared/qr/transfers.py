@@ -1,23 +1,14 @@
 """Transfers of real documents, to show and to scan."""
 
-import json
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.qr.documents import Transfer
-from airlock_shared.ur.envelope import UR_TYPE, wrap
-from airlock_shared.wire.strict_json import fingerprint, to_json
+from airlock_shared.qr.documents import Transfer, transfer_of
+from airlock_shared.wire.strict_json import to_json
 from bench.make_batch import make_batch
 from shared.world import VECTORS, good, whole
-
-
-def transfer_of(data: bytes) -> Transfer:
-    """Return the transfer of a document in its file form."""
-    document = json.loads(data)
-    ceremony = document["header"]["ceremony"]
-    return Transfer(UR_TYPE, wrap(data, ceremony=ceremony), document["format"], ceremony, fingerprint(document))
 
 
 @cache
@@ -28,13 +19,11 @@ def one_intent() -> Transfer:
 
 @cache
 def whole_plan() -> Transfer:
-    """Return a requests document with an intent of every struct."""
     return transfer_of(to_json(whole()))
 
 
 @cache
 def one_transaction() -> Transfer:
-    """Return a requests document of one transaction."""
     first = min(path.stem for path in (VECTORS / "transactions/good").glob("*.json"))
     return transfer_of(to_json(good(first, "transactions")))
 
