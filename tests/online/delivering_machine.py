@@ -18,7 +18,7 @@ NOW = 1_790_000_000_000
 TRADER_KEY = PrivateKey.from_hex("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")  # "test … junk", 0
 
 
-class DeliveringMachine:
+class Desk:
     """What one machine has; ``events`` and ``notices`` are what a person saw."""
 
     def __init__(
@@ -56,9 +56,9 @@ class DeliveringMachine:
 @contextmanager
 def delivering_machine(
     path: Path | str, *, now_ms: int = NOW, silence_s: float = 5, nap: Callable[[float], None] | None = None
-) -> Iterator[DeliveringMachine]:
+) -> Iterator[Desk]:
     with open_journal(str(path), lambda: now_ms) as journal, Http(Timeouts(stream_silence=silence_s)) as http:
-        yield DeliveringMachine(journal, http, now_ms=now_ms, nap=nap)
+        yield Desk(journal, http, now_ms=now_ms, nap=nap)
 
 
 def unsent(base_url: str = "https://market.example", **changes: object) -> Delivery:

@@ -35,6 +35,7 @@ from airlock_shared.plan.values import read_values
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.profile_words import profile_words, resolve_profile
+from commands import Screen
 from online import transaction_steps as steps
 from online.loopback import Wire, reply
 from online.node import GWEI
@@ -45,7 +46,7 @@ OPEN = steps.item("trade-open")["endpoint"]
 
 
 @pytest.mark.parametrize("data", [{"vaults": [1, 2]}, None, {"apr": 1.5}])
-def test_a_reply_is_printed_as_it_came(tmp_path: Path, capsys: pytest.CaptureFixture[str], data: object) -> None:
+def test_a_reply_is_printed_as_it_came(tmp_path: Path, capsys: Screen, data: object) -> None:
     with Wire({"GET /v2/lp/vaults": [reply(200, {"ok": True, "data": data})]}) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
         assert machine.call("get", "/v2/lp/vaults", "side=long", "pairIndex=1") == 0
@@ -90,9 +91,7 @@ ELSEWHERE = [
 
 
 @pytest.mark.parametrize(("services", "paths"), [("", ENCODED), (RENAMED, ELSEWHERE)], ids=["shipped", "renamed"])
-def test_call_sends_nothing_signed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], services: str, paths: list[str]
-) -> None:
+def test_call_sends_nothing_signed(tmp_path: Path, capsys: Screen, services: str, paths: list[str]) -> None:
     with Wire({}) as wire:
         command = steps.PlannedCommand(tmp_path, wire.url, "approve")
         if services:
@@ -118,9 +117,7 @@ def test_call_sends_nothing_signed(
         (("GET", "/v2/x", "--deployment", "other"), "no deployment named 'other'"),
     ],
 )
-def test_wrong_words_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
-) -> None:
+def test_wrong_words_are_refused(tmp_path: Path, capsys: Screen, words: tuple[str, ...], told: str) -> None:
     with Wire({}) as wire:
         assert steps.PlannedCommand(tmp_path, wire.url, "approve").call(*words) == 2
         assert wire.seen == []
@@ -128,7 +125,7 @@ def test_wrong_words_are_refused(
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_action_without_endpoint_is_usable(tmp_path: Path, capsys: pytest.CaptureFixture[str], method: str) -> None:
+def test_an_action_without_endpoint_is_usable(tmp_path: Path, capsys: Screen, method: str) -> None:
     script = steps.answers(trade_open=steps.payload("trade-open"))
     script[f"{method} {OPEN}"] = script.pop(f"POST {OPEN}")
     with Wire(script) as wire:
@@ -140,7 +137,7 @@ def test_an_action_without_endpoint_is_usable(tmp_path: Path, capsys: pytest.Cap
     assert (machine.home / "requests" / f"{fingerprint}.json").read_bytes() == machine.output.read_bytes()
 
 
-def test_several_calls_are_kept_and_written_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_calls_are_kept_and_written_together(tmp_path: Path, capsys: Screen) -> None:
     names = ("trade-open", "approve", "trade-close")
     close = steps.item("trade-close")["endpoint"]
     script = steps.answers(**{name.replace("-", "_"): steps.payload(name) for name in names})
@@ -161,7 +158,7 @@ def test_several_calls_are_kept_and_written_together(tmp_path: Path, capsys: pyt
     assert [item.transaction.nonce for item in items if item.transaction] == [3, 4, 5]
 
 
-def test_a_payload_that_a_check_refuses_is_not_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_payload_that_a_check_refuses_is_not_kept(tmp_path: Path, capsys: Screen) -> None:
     with Wire(steps.answers(trade_open=steps.payload("trade-open", value="0x1"))) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, "trade-open")
         words = ("--plan", str(machine.plan), "--step", "trade-open", *steps.HAND_WORDS)
@@ -179,7 +176,7 @@ def test_a_payload_that_a_check_refuses_is_not_kept(tmp_path: Path, capsys: pyte
     ],
 )
 def test_an_answer_to_another_ask_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str, path: str, words: tuple[str, ...], check: str
+    tmp_path: Path, capsys: Screen, step: str, path: str, words: tuple[str, ...], check: str
 ) -> None:
     answer = reply(200, {"ok": True, "data": steps.payload("trade-open" if step != "approve" else "approve")})
     script = steps.answers() | {f"POST {path}": [answer]}
@@ -205,7 +202,7 @@ def test_the_example_of_every_action_is_one_that_it_accepts(name: str) -> None:
     assert read_values(ACTIONS[name], fields, name)
 
 
-def test_the_actions_are_listed_with_everything_that_a_plan_can_say(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_actions_are_listed_with_everything_that_a_plan_can_say(capsys: Screen) -> None:
     assert run(program, ["actions"]) == 0
     text = capsys.readouterr().out
     assert max(len(line) for line in text.splitlines()) <= 80
@@ -417,7 +414,7 @@ def home(services: RehearsalServices, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture
-def ask(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+def ask(home: Path, capsys: Screen) -> Run:
     def asked(*words: str, code: int = 0) -> Any:
         capsys.readouterr()
         ended = run(program, ["--home", str(home), *words, "--json"])

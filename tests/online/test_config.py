@@ -32,7 +32,7 @@ from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.host.files import FAULT, LOOK, OK, Observed, TranscriptFile
-from commands import FinishedCommand, contents, run_command
+from commands import FinishedCommand, Screen, contents, run_command
 from online.loopback import Answer, Wire, closed_port, http, reply
 from online.online_command import OnlineCommand
 from workspace.service_pages import CODE_PLACES
@@ -327,7 +327,7 @@ def listed() -> list[tuple[str, str, str]]:
     return rows
 
 
-def outcome(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+def outcome(capsys: Screen, *words: str) -> tuple[int, str, str]:
     code = run(program, ["explain", *words])
     out, err = capsys.readouterr()
     return code, out, err
@@ -376,7 +376,7 @@ def test_everything_with_a_name_is_explained(name: str) -> None:
     assert explanations_of(everything(), name)
 
 
-def test_explain_tells_meaning_advice_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_tells_meaning_advice_and_exit_code(capsys: Screen) -> None:
     code, out, err = outcome(capsys, "SPREAD_BLOCKED")
     assert (code, err) == (0, "")
     assert "SPREAD_BLOCKED: batched code" in out
@@ -389,7 +389,7 @@ def test_explain_tells_meaning_advice_and_exit_code(capsys: pytest.CaptureFixtur
         assert max(map(len, outcome(capsys, *words)[1].splitlines())) <= 80
 
 
-def test_an_unknown_code_ends_with_2_and_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_code_ends_with_2_and_names_the_nearest(capsys: Screen) -> None:
     code, out, err = outcome(capsys, "SPREAD_BLOKED")
     assert (code, out) == (2, "")
     assert "the nearest names: SPREAD_BLOCKED" in " ".join(err.split())

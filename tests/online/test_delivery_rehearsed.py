@@ -13,7 +13,7 @@ from airlock_online.journal.order_states import OrderState
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.runtime import DEFAULT_TRADER, RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from online.delivering_machine import DeliveringMachine, delivering_machine, signed
+from online.delivering_machine import Desk, delivering_machine, signed
 
 OPEN = ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
 
@@ -32,23 +32,23 @@ def services(shared_services: RehearsalServices) -> Iterator[RehearsalServices]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
+def desk(tmp_path: Path) -> Iterator[Desk]:
     with delivering_machine(
         tmp_path / "journal", now_ms=time.time_ns() // 10**6, nap=lambda _: time.sleep(0.02)
     ) as opened:
         yield opened
 
 
-def an_open(services: RehearsalServices, desk: DeliveringMachine) -> Delivery:
+def an_open(services: RehearsalServices, desk: Desk) -> Delivery:
     fields: dict[str, str | int] = {"side": "long", "collateralUsdc": "100", "leverage": "5", "orderType": "market"}
     return signed(services, desk.world.http, "/v2/intents/open", 0, trader=DEFAULT_TRADER, pairIndex=0, **fields)
 
 
-def a_referral(services: RehearsalServices, desk: DeliveringMachine) -> Delivery:
+def a_referral(services: RehearsalServices, desk: Desk) -> Delivery:
     return signed(services, desk.world.http, "/v2/intents/referral-set-code", None, referee=DEFAULT_TRADER, code="DESK")
 
 
-def deliver_with(services: RehearsalServices, desk: DeliveringMachine, *faults: str) -> tuple[OrderOutcome, Delivery]:
+def deliver_with(services: RehearsalServices, desk: Desk, *faults: str) -> tuple[OrderOutcome, Delivery]:
     delivery = an_open(services, desk)
     services.faults = Faults.of(*faults)
     return submit_delivery(delivery, desk.world), delivery
@@ -79,7 +79,7 @@ def deliver_with(services: RehearsalServices, desk: DeliveringMachine, *faults: 
     ],
 )
 def test_every_fault_has_its_outcome_and_an_order_is_posted_once(
-    services: RehearsalServices, desk: DeliveringMachine, faults: list[str], state: OrderState, code: str
+    services: RehearsalServices, desk: Desk, faults: list[str], state: OrderState, code: str
 ) -> None:
     outcome, delivery = deliver_with(services, desk, *faults)
     assert (outcome.state, outcome.code, outcome.anomalies) == (state, code, ())
@@ -93,7 +93,7 @@ def test_every_fault_has_its_outcome_and_an_order_is_posted_once(
 
 
 def test_a_nonce_used_from_another_machine_is_a_rejection_with_its_reason(
-    services: RehearsalServices, desk: DeliveringMachine, tmp_path: Path
+    services: RehearsalServices, desk: Desk, tmp_path: Path
 ) -> None:
     _, delivery = deliver_with(services, desk)
     with delivering_machine(tmp_path / "other", now_ms=desk.now_ms) as other:
@@ -104,7 +104,7 @@ def test_a_nonce_used_from_another_machine_is_a_rejection_with_its_reason(
 
 @pytest.mark.parametrize(("faults", "state"), [([], OrderState.CONFIRMED), (["fail-terminal"], OrderState.FAILED)])
 def test_a_relayed_intent_has_its_outcome_and_is_posted_once(
-    services: RehearsalServices, desk: DeliveringMachine, faults: list[str], state: OrderState
+    services: RehearsalServices, desk: Desk, faults: list[str], state: OrderState
 ) -> None:
     delivery = a_referral(services, desk)
     services.faults = Faults.of(*faults)

@@ -14,6 +14,7 @@ from airlock_online.journal.schema import Record
 from airlock_shared.documents.deployment import Deployment, parse_deployment, read_deployment
 from airlock_shared.errors import DocumentError
 from airlock_shared.host.files import DAMAGED_DO
+from commands import Screen
 from online.loopback import Wire, reply
 from online.test_journal import record as a_record
 from online.test_readback import DELEGATE, ENABLED, EXECUTED, KEY, TRADER, ended, judged, kept
@@ -158,14 +159,12 @@ def test_the_owner_of_another_code_or_of_none_proves_neither(which: dict[str, st
         ("/v2/positions", ("positions", TREASURY), {"trader": OTHER, "trades": []}),
     ],
 )
-def test_another_reply_is_an_error(
-    ask: Ask, capsys: pytest.CaptureFixture[str], path: str, words: tuple[str, ...], answer: object
-) -> None:
+def test_another_reply_is_an_error(ask: Ask, capsys: Screen, path: str, words: tuple[str, ...], answer: object) -> None:
     assert ask(told(answer, path), *words) == 8
     assert "was asked for" in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_reply_that_names_nothing_is_shown_as_no_proof(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_reply_that_names_nothing_is_shown_as_no_proof(ask: Ask, capsys: Screen) -> None:
     assert ask(told({"used": False}, "/v2/nonce"), "nonce", TREASURY, "7") == 0
     told_of_it = " ".join(capsys.readouterr().err.split())
     assert "by the service's word alone, which proves nothing" in told_of_it

@@ -32,7 +32,7 @@ from airlock_online.preparing.prepare import BuildRequest
 from airlock_shared.cli.program import run
 from airlock_shared.errors import AirlockError, DocumentError, Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile
-from commands import at_the_same_moment, contents
+from commands import Screen, at_the_same_moment, contents
 from online.delivering_machine import NOW, unsent
 
 DIGEST = "0x" + "ab" * 32
@@ -487,7 +487,7 @@ READS = [["status"], ["follow"], ["resolve"], ["forget"], ["config", "show"], ["
 @pytest.mark.parametrize("words", READS)
 @pytest.mark.parametrize("kind", ["database", "empty", "absent"])
 def test_a_file_that_is_not_ours_is_told_by_every_command_and_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], kind: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Screen, words: list[str], kind: str
 ) -> None:
     folder = tmp_path / "theirs"
     folder.mkdir()
@@ -503,7 +503,7 @@ def test_a_file_that_is_not_ours_is_told_by_every_command_and_left_alone(
 @pytest.mark.parametrize("words", READS)
 @pytest.mark.parametrize("where", [f"postgresql://desk:x@{SECRET}@db/j", f"postgresql://desk:{SECRET}@db:port/j"])
 def test_a_slip_tells_no_password(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], where: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Screen, words: list[str], where: str
 ) -> None:
     monkeypatch.setenv("AIRLOCK_JOURNAL", where)
     run(program, ["--home", str(tmp_path / "home"), *words])

@@ -26,7 +26,7 @@ from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from airlock_shared.venue.profile import VENUE_FORMAT
 from online import transaction_steps as steps
 from online.crash.orders import order
-from online.delivering_machine import DeliveringMachine
+from online.delivering_machine import Desk
 from online.loopback import Wire, reply
 from online.test_pages import pairs_of
 from online.test_routes import APPROVAL, RELAY, RELAYED, TX, relay_status, sent, taken
@@ -116,7 +116,7 @@ def test_what_the_services_file_says_of_no_struct_of_this_venue_is_refused(table
         require_deliverable(made, resolve_services({"format": SERVICES, **said}))
 
 
-def test_what_does_not_ship_is_never_sent_in_the_shape_of_what_ships(desk: DeliveringMachine) -> None:
+def test_what_does_not_ship_is_never_sent_in_the_shape_of_what_ships(desk: Desk) -> None:
     delivery = order("core-api-post", "https://venue.example")
     assert delivery.primary_type == "TpSlReq"
     for route in (core_api.CORE_API_ROUTE, twap.ROUTE):
@@ -388,7 +388,7 @@ def test_what_a_transaction_itself_may_have_is_never_set_aside(name: str) -> Non
 
 
 @pytest.mark.parametrize("word", ["success", "Confirmed", "mined", "", 1, True, ["confirmed"], {"is": "confirmed"}])
-def test_a_word_that_is_not_known_ends_nothing_and_is_told_with_place(desk: DeliveringMachine, word: object) -> None:
+def test_a_word_that_is_not_known_ends_nothing_and_is_told_with_place(desk: Desk, word: object) -> None:
     notices: list[str] = []
     desk.world = desk.world._replace(on_notice=notices.append)
     outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status(word, blockNumber=7)] * 200})
@@ -406,7 +406,7 @@ def test_a_block_in_another_form_is_none(value: object) -> None:
     "named",
     [{"hash": TX}, {"transactionHash": TX}, {"txHash": TX}, {"hash": None, "transactionHash": TX}, {"hash": None}],
 )
-def test_every_hash_that_a_reply_names_is_the_signed_one(desk: DeliveringMachine, named: dict[str, Any]) -> None:
+def test_every_hash_that_a_reply_names_is_the_signed_one(desk: Desk, named: dict[str, Any]) -> None:
     wrong = [relay_status("confirmed", blockNumber=7, **named)] * 3
     right = relay_status("confirmed", blockNumber="8", hash=None, txHash=APPROVAL)
     outcome, seen = sent(desk, "relay", {RELAY: [taken()], RELAYED: [*wrong, relay_status("queued"), right]})

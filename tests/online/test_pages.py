@@ -16,6 +16,7 @@ from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import SERVICES_FORMAT, SHIPPED, Speech
 from airlock_shared.cli.program import run
 from airlock_shared.errors import ServiceError, UsageError
+from commands import Screen
 from online import transaction_steps as steps
 from online.loopback import Wire, reply
 from online.test_reads import positions
@@ -51,9 +52,7 @@ def pairs_of(speech: Speech, *pages: object) -> list[Any]:
         return read_pairs(BuilderClient(wire.url, client, speech))
 
 
-def test_positions_are_read_to_their_end_by_the_venue_s_own_mark(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_positions_are_read_to_their_end_by_the_venue_s_own_mark(tmp_path: Path, capsys: Screen) -> None:
     whole = positions()
     first, second = {"trades": whole["trades"][:1], "orders": []}, {"trades": whole["trades"][1:]}
     pages = [paged(first, "a/b&c"), paged(second, 7), paged({"orders": whole["orders"], "trades": None}, None)]
@@ -77,9 +76,7 @@ def test_positions_are_read_to_their_end_by_the_venue_s_own_mark(
         ([paged({"trades": []}, "a"), {"trades": [], "trader": DESK}], DESK),
     ],
 )
-def test_where_a_page_is_missing_it_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], pages: list[object], why: str
-) -> None:
+def test_where_a_page_is_missing_it_is_refused(tmp_path: Path, capsys: Screen, pages: list[object], why: str) -> None:
     assert read(tmp_path, pages, "positions", TREASURY)[0] == 8
     told = capsys.readouterr()
     assert (why in " ".join(told.err.split()), told.out) == (True, ""), told.err
@@ -104,14 +101,14 @@ def test_marks_that_do_not_end_and_pages_that_are_too_much_are_refused(monkeypat
         {"page_info": {"total": 90}},
     ],
 )  # fmt: skip
-def test_no_next_page_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str], sign: dict[str, Any]) -> None:
+def test_no_next_page_is_left_out(tmp_path: Path, capsys: Screen, sign: dict[str, Any]) -> None:
     code, asked = read(
         tmp_path, [positions() | sign], "positions", TREASURY, services=f'format = "{SERVICES_FORMAT}"\n'
     )
     assert (code, len(asked), "may not be whole" in " ".join(capsys.readouterr().err.split())) == (8, 1, True)
 
 
-def test_positions_in_counted_pages_are_read_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_positions_in_counted_pages_are_read_whole(tmp_path: Path, capsys: Screen) -> None:
     whole = positions()
     pages: list[dict[str, Any]] = [
         {"trades": [each], "orders": [], "page": number, "pages": 3} for number, each in enumerate(whole["trades"], 1)

@@ -18,6 +18,7 @@ from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.signatures import Transaction
 from airlock_shared.plan.model import CUSTOM, Plan
 from airlock_shared.venue.actions import Action
+from commands import Screen
 from online import transaction_steps as steps
 from online.loopback import Wire, reply
 from online.node import CHAIN_ID, GWEI, Failure, Node
@@ -177,7 +178,7 @@ def test_without_a_node_everything_must_be_given_by_hand(client: Http, missing: 
         gas_and_fees_of(deployment, BY_HAND._replace(**{missing: None}), "", client)
 
 
-def test_prepare_writes_a_transaction_and_says_its_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prepare_writes_a_transaction_and_says_its_cost(tmp_path: Path, capsys: Screen) -> None:
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node() as node:
         machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
         assert machine.prepare("--rpc", node.url) == 0
@@ -202,7 +203,7 @@ def test_prepare_writes_a_transaction_and_says_its_cost(tmp_path: Path, capsys: 
     ],
 )
 def test_prepare_writes_nothing_when_the_filling_is_wrong(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], code: int, told: str
+    tmp_path: Path, capsys: Screen, words: tuple[str, ...], code: int, told: str
 ) -> None:
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
@@ -211,7 +212,7 @@ def test_prepare_writes_nothing_when_the_filling_is_wrong(
     assert not machine.output.exists()
 
 
-def test_a_changed_meta_is_told_and_what_is_pinned_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_changed_meta_is_told_and_what_is_pinned_decides(tmp_path: Path, capsys: Screen) -> None:
     script = steps.answers(approve=steps.payload("approve"))
     changed = steps.meta() | {"chainId": 8453}
     script["GET /v2/meta"] = [reply(200, {"ok": True, "data": changed})]
@@ -229,7 +230,7 @@ def test_a_step_of_a_pinned_struct_is_not_built_here(client: Http) -> None:
         prepare_step(step, steps.situation(plan), sources, UsedNonces(), BuildRequest("/v2/x", {}))
 
 
-def test_build_shows_a_transaction_by_what_its_calldata_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_build_shows_a_transaction_by_what_its_calldata_say(tmp_path: Path, capsys: Screen) -> None:
     with Wire(steps.answers(approve=steps.payload("approve", description="Nothing to see here"))) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
         spender = steps.item("approve")["fields"]["spender"]
@@ -252,7 +253,7 @@ def test_build_shows_a_transaction_by_what_its_calldata_say(tmp_path: Path, caps
     ],
 )
 def test_build_refuses_wrong_words_before_anything_is_asked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+    tmp_path: Path, capsys: Screen, words: tuple[str, ...], told: str
 ) -> None:
     with Wire({}) as wire:
         assert steps.PlannedCommand(tmp_path, wire.url, "approve").run("build", *words) == 2

@@ -38,6 +38,7 @@ from airlock_shared.cli.program import run
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.referral_code import code_bytes
+from commands import Screen
 from online import transaction_steps as steps
 from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Failure, Node
@@ -67,13 +68,13 @@ def told(data: object, path: str) -> dict[str, list[Answer]]:
     return {f"GET /b{path}": [reply(200, {"ok": True, "data": data})]}
 
 
-def shown(capsys: pytest.CaptureFixture[str]) -> str:
+def shown(capsys: Screen) -> str:
     out = capsys.readouterr().out
     assert all(len(line) <= 80 for line in out.splitlines()), out
     return out
 
 
-def test_meta_and_ready_take_what_was_fetched(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+def test_meta_and_ready_take_what_was_fetched(ask: Ask, capsys: Screen) -> None:
     assert ask(told(steps.meta(), "/v2/meta"), "meta") == 0
     told_of = capsys.readouterr()
     assert ("chain id   84532" in told_of.out, "What is pinned of" in told_of.err) == (True, True)
@@ -96,7 +97,7 @@ def test_meta_and_ready_take_what_was_fetched(ask: Ask, capsys: pytest.CaptureFi
     ],
 )
 def test_a_changed_meta_is_reported_and_never_adopted(
-    ask: Ask, capsys: pytest.CaptureFixture[str], path: tuple[str, ...], value: object, where: str
+    ask: Ask, capsys: Screen, path: tuple[str, ...], value: object, where: str
 ) -> None:
     document = steps.meta()
     node = document
@@ -114,7 +115,7 @@ def positions() -> dict[str, Any]:
     return {"trades": trades, "orders": [order_json(seeded_limit(TREASURY))]}
 
 
-def test_positions_and_orders_are_shown_human_and_raw(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+def test_positions_and_orders_are_shown_human_and_raw(ask: Ask, capsys: Screen) -> None:
     assert ask(told(positions(), "/v2/positions"), "positions", TREASURY.lower()) == 0
     text = shown(capsys)
     for line in (
@@ -131,7 +132,7 @@ def test_positions_and_orders_are_shown_human_and_raw(ask: Ask, capsys: pytest.C
         assert line in text, line
 
 
-def test_a_missing_list_is_no_empty_one_and_a_reply_is_escaped(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_list_is_no_empty_one_and_a_reply_is_escaped(ask: Ask, capsys: Screen) -> None:
     assert ask(told({"trades": []}, "/v2/positions"), "positions", TREASURY) == 0
     text = shown(capsys)
     assert f"positions of {TREASURY}: 0" in text
@@ -144,7 +145,7 @@ def test_a_missing_list_is_no_empty_one_and_a_reply_is_escaped(ask: Ask, capsys:
 
 
 @pytest.mark.parametrize("data", [{}, [], None, "none", {"trades": {}}])
-def test_positions_of_no_known_shape_are_refused(ask: Ask, capsys: pytest.CaptureFixture[str], data: object) -> None:
+def test_positions_of_no_known_shape_are_refused(ask: Ask, capsys: Screen, data: object) -> None:
     assert ask(told(data, "/v2/positions"), "positions", TREASURY) == 8
     assert "unknown shape" in capsys.readouterr().err
 
@@ -156,7 +157,7 @@ def test_positions_of_no_known_shape_are_refused(ask: Ask, capsys: pytest.Captur
     ("data", "text"),
     [({"used": True}, "yes"), ({"used": False}, "no"), ({}, NOT_TOLD), ({"used": "true"}, NOT_TOLD), ([], NOT_TOLD)],
 )
-def test_a_nonce_is_used_or_not_told(ask: Ask, capsys: pytest.CaptureFixture[str], data: object, text: str) -> None:
+def test_a_nonce_is_used_or_not_told(ask: Ask, capsys: Screen, data: object, text: str) -> None:
     assert ask(told(data, "/v2/nonce"), "nonce", TREASURY, "7") == 0
     assert shown(capsys).splitlines()[1].split(None, 1) == ["used", text]
 
@@ -178,7 +179,7 @@ LIVE = {"isEnabled": True, "expiry": "4102444800", "canSignIntents": True, "canD
     ],
 )
 def test_a_delegation_is_judged_and_not_only_shown(
-    ask: Ask, capsys: pytest.CaptureFixture[str], changes: dict[str, object], signs: str, sends: str
+    ask: Ask, capsys: Screen, changes: dict[str, object], signs: str, sends: str
 ) -> None:
     words = ("delegation", TREASURY, DESK)
     assert ask(told(LIVE | changes, "/v2/reads/delegation"), *words) == 0
@@ -204,7 +205,7 @@ BY_NODE = [
 @pytest.mark.parametrize("case", BY_NODE)
 def test_the_operator_s_node_is_asked_of_a_delegate_too(
     ask: Ask,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Screen,
     monkeypatch: pytest.MonkeyPatch,
     case: tuple[int | None, bool, str, str],
 ) -> None:
@@ -234,7 +235,7 @@ def test_the_operator_s_node_is_asked_of_a_delegate_too(
     ],
 )
 def test_wrong_words_are_refused_before_anything_is_asked(
-    ask: Ask, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+    ask: Ask, capsys: Screen, words: tuple[str, ...], told: str
 ) -> None:
     words = ("nonce", "--", *words[1:]) if "-1" in words else words
     assert ask({}, *words) == 2
@@ -256,7 +257,7 @@ def test_nonsense_ends_every_read_with_exit_code_8(ask: Ask, path: str, words: t
     assert ask({f"GET /b{path}": [answer]}, *words) == 8
 
 
-def test_of_no_deployment_or_several_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_no_deployment_or_several_nothing_is_asked(tmp_path: Path, capsys: Screen) -> None:
     assert run(program, ["--home", str(tmp_path), "pairs"]) == 2
     assert "no deployment was fetched" in capsys.readouterr().err
     with Wire(told([], "/v2/pairs")) as wire:
@@ -282,7 +283,7 @@ def test_a_number_in_another_form_is_not_told(column: Column, value: object) -> 
     assert (row.raw, row.text) == (None, NOT_TOLD)
 
 
-def test_the_pairs_are_listed_against_the_pinned_ones(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_pairs_are_listed_against_the_pinned_ones(ask: Ask, capsys: Screen) -> None:
     assert ask(told([pair.as_json() for pair in PAIRS], "/v2/pairs"), "pairs") == 0
     lines = shown(capsys).splitlines()
     assert lines[1].split() == ["0", "BTC/USD", "ordinary", "1", "to", "100"]
@@ -485,7 +486,7 @@ def test_what_is_in_a_step_s_way_is_said_and_not_guessed(step: str, seen: Referr
     assert [part in text for part, text in zip(said, found, strict=True)] == [True] * len(said)
 
 
-def test_a_code_is_shown_for_comparing_with_its_owner(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_code_is_shown_for_comparing_with_its_owner(ask: Ask, capsys: Screen) -> None:
     assert ask(told(OWNED, PATH), "referral", "Desk") == 0
     out = capsys.readouterr().out
     for part in ("hex 4465 736b", "U+0044 U+0065 U+0073 U+006B", "1 capital letter, 3 small", TREASURY, DESK):
@@ -495,7 +496,7 @@ def test_a_code_is_shown_for_comparing_with_its_owner(ask: Ask, capsys: pytest.C
     assert "no source gives the owner of the code" in capsys.readouterr().err
 
 
-def test_a_disagreement_is_shown_and_is_no_success(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_disagreement_is_shown_and_is_no_success(ask: Ask, capsys: Screen) -> None:
     with Node({"eth_call": word(DESK)}) as node:
         assert ask(told(OWNED, PATH), "referral", "DESK", "--rpc", node.url) == 8
         shown = capsys.readouterr()
@@ -507,9 +508,7 @@ def test_a_disagreement_is_shown_and_is_no_success(ask: Ask, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(("data", "same"), [({"owner": DESK, "pendingOwner": DESK}, True), ({}, False)])
-def test_both_say_the_same_only_where_both_told_the_owner(
-    ask: Ask, capsys: pytest.CaptureFixture[str], data: object, same: bool
-) -> None:
+def test_both_say_the_same_only_where_both_told_the_owner(ask: Ask, capsys: Screen, data: object, same: bool) -> None:
     with Node({"eth_call": word(DESK)}) as node:
         assert ask(told(data, PATH), "referral", "DESK", "--rpc", node.url) == 0
     assert ("both say the same" in capsys.readouterr().out) is same
@@ -520,7 +519,7 @@ def test_what_is_no_code_and_no_account_is_not_asked(ask: Ask, words: tuple[str,
     assert ask(told(OWNED, PATH), "referral", *words) == 2
 
 
-def test_a_code_is_read_before_its_step_and_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_code_is_read_before_its_step_and_recorded(tmp_path: Path, capsys: Screen) -> None:
     step = "referral-transfer"
     read = {f"GET {PATH}": [reply(200, {"ok": True, "data": {"owner": STRANGER, "pendingOwner": ""}})]}
     with Wire(steps.answers(**{step: steps.payload(step)}) | read) as wire:

@@ -32,7 +32,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.venue.structs import CATALOGUE
 from draws import draws
 from online.crash.orders import order
-from online.delivering_machine import DeliveringMachine, delivering_machine
+from online.delivering_machine import Desk, delivering_machine
 from online.fake_chain import FakeChain, Mined
 from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Node
@@ -48,7 +48,7 @@ TAKEN = reply(200, {"requestId": "r-1"})
 BLOCK = {"number": "0x9", "timestamp": "0x1", "transactions": []}
 
 
-def relayed(desk: DeliveringMachine, taken: Answer, *told: object, node: Node | None = None, times: int = 1) -> Any:
+def relayed(desk: Desk, taken: Answer, *told: object, node: Node | None = None, times: int = 1) -> Any:
     """Relay a delegate's intent, and again; return the last outcome, and the requests that were sent."""
     answers = [each if isinstance(each, Answer) else reply(200, each) for each in told]
     with Wire({"POST /relays": [taken, TAKEN], "GET /relays/r-1": answers}) as wire:
@@ -58,7 +58,7 @@ def relayed(desk: DeliveringMachine, taken: Answer, *told: object, node: Node | 
         return outcomes[-1], wire.seen
 
 
-def test_the_call_that_executes_the_intent_is_sent_with_the_signature_in_it_once(desk: DeliveringMachine) -> None:
+def test_the_call_that_executes_the_intent_is_sent_with_the_signature_in_it_once(desk: Desk) -> None:
     outcome, seen = relayed(desk, TAKEN, {"requestId": "r-1", "status": "Inflight"})
     delivery = order("relayer", "https://venue.example")
     call = executing_call(delivery)
@@ -109,15 +109,13 @@ def test_a_struct_that_no_contract_call_executes_is_not_sent_so(way: str) -> Non
         (reply(400, {"code": "VALIDATION_ERROR"}), OrderState.REJECTED),
     ],
 )
-def test_nothing_was_taken_by_the_relayer_s_own_word_alone(
-    desk: DeliveringMachine, answer: Answer, state: OrderState
-) -> None:
+def test_nothing_was_taken_by_the_relayer_s_own_word_alone(desk: Desk, answer: Answer, state: OrderState) -> None:
     outcome, seen = relayed(desk, answer, {"requestId": "r-1", "status": "Inflight"})
     assert outcome.state is state, outcome.reason
     assert [each.method for each in seen] == ["POST"]
 
 
-def test_after_its_word_for_busy_it_is_sent_again_once_and_then_no_more(desk: DeliveringMachine) -> None:
+def test_after_its_word_for_busy_it_is_sent_again_once_and_then_no_more(desk: Desk) -> None:
     read = {"requestId": "r-1", "status": "Inflight"}
     outcome, seen = relayed(desk, reply(503, {"code": BUSY_WORD}), read, times=2)
     assert (outcome.state, [each.method for each in seen].count("POST")) == (OrderState.ACCEPTED, 2)
@@ -149,7 +147,7 @@ RECEIPT = {"transactionHash": TX, "status": 1}
         reply(302, {}, "location: https://other.example/relays/r-1"),
     ],
 )
-def test_no_word_of_it_ends_what_was_not_executed(desk: DeliveringMachine, told: object, node: bool) -> None:
+def test_no_word_of_it_ends_what_was_not_executed(desk: Desk, told: object, node: bool) -> None:
     answers = {
         "eth_getTransactionReceipt": {"transactionHash": TX, "blockNumber": "0x8", "status": "0x0", "logs": []},
         "eth_getBlockByNumber": BLOCK, "eth_call": "0x" + "00" * 32,
@@ -175,7 +173,7 @@ def test_no_word_of_it_ends_what_was_not_executed(desk: DeliveringMachine, told:
     ],
 )
 def test_without_a_block_the_operator_s_node_proves_that_its_transaction_executed_this_very_intent(
-    desk: DeliveringMachine, carries: bool | str, ok: bool, number: int, used: bool, state: OrderState
+    desk: Desk, carries: bool | str, ok: bool, number: int, used: bool, state: OrderState
 ) -> None:
     delivery = order("relayer", "https://venue.example")
     struct = CATALOGUE[delivery.primary_type]

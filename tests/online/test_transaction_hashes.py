@@ -1,6 +1,5 @@
 """The bytes that are signed: those of eth-account, and a second opinion that is asked before any signature."""
 
-import json
 from typing import Any
 
 import pytest
@@ -16,11 +15,10 @@ from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import Transaction, checksum_address, signing_hash
 from draws import repeatable
 from shared.make_payloads import KEYS, OTHER
-from shared.world import VECTORS, confirm, examined_of, good, plan, situation
+from shared.world import confirm, examined_of, good, plan, situation
 
 FOLDER = "transactions"
 STEPS = tuple(plan(FOLDER).steps)
-SIGNED: dict[str, dict[str, str]] = json.loads((VECTORS / "transactions/signed.json").read_text())
 
 
 def _examined(step: str) -> CallCase:
