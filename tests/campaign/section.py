@@ -33,7 +33,6 @@ reaches the server through a proxy, and the connection is cut before its answer.
 
 
 def section(told: dict[str, Any]) -> str:
-    """Return the section for the figures of a campaign."""
     commands = "; ".join(f"{number:,} {kind}" for kind, number in told["commands"].items())
     ways = sum((Counter(row["ways"]) for row in told["rows"].values()), Counter[str]())
     of_ways = ", ".join(f"{way} {number}" for way, number in ways.items())

@@ -118,7 +118,6 @@ class OnlineCommand:
 
 
 def sign(item: Request) -> Answer:
-    """Return the trader's signature over a request."""
     if item.transaction is not None:
         digest = signing_hash(item.payload, item.transaction)
     else:

@@ -260,7 +260,10 @@ def test_a_nonce_that_is_unused_or_cannot_be_read_stops_nothing(path: Path, answ
 @pytest.mark.parametrize(("chain", "claims"), [({}, 0), ({"eth_chainId": [hex(CHAIN_ID + 1)]}, 1)])
 def test_a_taken_transaction_nonce_lets_nothing_be_sent(path: Path, chain: dict[str, list[Any]], claims: int) -> None:
     delivery = order("relay", f"http://127.0.0.1:{closed_port()}")
-    taken = {"eth_getTransactionCount": [hex(int(delivery.nonce) + 1)], "eth_getTransactionReceipt": [None]}
+    taken: dict[str, list[Any]] = {
+        "eth_getTransactionCount": [hex(int(delivery.nonce) + 1)],
+        "eth_getTransactionReceipt": [None],
+    }
     with node_with(**taken, **chain) as node, delivering_machine(path) as desk:
         world = desk.world._replace(node=RpcClient(node.url, desk.world.http), patience_s=0)
         outcome = submit_delivery(delivery._replace(chain_id=CHAIN_ID), world)

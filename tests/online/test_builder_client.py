@@ -14,6 +14,8 @@ from airlock_shared.errors import ServiceError, UsageError
 from online.loopback import Answer, Wire, closed_port, http, reply
 
 CLOSE = "/v2/intents/close"
+LIMITED = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED", "message": "slow down"}}, "retry-after: 7")
+OK = b'{"ok":true,"data":{}}'
 
 
 def answer_to_close(client: Http, answer: Answer) -> object:
@@ -58,9 +60,6 @@ def test_the_meta_document_comes_with_its_bytes(client: Http) -> None:
         meta = BuilderClient(wire.url, client).meta()
     assert meta.data["chainId"] == 31337
     assert hashlib.sha256(meta.raw).digest() == hashlib.sha256(raw).digest()
-
-
-LIMITED = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED", "message": "slow down"}}, "retry-after: 7")
 
 
 @pytest.mark.parametrize(
@@ -108,9 +107,6 @@ def test_a_readiness_probe_that_is_refused_says_why(client: Http, status: int, c
     with Wire({"GET /ready": [answer]}) as wire, pytest.raises(BuilderError) as caught:
         BuilderClient(wire.url, client).ready()
     assert (caught.value.code, caught.value.do) == (code, advice_on(code))
-
-
-OK = b'{"ok":true,"data":{}}'
 
 
 @pytest.mark.parametrize(

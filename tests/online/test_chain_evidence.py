@@ -28,7 +28,6 @@ THEIRS = "0x" + "cd" * 32
 
 
 def lost(desk: Desk, way: str, **changes: Any) -> Delivery:
-    """Send one whose answer is lost."""
     with Wire({name: [reply(500, {})] for name in POSTS}) as wire:
         delivery = order(way, wire.url)._replace(**changes)
         assert submit_delivery(delivery, desk.world._replace(patience_s=0)).state is OrderState.UNKNOWN

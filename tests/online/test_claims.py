@@ -36,6 +36,7 @@ from online.test_journal import DIGEST, record
 SUBMIT = "POST /market/execute-batched"
 ACCEPTED = frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0)
 EXECUTED = frame("MarketOrderExecuted", {"orderId": 1, "trackingId": "t-1"}, 1)
+Answered = Callable[[], None]
 
 
 @pytest.fixture
@@ -235,12 +236,6 @@ def test_what_another_process_begins_to_send_meanwhile_keeps_its_refusal(where: 
         let_go(token)
 
 
-# ---- many submissions at once --------------------------------------------------------------------------------------
-
-
-Answered = Callable[[], None]
-
-
 def test_the_next_one_starts_when_the_one_before_is_answered_and_goes_on() -> None:
     order: list[str] = []
     done = threading.Event()
@@ -342,7 +337,8 @@ def test_an_interrupted_submission_is_resumed_and_nothing_is_sent_again(machine:
     signatures = machine.signatures(buy=OPEN)
     note_compared(machine.home, signatures)
     machine.services.faults = Faults.of("stream-timeout", "empty-events")
-    words = [Path(sys.executable).parent / "airlock-online", "--home", machine.home, "submit", signatures, "--json"]
+    program = Path(sys.executable).parent / "airlock-online"
+    words = [str(word) for word in (program, "--home", machine.home, "submit", signatures, "--json")]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["event"] == "MarketOrderAccepted"

@@ -37,6 +37,14 @@ from online.loopback import Answer, Wire, closed_port, http, reply
 from online.online_command import OnlineCommand
 from workspace.service_pages import CODE_PLACES
 
+ONLINE = Path(sys.executable).parent / "airlock-online"
+NOW_S = 1_795_000_000
+READY = {"ok": True, "data": {"ready": True}}
+SOURCES = Path(airlock_online.__file__).parent
+REHEARSAL = Path(airlock_rehearsal.__file__).parent
+RAISED = re.compile(r'\b(?:Refusal|DocumentError|PlanError)\(\s*"([A-Z]+-[A-Z0-9-]+)"')
+SERVED = re.compile(r'\bRefused\([^)]*?,\s*"([A-Z_]+)"')
+
 
 @pytest.mark.parametrize(
     ("text", "told"),
@@ -91,10 +99,7 @@ def test_the_environment_names_a_node(tmp_path: Path, monkeypatch: pytest.Monkey
 # ---- ``airlock-online doctor``: every fault is named, and nothing is changed by looking ---------------------------
 
 
-ONLINE = Path(sys.executable).parent / "airlock-online"
 VENUE = Path(__file__).parents[1] / "vectors/deployments/good/venue.json"
-NOW_S = 1_795_000_000
-READY = {"ok": True, "data": {"ready": True}}
 
 
 @pytest.fixture
@@ -309,14 +314,9 @@ def test_what_is_wrong_is_named(tmp_path: Path, harm: Callable[[Path], object], 
 
 
 VECTORS = Path(__file__).parents[1] / "vectors/errors/spec-codes.txt"
-SOURCES = Path(airlock_online.__file__).parent
-REHEARSAL = Path(airlock_rehearsal.__file__).parent
-RAISED = re.compile(r'\b(?:Refusal|DocumentError|PlanError)\(\s*"([A-Z]+-[A-Z0-9-]+)"')
-SERVED = re.compile(r'\bRefused\([^)]*?,\s*"([A-Z_]+)"')
 
 
 def listed() -> list[tuple[str, str, str]]:
-    """Return (where, code, source) of each line of the vectors."""
     source, rows = SPEC, []
     for line in VECTORS.read_text().splitlines():
         if line == "# venues":

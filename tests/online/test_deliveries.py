@@ -19,6 +19,9 @@ ANSWER, SIGNED, _ = parse_signatures((VECTORS / "signatures/good/every-struct.js
 DEPLOYMENT = read_deployment(
     {**json.loads(DEPLOYMENT_TEXT), "base_urls": dict.fromkeys(SERVICES, "https://venue.example")}
 )
+KNOWN = json.loads((VECTORS / "transactions/signed.json").read_text())
+STRANGER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+ENCODED = REQUESTS[0].payload["encodedIntent"]
 
 
 def test_every_good_signature_becomes_a_delivery() -> None:
@@ -45,10 +48,6 @@ def test_rehearsal_and_production_are_not_mixed() -> None:
 def test_other_steps_than_those_of_the_requests_are_refused(signed: list[Answer]) -> None:
     with pytest.raises(Refusal, match="PLAN-STEPS"):
         match_answers(ANSWER, signed, HEADER, REQUESTS, FINGERPRINT)
-
-
-KNOWN = json.loads((VECTORS / "transactions/signed.json").read_text())
-STRANGER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 
 
 def parts(step: str = "approve") -> tuple[Request, Answer, Header]:
@@ -79,9 +78,6 @@ def test_a_signature_that_is_not_the_signers_over_this_digest_is_not_sent(
     request, signed, header = parts() if step == "approve" else (REQUESTS[0], SIGNED[0], HEADER)
     with pytest.raises(Refusal, match=check):
         delivery_of(request, signed._replace(**change), header, DEPLOYMENT)
-
-
-ENCODED = REQUESTS[0].payload["encodedIntent"]
 
 
 @pytest.mark.parametrize(

@@ -43,13 +43,14 @@ EIP7702 = '{"chainId": "31337", "to": "0x1", "data": "0x", "gas": "1", "authoriz
 REFERRAL = {"primary_type": "SetTraderReferralCodeByUserReq", "route": "relayer", "order_type": None}
 AFTER = unsent().deadline_ms or 0
 SECOND = "0x" + "cd" * 32
+TAKEN_T1: tuple[int, str, dict[str, object]] = (0, "MarketOrderAccepted", {"trackingId": "t-1"})
+TAKEN = reply(202, {"ok": True, "data": {"id": "r-1", "status": "pending"}})
 
 
 def replayed(*entries: tuple[int, str, dict[str, object]]) -> Answer:
     return reply(200, {"events": [{"seq": s, "type": t, "payload": p, "at": NOW + s} for s, t, p in entries]})
 
 
-TAKEN_T1: tuple[int, str, dict[str, object]] = (0, "MarketOrderAccepted", {"trackingId": "t-1"})
 FILLED = replayed(TAKEN_T1, (1, "MarketOrderInitiated", {"orderId": 1}), (2, "MarketOrderExecuted", {"orderId": 1}))
 
 
@@ -159,9 +160,6 @@ def test_a_known_digest_with_another_content_is_refused(desk: Desk, changes: dic
     assert wire.seen == []
 
 
-# ---- 4xx: the only replies after which it may be sent again --------------------------------------------------------
-
-
 @pytest.mark.parametrize("status", [400, 422, 429])
 def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: Desk, status: int) -> None:
     """It is then kept, and its events are judged, by what it is sent with now."""
@@ -216,8 +214,6 @@ def test_a_400_is_a_rejection_whatever_its_body_is(desk: Desk, answer: Answer) -
     assert outcome.reason.startswith("HTTP 400: ")
 
 
-# ---- outcome unknown: never sent again -----------------------------------------------------------------------------
-
 SILENCE = [
     Answer(b""),
     Answer(b"", reset=True),
@@ -243,9 +239,6 @@ def test_without_an_event_and_without_a_4xx_nobody_knows_and_it_is_never_sent_ag
         followed = follow_submission(unsent().digest, desk.world)
     assert {outcome.state for outcome in (first, again, followed)} == {OrderState.UNKNOWN}
     assert (len(wire.seen), desk.events, bool(first.reason), first.reason.isprintable()) == (1, [], True, True)
-
-
-# ---- the stream breaks: polling goes on ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -428,14 +421,8 @@ def test_an_accepted_order_that_never_reached_the_chain_expires_too(desk: Desk) 
             assert follow_submission(unsent().digest, world).state is OrderState.EXPIRED_UNUSED
 
 
-# ---- the relayer ---------------------------------------------------------------------------------------------------
-
-
 def relayed(status: object, **more: object) -> Answer:
     return reply(200, {"ok": True, "data": {"id": "r-1", "status": status} | more})
-
-
-TAKEN = reply(202, {"ok": True, "data": {"id": "r-1", "status": "pending"}})
 
 
 def test_a_relayed_intent_is_posted_once_and_polled_to_its_end(desk: Desk) -> None:
@@ -463,9 +450,6 @@ def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: Desk, word: s
     assert outcome.state is OrderState.ACCEPTED
     assert f"by the service's word, which names nothing: {word}" in asked
     assert desk.types == ["RelayAccepted"]
-
-
-# ---- a second digest of one step -----------------------------------------------------------------------------------
 
 
 def _first(desk: Desk, state: OrderState) -> Delivery:

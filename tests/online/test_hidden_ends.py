@@ -21,6 +21,9 @@ EXECUTED = {"seq": 2, "type": "MarketOrderExecuted", "payload": {"orderId": 1}}
 CANCELED = {"seq": 2, "type": "MarketOrderCanceled", "payload": {"orderId": 1}}
 ERROR = {"seq": 1, "type": "Error", "payload": {"status": "failed", "code": "WrongSl", "trackingId": "t-1"}}
 WORDS = {"code": "WrongSl", "message": "m", "trackingId": "t-1"}
+LOST = [Answer(b"", reset=True)]
+SIGNED = json.dumps({"trader": "0x" + "11" * 20, "pairIndex": 1, "open": True, "isBuy": True})
+OTHERS = [{"trader": "0x" + "22" * 20}, {"pairIndex": 0}, {"open": False}, {"isBuy": False}]
 
 
 class Market(Wire):
@@ -151,11 +154,6 @@ def test_an_end_that_the_history_has_later_is_compared_then(
 )
 def test_a_history_that_was_asked_for_by_the_id_need_not_name_it(desk: Desk, history: list[Any]) -> None:
     assert told(desk, *streamed(ACCEPTED), history=history).state is OrderState.FILLED
-
-
-LOST = [Answer(b"", reset=True)]
-SIGNED = json.dumps({"trader": "0x" + "11" * 20, "pairIndex": 1, "open": True, "isBuy": True})
-OTHERS = [{"trader": "0x" + "22" * 20}, {"pairIndex": 0}, {"open": False}, {"isBuy": False}]
 
 
 @pytest.mark.parametrize("other", OTHERS)

@@ -38,6 +38,15 @@ OK = PLAIN + b"content-length: 2\r\n\r\n{}"
 SOON = Timeouts(connect=2, head=1, silence=0.5, total=2, stream_silence=0.5, stream_total=2)
 
 Talk = Callable[[socket.socket], object]
+CONNECTED = b"HTTP/1.1 200 Connection established\r\n\r\n"
+NOW_S = 784_111_777.0  # 1994-11-06 08:49:37, the moment of RFC 9110's examples
+DATE = "date: Sun, 06 Nov 1994 08:49:37 GMT"
+GOOD = reply(200, {"ok": True, "data": [1]})
+KEPT_SOON = Timeouts(connect=2, poll=1.0)
+KEY = "kV7pQ2mZ9xRt4LsWc8Yd"
+HERE = "http://127.0.0.1:8000"
+NO_HEADERS = ("Host", "content-length", "Cookie", "Proxy-Authorization", "X Key", "X-Key:", "", "é")
+SECRET = "SECRETSECRET1"
 
 
 def read_request(connection: socket.socket) -> bytes:
@@ -113,12 +122,6 @@ def test_a_file_that_holds_no_authority_is_a_usage_error_and_nothing_is_sent(tmp
         file.write_text(text)
     with Http(ca_file=str(file)) as client, pytest.raises(UsageError, match="ca_file"):
         client.exchange(HttpCall("GET", f"https://127.0.0.1:{closed_port()}/"))
-
-
-# ---- a proxy -------------------------------------------------------------------------------------------------------
-
-
-CONNECTED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
 @contextmanager
@@ -201,9 +204,6 @@ def test_plain_http_beyond_this_machine_is_refused(host: str) -> None:
         client.exchange(HttpCall("GET", f"http://{host}/key?and=more"))
 
 
-# ---- an end to everything ------------------------------------------------------------------------------------------
-
-
 def drip(data: bytes, first: bytes) -> Talk:
     """Say the first bytes at once, and the others one by one."""
 
@@ -280,11 +280,6 @@ def test_a_body_may_have_more_bytes_than_a_head(client: Http) -> None:
     body = b"x" * (1 << 20)
     with Wire({"POST /": [http(200, body)]}) as wire:
         assert client.exchange(HttpCall("POST", wire.url + "/", body=b"{}")).body == body
-
-
-NOW_S = 784_111_777.0  # 1994-11-06 08:49:37, the moment of RFC 9110's examples
-DATE = "date: Sun, 06 Nov 1994 08:49:37 GMT"
-GOOD = reply(200, {"ok": True, "data": [1]})
 
 
 @pytest.fixture
@@ -436,12 +431,6 @@ def test_a_code_is_a_word_wherever_it_stands(client: Http, body: object, code: s
     with Wire({"POST /v2/intents/close": [reply(451, body)]}) as wire, pytest.raises(ServiceError) as caught:
         BuilderClient(wire.url, client).call("/v2/intents/close", {})
     assert caught.value.code == code
-
-
-# ---- connections that are kept for the next read -------------------------------------------------------------------
-
-
-KEPT_SOON = Timeouts(connect=2, poll=1.0)
 
 
 def answers(number: int, *headers: bytes) -> bytes:
@@ -635,10 +624,6 @@ def test_a_command_that_ends_asks_nothing_more_and_waits_for_no_answer() -> None
 # ---- A venue's API key: to the origins that were written out, from a file of its owner alone, and on no screen ------
 
 
-KEY = "kV7pQ2mZ9xRt4LsWc8Yd"
-HERE = "http://127.0.0.1:8000"
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "key"
@@ -718,7 +703,6 @@ NO_ORIGINS = (
     "ftp://venue.example", "https://venue.example?x", "https://venue.example:99999", "*",
     "https://ok.example http://plain.example",
 )  # fmt: skip
-NO_HEADERS = ("Host", "content-length", "Cookie", "Proxy-Authorization", "X Key", "X-Key:", "", "é")
 
 
 @pytest.mark.parametrize(
@@ -741,7 +725,6 @@ def test_two_keys_or_none_are_refused(file: Path) -> None:
 # ---- no part of an address but scheme and host is shown, whatever is wrong with it; a home is where its name says ---
 
 
-SECRET = "SECRETSECRET1"
 ADDRESSES = [
     f"http://user:{SECRET}@127.0.0.1:1/x", f"http://user:{SECRET}@127.0.0.1:99999/x", f"http://us@er:{SECRET}@[bad/x",
     f"http//user:{SECRET}@host", f"http://user:12/{SECRET}@host", f"http://127.0.0.1:1/?apikey={SECRET}",

@@ -36,6 +36,8 @@ from commands import Screen, at_the_same_moment, contents
 from online.delivering_machine import NOW, unsent
 
 DIGEST = "0x" + "ab" * 32
+SECRET = "s3cret"
+READS = [["status"], ["follow"], ["resolve"], ["forget"], ["config", "show"], ["doctor"]]
 
 
 def record(digest: str = DIGEST) -> Record:
@@ -227,8 +229,6 @@ def test_a_journal_of_another_version_is_refused(path: Path, version: int) -> No
         open_journal(str(path), lambda: NOW)
 
 
-# ---- several processes ---------------------------------------------------------------------------------------------
-
 RACER = """
 import sys
 from airlock_online.delivery.admission import check_alone
@@ -393,9 +393,6 @@ def test_a_server_that_goes_away_is_a_journal_error(database: Journal) -> None:
 # ---- where a journal may be: only what `submit` made is one, and nothing else is changed, made or believed ----------
 
 
-SECRET = "s3cret"
-
-
 def foreign(folder: Path, kind: str) -> Path:
     """A file of somebody else's."""
     path = folder / "theirs"
@@ -479,9 +476,6 @@ def test_of_an_address_its_scheme_and_its_host_are_shown() -> None:
     assert shown_place(place_of(where)) == "postgresql://db.example"
     with pytest.raises(JournalError, match="neither SQLite nor PostgreSQL"):
         place_of("mysql://db//journal")
-
-
-READS = [["status"], ["follow"], ["resolve"], ["forget"], ["config", "show"], ["doctor"]]
 
 
 @pytest.mark.parametrize("words", READS)

@@ -33,6 +33,8 @@ from online.test_routes import APPROVAL, RELAY, RELAYED, TX, relay_status, sent,
 from shared.world import DEPLOYMENT_TEXT
 
 PAIR = {"index": 0, "symbol": "BTC/USD", "isPnl": False}
+A, B = (steps.meta()["addresses"][name] for name in ("usdc", "tradingStorage"))
+PLAIN = {"fixed": 0, "percentage": 1}
 
 
 def document_of(meta: dict[str, Any]) -> dict[str, Any]:
@@ -45,9 +47,6 @@ def fault_of(meta: dict[str, Any], pairs: Any = None, replies: Any = REPLIES) ->
         deployment_document("v", meta, b"", [PAIR] if pairs is None else pairs, {}, "2026-01-01", replies)
     assert "in the services file" in caught.value.do
     return caught.value.what
-
-
-# ---- the meta document ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("said", [True, False, None])
@@ -237,9 +236,6 @@ def test_contracts_are_known_by_name_whatever_its_case() -> None:
     assert document_of(meta)["contracts"] == whole
 
 
-A, B = (steps.meta()["addresses"][name] for name in ("usdc", "tradingStorage"))
-
-
 @pytest.mark.parametrize(
     ("told", "found"),
     [
@@ -262,9 +258,6 @@ def test_contracts_may_stand_in_tables_within_tables(told: dict[str, Any], found
 def test_a_contract_twice_or_without_an_address_is_refused(told: dict[str, Any]) -> None:
     with pytest.raises(ServiceError):
         named_contracts(told)
-
-
-PLAIN = {"fixed": 0, "percentage": 1}
 
 
 @pytest.mark.parametrize(
@@ -308,9 +301,6 @@ def test_two_choices_of_one_number_are_refused_and_what_no_plan_uses_is_pinned_a
         "list": ["x"],
     }
     assert enums_of(others, "") == {"side": {"buy": 1, "sell": 2}}
-
-
-# ---- the pair catalogue ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ SIGNED = {
     },
 }
 ALL = [(folder, step) for folder, steps in SIGNED.items() for step in steps]
+GOOD = bytes.fromhex(SIGNED["requests"]["desk-key"][2:])
+OTHERS = bytes.fromhex(SIGNED["requests"]["referral"][2:])
 
 
 def parsed(folder: str = "requests") -> tuple[Header, list[Request], str]:
@@ -92,8 +94,6 @@ def _high_s(rsv: bytes) -> bytes:
     return rsv[:32] + s.to_bytes(32, "big") + bytes([55 - rsv[64]])
 
 
-GOOD = bytes.fromhex(SIGNED["requests"]["desk-key"][2:])
-OTHERS = bytes.fromhex(SIGNED["requests"]["referral"][2:])
 BAD = {
     "without an id": ({"request_id": None}, "SIG-REQUESTS"),
     "another id": ({"request_id": uuid.UUID(int=7)}, "SIG-REQUESTS"),

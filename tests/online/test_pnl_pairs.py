@@ -81,9 +81,6 @@ def test_the_catalogue_says_allowed_where_no_more_is_told(flag: object, kind: st
     assert (row.kind, row.pinned) == (kind, same)
 
 
-# ---- what is prepared, and what the gate says of it ------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("step", "order_type"), [("open", 0), ("open-pnl", 6)])
 def test_an_open_says_itself_what_it_is(client: Http, step: str, order_type: int) -> None:
     made = prepared(client, step, _plan(step))

@@ -26,6 +26,7 @@ OWN = {
     "domain": "trading", "signer_rule": "trader-only", "route": "relayer",
 }  # fmt: skip
 Change = Callable[[dict[str, Any]], object]
+_TEXT = "DelegateReq(address trader,address delegate,{}uint256 deadline,{}uint256 nonce)"
 
 
 def refused(profile: Any, file: str = "venue.json") -> DocumentError:
@@ -163,9 +164,6 @@ def at_prepare(document: dict[str, Any], entry: dict[str, Any] | None = None) ->
     with pytest.raises(Refusal) as caught:
         accepted(Prepared(request_of(document), found.verdicts))
     return caught.value
-
-
-_TEXT = "DelegateReq(address trader,address delegate,{}uint256 deadline,{}uint256 nonce)"
 
 
 @pytest.mark.parametrize(

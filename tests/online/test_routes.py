@@ -40,6 +40,9 @@ LOST = [
     http(201, b'{"twapId":5,"twapId":5}', "application/json"),
 ]
 """What answers nothing: whatever was sent may have been taken."""
+FIRST = {"twap": CANCEL, "core-api-post": STORE, "core-api-put": REPLACE, "relay": RELAY, "relayer": "POST /intents"}
+NONCE = int(order("rpc", "https://venue.example").nonce)
+REFUSAL = Failure(-32000, "intrinsic gas too low")
 
 
 def sent(
@@ -53,11 +56,6 @@ def sent(
 
 def cancelled(**changes: object) -> Answer:
     return reply(201, {"twapId": TWAP_ID, "transactionHash": TX, "blockNumber": 41} | changes)
-
-
-# ---- every route alike ---------------------------------------------------------------------------------------------
-
-FIRST = {"twap": CANCEL, "core-api-post": STORE, "core-api-put": REPLACE, "relay": RELAY, "relayer": "POST /intents"}
 
 
 @pytest.mark.parametrize("way", FIRST)
@@ -187,9 +185,6 @@ def test_a_hostile_old_id_stays_one_segment_of_the_path_and_only_a_trigger_repla
         submit_delivery(order("twap", "http://127.0.0.1:1")._replace(replaces="e-1"), desk.world)
 
 
-# ---- the relay -----------------------------------------------------------------------------------------------------
-
-
 def relay_status(status: object, **more: object) -> Answer:
     return reply(200, {"ok": True, "data": {"hash": APPROVAL, "status": status} | more})
 
@@ -271,12 +266,6 @@ def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: Desk, brok
     assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 4)
 
 
-# ---- the operator's node -------------------------------------------------------------------------------------------
-
-
-NONCE = int(order("rpc", "https://venue.example").nonce)
-
-
 def receipt(block: int = 40) -> dict[str, object]:
     return {"transactionHash": INCREASE, "blockNumber": hex(block), "status": "0x1", "logs": []}
 
@@ -322,9 +311,6 @@ def test_a_receipt_that_goes_away_again_confirms_nothing(desk: Desk) -> None:
     with node_with(eth_getTransactionReceipt=receipts, eth_blockNumber=["0x29", "0x2a"]) as node:
         by_node(desk, node, confirmations=2)
     assert desk.events[1].payload["blockNumber"] == 41
-
-
-REFUSAL = Failure(-32000, "intrinsic gas too low")
 
 
 @pytest.mark.parametrize(

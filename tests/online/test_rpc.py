@@ -32,6 +32,12 @@ CALL = RpcCall("0x" + "11" * 20, "0x" + "22" * 20, "0x12345678")
 RAW = "0x02" + "cd" * 100
 SECRET = "/v3/do-not-show-me?token=nor-me"
 RECEIPT = {"transactionHash": HASH, "blockNumber": "0x10", "status": "0x1", "logs": []}
+BLOCK = {"number": "0x10", "timestamp": "0x65", "transactions": ["0x" + "ab" * 32]}
+MINED = {"hash": "0x" + "AB" * 32, "from": "0x" + "Ee" * 20, "to": "0xFf", "nonce": "0x7", "input": "0xBEef"}
+ANVIL_CHAIN = 31337
+RICH = Account.from_key("0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")  # "test … junk", 0
+NOBODY, REVERTING = "0x" + "22" * 20, "0x" + "ca" * 20
+REVERTS = "0x631234567860e01b60005260046000fd"  # PUSH4 12345678, shifted to a word's left, stored, REVERT with 4 bytes
 
 
 def result(value: object, number: object = 1) -> Answer:
@@ -48,9 +54,6 @@ def asked(client: Http, answer: Answer, ask: Callable[[RpcClient], object]) -> o
             return ask(RpcClient(wire.url + "/", client))
         finally:
             assert len(wire.seen) == 1  # never a second time, whatever came back
-
-
-# ---- what is asked and understood ------------------------------------------------------------------------------------
 
 
 def test_an_ask_is_one_post_of_json_rpc(client: Http) -> None:
@@ -71,10 +74,6 @@ def test_what_waits_counts_for_the_nonce(client: Http) -> None:
     with Node() as node:
         assert RpcClient(node.url, client).transaction_count(CALL.sender) == 7
     assert node.asked == [("eth_getTransactionCount", [CALL.sender, "pending"])]
-
-
-BLOCK = {"number": "0x10", "timestamp": "0x65", "transactions": ["0x" + "ab" * 32]}
-MINED = {"hash": "0x" + "AB" * 32, "from": "0x" + "Ee" * 20, "to": "0xFf", "nonce": "0x7", "input": "0xBEef"}
 
 
 def test_a_block_is_read_by_its_number_or_its_word(client: Http) -> None:
@@ -174,8 +173,6 @@ def test_a_transaction_is_known_once_the_node_has_it(client: Http, told: object,
         assert RpcClient(node.url, client).knows(HASH) is known
         assert node.asked == [("eth_getTransactionByHash", [HASH])]
 
-
-# ---- nonsense --------------------------------------------------------------------------------------------------------
 
 NONSENSE = {
     "the same member twice": http(200, b'{"jsonrpc":"2.0","id":1,"result":"0x1","result":"0x2"}'),
@@ -307,10 +304,6 @@ def test_revert_data_are_read_into_words(data: str, told: str) -> None:
 
 
 ANVIL = Path(__file__).parents[2] / ".tools/node/node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
-ANVIL_CHAIN = 31337
-RICH = Account.from_key("0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")  # "test … junk", 0
-NOBODY, REVERTING = "0x" + "22" * 20, "0x" + "ca" * 20
-REVERTS = "0x631234567860e01b60005260046000fd"  # PUSH4 12345678, shifted to a word's left, stored, REVERT with 4 bytes
 
 
 @pytest.fixture

@@ -38,6 +38,8 @@ from shared.world import VECTORS
 GOOD = VECTORS / "signatures/good/every-struct.json"
 MOST_SEEN = 15  # characters in a row: what is shorter than a piece cannot be told from anything else
 _SIGNED = re.compile(r'"0x([0-9a-f]{130})"|"rawTransaction": ?"0x([0-9a-f]+)"')
+SECRET = "0x" + "0123456789abcdef" * 8 + "1b"
+ENDLESS = [{"m": "\u00e9" * 12_000}, {"m": "x" * 99_999}, parse_json(b'{"a":' * 23 + b"{}" + b"}" * 23)]
 
 
 def bytes_of(body: str) -> bytes:
@@ -164,7 +166,6 @@ def test_a_document_that_is_none_is_read_for_its_signatures_and_rows_leave_them_
         assert shown_at_most("".join(console.rows("", f"it says {form}"))) <= MOST_SEEN
 
 
-SECRET = "0x" + "0123456789abcdef" * 8 + "1b"
 SINKS: dict[str, Callable[[str], None]] = {
     "say": console.say,
     "show": console.show,
@@ -179,7 +180,6 @@ IN_BASE64 = [form for written in (SECRET.encode(), bytes.fromhex(SECRET[2:])) fo
 
 
 def shown_at_most(text: str) -> int:
-    """Return how many characters of the secret in a row a text shows, in hexadecimal or in base64."""
     return max(longest_shown(form.lower(), text) for form in (SECRET[2:], *IN_BASE64))
 
 
@@ -222,9 +222,6 @@ def test_the_journal_the_transcript_and_the_report_s_timeline_leave_it_out(tmp_p
     assert shown_at_most(kept) <= MOST_SEEN
     assert shown_at_most(timeline.decode()) <= MOST_SEEN
     assert timeline.decode().count(LEFT_OUT) == 9  # the refusal's reason is also the submission's note
-
-
-ENDLESS = [{"m": "\u00e9" * 12_000}, {"m": "x" * 99_999}, parse_json(b'{"a":' * 23 + b"{}" + b"}" * 23)]
 
 
 @pytest.mark.parametrize("payload", ENDLESS)

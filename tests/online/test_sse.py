@@ -23,6 +23,7 @@ CASES: list[dict[str, Any]] = [
     case for file in sorted(VECTORS.glob("*.json")) for case in json.loads(file.read_text())["cases"]
 ]
 each_case = pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+SMALL = Caps(line=20, event=30, total=100)
 
 
 def decode(*chunks: bytes, caps: Caps | None = None) -> list[SseEvent]:
@@ -129,9 +130,6 @@ def test_any_stream_decodes_as_the_standard_says(pieces: list[bytes], at: int) -
     items = decode(stream[:at], stream[at:])
     found = [(item.type, item.data, item.id) for item in items]
     assert found == by_the_standard(stream)
-
-
-SMALL = Caps(line=20, event=30, total=100)
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,12 @@ SPEECH = resolve_services(FILE)
 TX = "0x" + "ee" * 32
 TAKEN = reply(200, {"requestId": "r-1"})
 BLOCK = {"number": "0x9", "timestamp": "0x1", "transactions": []}
+DONE = {"requestId": "r-1", "status": "Finalised"}
+RECEIPT = {"transactionHash": TX, "status": 1}
+MUTATIONS = draws(60, 300)
+OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
+WAYS = ("relayer", "twap", "core-api-post", "core-api-put", "relay", "batched-market")
+WORDS = ("Inflight", "Failed", "queued", "reverted", "failed", "Done")
 
 
 def relayed(desk: Desk, taken: Answer, *told: object, node: Node | None = None, times: int = 1) -> Any:
@@ -123,10 +129,6 @@ def test_after_its_word_for_busy_it_is_sent_again_once_and_then_no_more(desk: De
     assert len(bodies) == 1
 
 
-DONE = {"requestId": "r-1", "status": "Finalised"}
-RECEIPT = {"transactionHash": TX, "status": 1}
-
-
 @pytest.mark.parametrize("node", [False, True])
 @pytest.mark.parametrize(
     "told",
@@ -199,15 +201,11 @@ def test_without_a_block_the_operator_s_node_proves_that_its_transaction_execute
     assert outcome.state is state, outcome.reason
 
 
-MUTATIONS = draws(60, 300)
-OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
-WAYS = ("relayer", "twap", "core-api-post", "core-api-put", "relay", "batched-market")
 VALUES: tuple[Any, ...] = (
     "$signature", "$executing.data", "$encoded_intent", "$raw_transaction", "signature", "$message", "$nothing", "$account",
     "$trader", "$message.nonce as number", True, 0, 1.5, [], {}, "confirmed", "https://other.example/relays", "//other",
     "PUT /x", "/v2/relay", "/{id}/{id}", "/../x", "status", "requestId", "receipt.status", "not used", "a?", "\u202e",
 )  # fmt: skip
-WORDS = ("Inflight", "Failed", "queued", "reverted", "failed", "Done")
 
 
 def _mutations(seed: int) -> Iterator[dict[str, Any]]:

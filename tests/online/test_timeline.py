@@ -32,6 +32,8 @@ EXECUTED = OrderEvent(
      "transactionHash": HASH},
     NOW,
 )  # fmt: skip
+VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists)
+DONE, UNKNOWN = ExitCode.DONE, ExitCode.UNKNOWN
 
 
 def lines(kind: str, payload: dict[str, Any], *, seq: int | None = 1, at_ms: int | None = NOW) -> list[str]:
@@ -129,9 +131,6 @@ def test_endless_members_are_counted_and_the_json_has_the_payload_as_it_came() -
     }
 
 
-VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists)
-
-
 @given(st.dictionaries(st.text(max_size=60), VALUES, max_size=6), st.text(max_size=100))
 def test_any_payload_is_shown_within_80_columns(payload: dict[str, Any], kind: str) -> None:
     shown = lines(kind, payload)
@@ -159,9 +158,6 @@ def test_what_ends_a_submission_says_so_on_its_own_route_and_never_on_the_market
 )
 def test_an_end_that_is_not_believed_is_not_called_terminal(event: OrderEvent, terminal: bool) -> None:
     assert event_json(event, now_ms=NOW, route=BATCHED_MARKET)["terminal"] is terminal
-
-
-DONE, UNKNOWN = ExitCode.DONE, ExitCode.UNKNOWN
 
 
 def test_what_is_open_wrong_or_odd_is_named() -> None:

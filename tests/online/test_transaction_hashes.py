@@ -19,6 +19,7 @@ from shared.world import confirm, examined_of, good, plan, situation
 
 FOLDER = "transactions"
 STEPS = tuple(plan(FOLDER).steps)
+_NUMBERS = st.one_of(st.integers(0, 2**64), st.sampled_from([0, 1, 127, 128, 255, 256, 2**32 - 1]))
 
 
 def _examined(step: str) -> CallCase:
@@ -58,9 +59,6 @@ def _assert_disagrees(case: CallCase) -> None:
     with pytest.raises(Refusal) as caught:
         confirm(case)
     assert caught.value.check == "TX-DISAGREE"
-
-
-_NUMBERS = st.one_of(st.integers(0, 2**64), st.sampled_from([0, 1, 127, 128, 255, 256, 2**32 - 1]))
 
 
 @repeatable

@@ -20,6 +20,7 @@ from online.test_routes import FIRST, RPC
 
 SENDINGS = {**FIRST, "batched-market": "POST /market/execute-batched", "rpc": RPC}
 ELSEWHERE = ["//xn--/", "mailto:x", "http://", "http://[", "x:" + "y" * 70_000, "\x01", "http://a:99999/", "/again"]
+REDIRECTS = [(307, location) for location in ELSEWHERE] + [(status, ELSEWHERE[0]) for status in (301, 302, 303, 308)]
 
 
 @pytest.fixture
@@ -32,9 +33,6 @@ def aim(desk: Desk, way: str, base_url: str) -> Any:
     if way == "rpc":
         desk.world = desk.world._replace(node=RpcClient(base_url + "/rpc", desk.world.http))
     return order(way, base_url)
-
-
-REDIRECTS = [(307, location) for location in ELSEWHERE] + [(status, ELSEWHERE[0]) for status in (301, 302, 303, 308)]
 
 
 @pytest.mark.parametrize(("status", "location"), REDIRECTS, ids=lambda value: str(value)[:12])

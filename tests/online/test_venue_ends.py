@@ -33,6 +33,9 @@ from shared.test_own_structs import deployed as own_deployed
 from shared.world import deployment, plan, situation
 
 ABSENT = "the services file says that this venue has no endpoint"
+RELAYER = {"id": "r-1", "status": "confirmed", "hash": TX, "blockNumber": 8}
+READS = ("nonce", "delegation", "positions", "referral")
+APPROVED = {"trader": TRADER, "spender": KEY, "amountUsdc": "2500"}
 
 
 def speech(**tables: Any) -> Speech:
@@ -80,7 +83,6 @@ def test_a_node_ends_it_without_block(desk: Desk, status: str | None, block: int
     assert outcome.state is state, outcome.reason
 
 
-RELAYER = {"id": "r-1", "status": "confirmed", "hash": TX, "blockNumber": 8}
 CONFIRMING: dict[str, tuple[str, dict[str, object]]] = {
     "relay": (RELAYED, {"hash": APPROVAL, "status": "confirmed", "blockNumber": 8}),
     "relayer": ("GET /intents/r-1", RELAYER),
@@ -140,9 +142,6 @@ def test_a_log_of_the_token_is_none_of_the_venue_s() -> None:
     assert token not in deployed_contracts(deployment())
 
 
-READS = ("nonce", "delegation", "positions", "referral")
-
-
 @pytest.mark.parametrize("name", ["meta", "pairs", "relayer", "relayer-status", "relay", "twap", "market", "core-api"])
 def test_without_some_endpoints_there_is_no_venue_and_others_it_may_lack(name: str) -> None:
     for other in (*READS, "delegate", "token-approve", "close"):
@@ -189,9 +188,6 @@ def test_no_member_is_sent_that_neither_specification_nor_file_name(said: dict[s
     known = speech(requests=said) if said else SHIPPED
     assert question_of(TRADER, "7", "referral", known) == {"trader": TRADER, "check": "7"} | sent
     assert question_of(TRADER, "7", "trading", known) == {"trader": TRADER, "check": "7"}
-
-
-APPROVED = {"trader": TRADER, "spender": KEY, "amountUsdc": "2500"}
 
 
 @pytest.mark.parametrize(

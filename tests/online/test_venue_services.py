@@ -38,13 +38,13 @@ from workspace.service_pages import MEMBERS
 FILE: dict[str, Any] = tomllib.loads(SERVICES)
 OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
 """What may be said while nothing is decided; REJECTED: the venue does not know the path, and has taken nothing."""
+TAKEN = reply(200, {"requestId": "r-1", "state": "queued"})
+RECEIPT = {"txHash": TX, "block": "0x20"}
+DONE = {"twapId": "41", "transactionHash": TX, "blockNumber": "0x7"}
 
 
 def with_words(**words: str) -> Speech:
     return resolve_services({**FILE, "words": words})
-
-
-# ---- reading --------------------------------------------------------------------------------------------------------
 
 
 def test_what_ships_is_a_good_file_and_its_members_are_those_of_the_reference() -> None:
@@ -211,9 +211,6 @@ def test_what_a_services_file_may_not_say_is_refused_by_name(case: str) -> None:
     assert caught.value.do
 
 
-# ---- what a reply says ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("data", "meaning", "unknown"),
     [
@@ -285,9 +282,6 @@ def test_what_stands_beside_the_flag_of_a_delegate_is_read_too(own: dict[str, An
     places = {"enabled": "grants.0.on", "expiry": "grants.0.to", "time": "unix-s"}
     read = delegation_read({"grants": [grant], **own}, places)
     assert (reply_names(read, trader="0xa", delegate="0xb"), read["canSignIntents"]) == (names, True)
-
-
-# ---- words end nothing ----------------------------------------------------------------------------------------------
 
 
 def relayed(
@@ -366,10 +360,6 @@ def test_the_node_has_the_last_word(
     assert relayed(desk, speech, said(word, minedBlock=7), node=node)[0].state is state
 
 
-TAKEN = reply(200, {"requestId": "r-1", "state": "queued"})
-RECEIPT = {"txHash": TX, "block": "0x20"}
-
-
 @pytest.mark.parametrize(
     ("told", "state"),
     [
@@ -428,9 +418,6 @@ def test_the_relayer_s_method_is_the_file_s_and_what_was_sent_by_it_is_sent_once
 def test_a_cancellation_that_is_queued_is_open(desk: Desk, status: int, told: object, state: OrderState) -> None:
     desk.world = desk.world._replace(speech=resolve_services(FILE))
     assert sent(desk, "twap", {CANCEL: [reply(status, told)]})[0].state is state
-
-
-DONE = {"twapId": "41", "transactionHash": TX, "blockNumber": "0x7"}
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,5 @@ def document(step: str) -> dict[str, Any]:
 
 
 def signer_of(step: str) -> Sender:
-    """Return who the plan names to sign a step."""
     address = "0x" + plan().steps[step].signer.address.hex()
     return next(sender for sender in (TREASURY_SENDER, DESK_SENDER) if sender.address.lower() == address)

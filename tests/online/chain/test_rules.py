@@ -32,6 +32,9 @@ from shared.make_transactions import NOT_SIGNED, SELECTORS
 from shared.world import selectors
 
 CONTRACTS = {"usdc": USDC, "tradingRouter": ROUTER, "referral": REFERRAL}
+SOURCES = ROOT / "online/rehearsal/src/airlock_rehearsal/contracts"
+SIZE_AT_MOST = 24_576  # EIP-170
+DEPLOYED = ("Usdc", "TradingStorage", "Referral", "TradingRouter")
 
 
 def test_the_spaces_of_trading_and_referral_are_independent(ground: Ground) -> None:
@@ -98,11 +101,6 @@ def test_the_selectors_are_the_published_ones() -> None:
         for owner in (ROUTER, REFERRAL) if name == "nonceBitmap" else (owners[name],):
             assert selector(owner, name).hex() == text, name
     assert {bytes.fromhex(SELECTORS[s]): s.partition("(")[0] for s in SELECTORS} == selectors()
-
-
-SOURCES = ROOT / "online/rehearsal/src/airlock_rehearsal/contracts"
-SIZE_AT_MOST = 24_576  # EIP-170
-DEPLOYED = ("Usdc", "TradingStorage", "Referral", "TradingRouter")
 
 
 def test_the_committed_contracts_are_of_these_sources() -> None:

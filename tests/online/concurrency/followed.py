@@ -63,8 +63,6 @@ class Sample(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """A whole run."""
-
     code: int
     lines: list[Line]
     samples: list[Sample]

@@ -12,6 +12,9 @@ from online.rehearsal.conftest import OpenClient
 from online.rehearsal.services_client import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Json, ServicesClient
 
 T, D, S = TRADER.address, DELEGATE.address, STRANGER.address
+SLOT = {"trader": T, "tradeIndex": 0, "pairIndex": 0, "collateralToCloseUsdc": "1", "delegate": D}
+STOP = {"trader": T, "orderIndex": 0, "pairIndex": 2, "price": "100", "stopLoss": "100"}
+TAKEN = {"caller": T, "code": "TAKEN", "newOwner": S}
 
 
 def test_an_intent_is_pending_until_it_settles(open_desk: OpenClient) -> None:
@@ -63,11 +66,6 @@ def test_a_transaction_goes_to_a_known_contract_and_is_taken_once(desk: Services
     refused(desk, raw, "TX_REJECTED", "already known")
     refused(desk, approval(desk, gas=900_000), "TX_REJECTED", "nonce too low")
     assert desk.services.posts["relay"][tx_hash] == 2
-
-
-SLOT = {"trader": T, "tradeIndex": 0, "pairIndex": 0, "collateralToCloseUsdc": "1", "delegate": D}
-STOP = {"trader": T, "orderIndex": 0, "pairIndex": 2, "price": "100", "stopLoss": "100"}
-TAKEN = {"caller": T, "code": "TAKEN", "newOwner": S}
 
 
 @pytest.mark.parametrize(
