@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from airlock_online.addresses import join_address, segment
 from airlock_online.clients.builder import BuilderClient, BuilderError, advice_on
 from airlock_online.clients.http import MAX_JSON_BYTES, Http, HttpCall, NotSent
 from airlock_shared.errors import ServiceError, UsageError
-from online.loopback import Answer, Wire, closed_port, http, reply
+from online.loopback import Answer, Wire, http, reply
 
 CLOSE = "/v2/intents/close"
 LIMITED = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED", "message": "slow down"}}, "retry-after: 7")
@@ -33,18 +32,6 @@ def test_a_post_carries_the_fields_as_json_and_no_credential(client: Http) -> No
     assert json.loads(seen.body) == {"collateralToCloseUsdc": "100.5", "tradeIndex": 0}
     assert seen.headers["content-type"] == "application/json"
     assert not {"authorization", "cookie", "proxy-authorization", "referer"} & seen.headers.keys()
-
-
-def test_the_environment_adds_no_proxy_and_no_credential(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "netrc").write_text("machine 127.0.0.1 login user password secret\n")
-    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"):
-        monkeypatch.setenv(name, f"http://user:secret@127.0.0.1:{closed_port()}")
-    answer = reply(200, {"ok": True, "data": []}, "set-cookie: a=b; path=/")
-    with Wire({"GET /v2/pairs": [answer]}) as wire, Http() as client:
-        for _ in range(2):
-            assert BuilderClient(wire.url, client).read("pairs") == []
-    assert not any({"authorization", "cookie"} & seen.headers.keys() for seen in wire.seen)
 
 
 @pytest.mark.parametrize("value", [1.5, True, None, ["1"], {"a": 1}])

@@ -8,16 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eth_account.typed_transactions.typed_transaction import TypedTransaction
-from hexbytes import HexBytes
 
-from airlock_offline.signing.second_opinion import opinion_question
 from airlock_online.cli.actions import example
 from airlock_online.cli.main import program
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.delivery.deliveries import raw_transaction
-from airlock_online.delivery.routes.rpc import transaction_hash
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees
 from airlock_online.preparing.prepare import Sources, prepare_step
 from airlock_rehearsal.chain.evm import CONTRACTS, STORAGE
@@ -28,7 +23,7 @@ from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import parse_requests
-from airlock_shared.errors import DocumentError, PlanError, Refusal
+from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.plan.values import read_values
 from airlock_shared.venue.actions import ACTIONS
@@ -283,23 +278,6 @@ def test_anything_else_is_refused_and_has_no_hash(value: str, step: str, limit: 
     assert found.digest == b""
 
 
-def test_what_is_signed_is_what_eth_account_makes_of_it_and_another_value_is_another_hash() -> None:
-    digests = set()
-    for wei in (0, 1, LIMIT_WEI):
-        found = examined_of(_sending(hex(wei)), _situation())
-        assert isinstance(found.case, CallCase)
-        request = found.case.request
-        assert request.transaction is not None
-        fields = {name: request.payload[name] for name in ("to", "data", "chainId")} | request.transaction._asdict()
-        library = TypedTransaction.from_dict({**fields, "type": 2, "value": wei, "accessList": []})
-        assert bytes(library.hash()) == found.case.digest
-        raw = raw_transaction(request.payload, request.transaction, bytes([1] * 32 + [2] * 32 + [27]))
-        signed = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
-        assert signed["value"] == wei
-        digests.add((found.case.digest, transaction_hash(raw)))
-    assert len(digests) == 3
-
-
 @pytest.mark.parametrize(
     ("limit", "check"), [('"-1"', "PLAN-OWN-LIMIT"), ("0.1", "PLAN-AMOUNT"), ('"0.0000000000000000001"', "PLAN-AMOUNT")]
 )
@@ -329,15 +307,6 @@ def test_without_a_profile_no_limit_lets_anything_be_sent() -> None:
     shipped = parse_deployment(DEPLOYMENT_TEXT.encode())
     found = examined_of(_sending("0x1"), _situation(deployment=shipped))
     assert refusals(found.verdicts.all()) == {"TX-VALUE"}
-
-
-def test_a_library_that_is_asked_about_another_value_disagrees() -> None:
-    found = examined_of(_sending("0x5"), _situation())
-    assert isinstance(found.case, CallCase)
-    assert opinion_question(found.case)["transaction"]["value"] == 5
-    with pytest.raises(Refusal) as refused:
-        confirm(found.case._replace(digest=examined_of(_sending("0x6"), _situation()).digest))
-    assert refused.value.check == "TX-DISAGREE"
 
 
 def test_the_plan_s_lines_and_its_fingerprint_have_the_limit_and_people_read_of_the_fee() -> None:

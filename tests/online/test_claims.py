@@ -27,10 +27,9 @@ from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import LEASE_MS, holder, is_gone, let_go, new_token
 from airlock_rehearsal.services.faults import Faults
-from online.comparison import note_compared
 from online.delivering_machine import NOW, delivering_machine, unsent
-from online.loopback import Seen, Wire, closed_port, frame, reply, stream
-from online.online_command import OPEN, OnlineCommand
+from online.loopback import Wire, closed_port, frame, reply, stream
+from online.online_command import OPEN, OnlineCommand, note_compared
 from online.test_journal import DIGEST, record
 
 SUBMIT = "POST /market/execute-batched"
@@ -133,40 +132,6 @@ def test_a_process_of_this_machine_that_ended_is_gone_and_no_other_is() -> None:
     for other in ("desk@other, process 7 (00000000.1.7.9)", contained):  # only its lease tells
         assert not is_gone(other, "x")
     assert not is_gone("", "")
-
-
-def test_a_looping_follow_takes_no_row_from_a_submit(where: str) -> None:
-    """While one desk sends, another follows everything as fast as it can; every answer is in the journal at the end."""
-    ending = threading.Event()
-
-    def slow(_seen: Seen) -> None:
-        ending.wait(0.05)
-
-    kinds = ("MarketOrderAccepted", "MarketOrderExecuted")
-    each = [[frame(kind, {"trackingId": f"t-{n}"}, seq) for seq, kind in enumerate(kinds)] for n in range(20)]
-    states = []
-    with (
-        Wire({SUBMIT: [stream(*told) for told in each]}, slow) as wire,
-        delivering_machine(where) as one,
-        delivering_machine(where) as other,
-    ):
-        digests = [f"0x{number:064x}" for number in range(1, 21)]
-
-        def loop() -> None:
-            while not ending.is_set():
-                for known in other.world.journal.submissions():
-                    follow_submission(known.record.digest, other.world._replace(patience_s=0))
-
-        thread = threading.Thread(target=loop)
-        thread.start()
-        try:
-            for number, digest in enumerate(digests):
-                delivery = unsent(wire.url)._replace(digest=digest, nonce=str(number), step=f"step-{number}")
-                states.append(submit_delivery(delivery, one.world).state)
-        finally:
-            ending.set()
-            thread.join()
-    assert states == [OrderState.FILLED] * 20
 
 
 def lost(monkeypatch: pytest.MonkeyPatch, *, committed: bool) -> None:
@@ -309,28 +274,6 @@ def test_a_bug_in_one_is_raised_when_all_have_ended() -> None:
     with pytest.raises(ZeroDivisionError):
         run_parallel([broken, lambda _: ended.append(1)], in_turn=True)
     assert ended == [1]
-
-
-def test_an_interrupt_starts_nothing_more_and_waits_for_nobody() -> None:
-    begun: list[str] = []
-    never, closing = threading.Event(), threading.Event()
-
-    def silent(answered: Answered) -> None:
-        begun.append("silent")
-        answered()
-        never.wait(30)
-        closing.set()
-
-    def jobs() -> Iterator[Job[None]]:
-        yield silent
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_parallel(jobs(), in_turn=True)
-    assert (begun, closing.is_set()) == (["silent"], False)
-    never.set()
-    assert closing.wait(10)
-    assert begun == ["silent"]
 
 
 def test_an_interrupted_submission_is_resumed_and_nothing_is_sent_again(machine: OnlineCommand) -> None:

@@ -204,26 +204,38 @@ def test_nonsense_is_a_service_error_and_is_not_asked_again(client: Http, answer
     assert caught.value.do
 
 
-UNREADABLE: list[tuple[Callable[[RpcClient], object], str, list[object]]] = [
-    (
-        lambda node: node.block(16, whole=True),
-        "eth_getBlockByNumber",
-        ["0x10", {"number": "0x10"}, BLOCK | {"transactions": 1}],
-    ),
-    (lambda node: node.receipt(HASH), "eth_getTransactionReceipt", [RECEIPT | {"transactionHash": "0x" + "cd" * 32}]),
-    (
-        lambda node: node.receipt(HASH),
-        "eth_getTransactionReceipt",
-        [RECEIPT | {"status": "0x2"}, RECEIPT | {"logs": ["0x"]}],
-    ),
-    (lambda node: node.receipt(HASH), "eth_getTransactionReceipt", [RECEIPT | {"blockNumber": "16"}, {"root": "0x"}]),
-    (lambda node: node.send_raw_transaction(RAW), "eth_sendRawTransaction", ["0x", "0x" + "ab" * 31, "ok", None, 5]),
-    (lambda node: node.fees(), "eth_feeHistory", [None, [], {"baseFeePerGas": []}, {"baseFeePerGas": ["0x1", None]}]),
-    (lambda node: node.call(CALL), "eth_call", ["0xabc", "beef", None, ["0x"]]),
-]
-
-
-@pytest.mark.parametrize(("ask", "method", "told"), UNREADABLE)
+@pytest.mark.parametrize(
+    ("ask", "method", "told"),
+    [
+        (
+            lambda node: node.block(16, whole=True),
+            "eth_getBlockByNumber",
+            ["0x10", {"number": "0x10"}, BLOCK | {"transactions": 1}],
+        ),
+        (
+            lambda node: node.receipt(HASH),
+            "eth_getTransactionReceipt",
+            [
+                RECEIPT | {"transactionHash": "0x" + "cd" * 32},
+                RECEIPT | {"status": "0x2"},
+                RECEIPT | {"logs": ["0x"]},
+                RECEIPT | {"blockNumber": "16"},
+                {"root": "0x"},
+            ],
+        ),
+        (
+            lambda node: node.send_raw_transaction(RAW),
+            "eth_sendRawTransaction",
+            ["0x", "0x" + "ab" * 31, "ok", None, 5],
+        ),
+        (
+            lambda node: node.fees(),
+            "eth_feeHistory",
+            [None, [], {"baseFeePerGas": []}, {"baseFeePerGas": ["0x1", None]}],
+        ),
+        (lambda node: node.call(CALL), "eth_call", ["0xabc", "beef", None, ["0x"]]),
+    ],
+)
 def test_what_cannot_be_read_is_no_answer(
     client: Http, ask: Callable[[RpcClient], object], method: str, told: list[object]
 ) -> None:

@@ -44,7 +44,7 @@ def test_an_altered_hash_of_ours_is_a_disagreement(step: str, position: int) -> 
 
 
 def test_what_was_altered_after_the_checks_is_a_disagreement() -> None:
-    for name, value in (("to", OTHER), ("chainId", 1), ("data", "0x095ea7b3")):
+    for name, value in (("to", OTHER), ("chainId", 1), ("data", "0x095ea7b3"), ("value", "0x1")):
         case = _examined("approve")
         case.request.payload[name] = value
         _assert_disagrees(case)

@@ -1,7 +1,6 @@
 """What may be sent again: only what the transport's own trace shows unwritten. No answer un-sends a request."""
 
 import socket
-from pathlib import Path
 from typing import Any
 
 import httpcore
@@ -13,8 +12,8 @@ from airlock_online.delivery.submit import follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import ServiceError, UsageError
 from online.crash.orders import WAYS, order
-from online.delivering_machine import Desk, delivering_machine
-from online.loopback import Answer, Wire, closed_port, reply
+from online.delivering_machine import Desk
+from online.loopback import Wire, closed_port, reply
 from online.test_http import server
 from online.test_routes import FIRST, RPC
 
@@ -113,11 +112,3 @@ def test_what_cannot_be_built_is_found_before_the_claim(desk: Desk, way: str, ad
 def test_a_request_line_that_is_none_is_refused_unsent(call: HttpCall) -> None:
     with Http() as http, pytest.raises(UsageError):
         http.exchange(call)
-
-
-def test_an_answer_that_is_held_is_no_reason_to_send_again(tmp_path: Path) -> None:
-    with Wire({SENDINGS["twap"]: [Answer(b"", hold=True)]}) as wire, delivering_machine(tmp_path / "j.sqlite") as desk:
-        desk.world.http.timeouts = desk.world.http.timeouts._replace(silence=0.1)
-        delivery = order("twap", wire.url)
-        assert [submit_delivery(delivery, desk.world).state for _ in range(2)] == [OrderState.UNKNOWN] * 2
-        assert wire.count("POST", "/twaps/cancel") == 1
