@@ -30,6 +30,7 @@ are killed once more, in `submit` or `follow`. Then `submit` is run again, and `
 refusals, silence; 7 of 10 orders were taken all the same. The disk is a limit on the length of a file (RLIMIT_FSIZE),
 which takes no privilege: SQLite and the transcript meet it, the disk of a PostgreSQL server does not. A COMMIT
 reaches the server through a proxy, and the connection is cut before its answer."""
+_OPEN = ("PREPARED", "SENDING", "REJECTED", "ACCEPTED", "UNKNOWN", "PRESUMED_UNKNOWN")
 
 
 def section(told: dict[str, Any]) -> str:
@@ -60,6 +61,3 @@ def _row(name: str, row: dict[str, Any]) -> str:
     both = f"{row['databases'].get('SQLite', 0)}, {row['databases'].get('PostgreSQL', 0)}"
     figures = f"{row['hits']} of {FULL[name]} | {row['cases']} | {both} | {row['posts']} | {row['final']}"
     return f"| {_TITLES[name]} | {figures} | {opened} |"
-
-
-_OPEN = ("PREPARED", "SENDING", "REJECTED", "ACCEPTED", "UNKNOWN", "PRESUMED_UNKNOWN")

@@ -272,7 +272,7 @@ def test_a_taken_transaction_nonce_lets_nothing_be_sent(path: Path, chain: dict[
 
 
 @pytest.mark.parametrize(("views", "by_word"), [(True, False), (False, True)])
-def test_the_contract_tells_whether_a_nonce_is_used_and_where_it_cannot_the_service(
+def test_the_contract_tells_of_a_used_nonce_and_where_it_cannot_the_service(
     path: Path, views: bool, by_word: bool
 ) -> None:
     chain = FakeChain(1_700_000_000)

@@ -53,6 +53,7 @@ ADDED = (*SLOT, "additionalCollateralUsdc=10", "leverage=5", "slippagePercent=1"
 COINS = ("coinExposure=0.001", "minLeverage=1", "maxLeverage=50")
 DELEGATE = (TRADER, f"delegate={KEY}")
 Run = Callable[..., Any]
+NO_PAYLOADS: tuple[object, ...] = ([], "payload", None, {"intent": "x"})
 
 
 @pytest.mark.parametrize("data", [{"vaults": [1, 2]}, None, {"apr": 1.5}])
@@ -173,7 +174,6 @@ def test_a_payload_that_a_check_refuses_is_not_kept(tmp_path: Path) -> None:
     assert (ended.code, "is kept" in ended.err, list((machine.home / "prepared").glob("*/*"))) == (3, False, [])
 
 
-NO_PAYLOADS: tuple[object, ...] = ([], "payload", None, {"intent": "x"})
 OTHER_ASK = [
     ("trade-open", OPEN, ("leverage=11",), 3, "PLAN-REQUEST"),
     ("approve", "/v2/token/approve-all", (), 3, "PLAN-REQUEST"),
@@ -289,9 +289,7 @@ def test_a_limit_that_is_no_amount_is_refused(limit: str, check: str) -> None:
 
 
 @pytest.mark.parametrize(("call", "word"), [*((CALL, word) for word in ("", "any", "Fee", "0x1")), ("approve", "fee")])
-def test_there_is_no_other_word_for_what_is_sent_and_no_fee_goes_with_the_token_s_approval(
-    call: str, word: str
-) -> None:
+def test_no_other_word_says_what_is_sent_and_no_fee_goes_with_the_token_s_approval(call: str, word: str) -> None:
     leaves = {each.path: each.kind for each in CALLS[call].fields}
     entry = {"signature": CALLS[call].signature, "leaves": leaves, "value": word}
     with pytest.raises(DocumentError) as refused:

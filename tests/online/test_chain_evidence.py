@@ -266,7 +266,7 @@ def test_a_receipt_counts_once_confirmed(desk: Desk, block: int, ok: bool, state
 
 @pytest.mark.parametrize("said", ["confirmed", "reverted"])
 @pytest.mark.parametrize(("block", "ok"), [(3, True), (3, False), (4, True), (4, False), (None, True)])
-def test_what_the_relay_says_is_no_proof_until_the_node_has_the_receipt(
+def test_the_relay_s_word_is_no_proof_until_the_node_has_the_receipt(
     desk: Desk, said: str, block: int | None, ok: bool
 ) -> None:
     told = {"hash": chain_hash(OURS), "status": said, "blockNumber": 3}

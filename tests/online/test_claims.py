@@ -221,7 +221,7 @@ def test_the_next_one_starts_when_the_one_before_is_answered_and_goes_on() -> No
     assert order == ["first sent", "second sent"]
 
 
-def test_one_whose_answer_waits_or_that_is_never_answered_does_not_hold_the_next_one(
+def test_one_whose_answer_waits_or_never_comes_does_not_hold_the_next_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: list[int] = []

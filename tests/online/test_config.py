@@ -43,6 +43,7 @@ SOURCES = Path(airlock_online.__file__).parent
 REHEARSAL = Path(airlock_rehearsal.__file__).parent
 RAISED = re.compile(r'\b(?:Refusal|DocumentError|PlanError)\(\s*"([A-Z]+-[A-Z0-9-]+)"')
 SERVED = re.compile(r'\bRefused\([^)]*?,\s*"([A-Z_]+)"')
+explain = partial(run_here, program, "explain")
 
 
 @pytest.mark.parametrize(
@@ -239,9 +240,7 @@ def test_on_a_new_machine_nothing_is_wrong_and_nothing_is_made(tmp_path: Path) -
     assert max(map(len, ended.out.splitlines())) <= 80
 
 
-def test_with_the_rehearsals_services_nothing_is_wrong_and_nothing_is_changed(
-    journal: Path, machine: OnlineCommand
-) -> None:
+def test_with_the_rehearsals_services_nothing_is_wrong_or_changed(journal: Path, machine: OnlineCommand) -> None:
     before = contents(journal.parent)
     ended = doctor(machine.home, "--json")
     assert (ended.code, ended.json()["ok"], contents(journal.parent)) == (0, True, before), ended.out
@@ -359,9 +358,6 @@ def test_every_check_that_the_online_half_raises_is_explained() -> None:
 )
 def test_everything_with_a_name_is_explained(name: str) -> None:
     assert explanations_of(everything(), name)
-
-
-explain = partial(run_here, program, "explain")
 
 
 def test_explain_tells_meaning_advice_and_exit_code() -> None:

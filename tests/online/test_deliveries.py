@@ -72,9 +72,7 @@ def parts(step: str = "approve") -> tuple[Request, Answer, Header]:
         ("approve", {"signature": KNOWN["approve"]["signature"][:-2]}, "SIG-LENGTH"),
     ],
 )
-def test_a_signature_that_is_not_the_signers_over_this_digest_is_not_sent(
-    step: str, change: dict[str, Any], check: str
-) -> None:
+def test_no_signature_but_the_signers_over_this_digest_is_sent(step: str, change: dict[str, Any], check: str) -> None:
     request, signed, header = parts() if step == "approve" else (REQUESTS[0], SIGNED[0], HEADER)
     with pytest.raises(Refusal, match=check):
         delivery_of(request, signed._replace(**change), header, DEPLOYMENT)

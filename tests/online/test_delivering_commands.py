@@ -41,6 +41,7 @@ from online.test_authorizations import signed, transaction
 
 PART = CLOSE.replace("500", "200")
 ALL = {"sell": PART, "buy": OPEN, "code": CODE, "stop": TWAP, "arm": TRIGGER, "allow": APPROVAL}
+NOTE = ("--note", "seen filled at the venue", "--by", "Ada")
 
 
 class Full(io.StringIO):
@@ -442,9 +443,6 @@ def test_a_file_that_is_there_is_not_overwritten_and_nothing_is_marked(machine: 
         assert machine("export", signatures, "-o", tmp_path / name).code == 2
     assert machine("export", signatures, "--step", "nothing", "-o", tmp_path / "other.json").code == 2
     assert ((tmp_path / "package.json").read_text(), machine.states()) == ("mine", {})
-
-
-NOTE = ("--note", "seen filled at the venue", "--by", "Ada")
 
 
 def lost(machine: OnlineCommand, step: str, fields: str, place: str) -> str:

@@ -134,9 +134,7 @@ def test_what_is_told_again_waits_for_no_disk(desk: Desk, monkeypatch: pytest.Mo
         ({"deadline_ms": NOW // 1000 + 600}, "TIME-UNIT"),
     ],
 )
-def test_what_may_not_go_there_is_refused_and_nothing_is_sent(
-    desk: Desk, changes: dict[str, object], check: str
-) -> None:
+def test_what_may_not_go_there_is_refused_and_not_sent(desk: Desk, changes: dict[str, object], check: str) -> None:
     with Wire({}) as wire, pytest.raises(Refusal) as caught:
         submit_delivery(unsent(wire.url, **changes), desk.world)
     assert (caught.value.check, wire.seen, desk.world.journal.submissions()) == (check, [], [])
@@ -466,9 +464,7 @@ def _first(desk: Desk, state: OrderState) -> Delivery:
     "changes",
     [{"nonce": "9"}, {"signer": "0x" + "33" * 20}, {"contract": "0x" + "44" * 20}, {"trader": "0x" + "55" * 20}],
 )
-def test_a_second_digest_is_not_sent_beside_the_first(
-    desk: Desk, state: OrderState, changes: dict[str, object]
-) -> None:
+def test_no_second_digest_is_sent_beside_the_first(desk: Desk, state: OrderState, changes: dict[str, object]) -> None:
     _first(desk, state)
     with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-STEP"):
         submit_delivery(unsent(wire.url)._replace(digest=SECOND, **changes), desk.world)  # type: ignore[arg-type]

@@ -18,6 +18,8 @@ from airlock_rehearsal.services.server import RehearsalServices
 from online.delivering_machine import TRADER_KEY, Desk, delivering_machine, unsent
 from online.online_command import APPROVAL, CODE, TRIGGER, TWAP, OnlineCommand
 
+TAKEN = ["drop-before-accepted", "http-500-after"]
+
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
@@ -103,7 +105,6 @@ WAYS = {
     "relay": (APPROVAL, "relay", ()),
     "rpc": (APPROVAL, "rpc", ("--by-rpc",)),
 }
-TAKEN = ["drop-before-accepted", "http-500-after"]
 
 
 def sent(machine: OnlineCommand, place: str) -> int:

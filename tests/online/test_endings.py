@@ -123,9 +123,7 @@ def test_ctrl_c_between_claim_and_answer_is_recorded(tmp_path: Path, way: str, s
     assert took < 5
 
 
-def test_after_an_interrupt_nobody_waits_for_the_next_question_and_no_outcome_is_told(
-    tmp_path: Path, capsys: Screen
-) -> None:
+def test_after_an_interrupt_nobody_waits_to_ask_again_and_no_outcome_is_told(tmp_path: Path, capsys: Screen) -> None:
     known, ended = order("twap", "https://a.example"), threading.Event()
 
     def follow(desk: Desk) -> None:
@@ -148,9 +146,7 @@ def test_after_an_interrupt_nobody_waits_for_the_next_question_and_no_outcome_is
     assert capsys.readouterr().out == ""
 
 
-def test_what_was_promised_is_read_back_by_no_more_than_so_many_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_more_than_so_many_read_back_what_was_promised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = threading.Event()
     with open_desk(OnlineHome(tmp_path), 0, as_json=True, make=True) as desk:
         put(desk.journal, OrderState.PREPARED)
@@ -197,9 +193,7 @@ def test_a_node_that_lags_behind_a_fill_breaks_no_promise_and_one_that_does_not_
     assert told in "".join(capsys.readouterr())
 
 
-def test_a_row_that_was_made_again_is_no_older_bound_than_its_requests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_made_again_is_no_older_bound_than_its_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_desk(OnlineHome(tmp_path), 0, as_json=True, make=True) as desk:
         put(desk.journal, OrderState.PREPARED)
         known = desk.journal.get(DIGEST)

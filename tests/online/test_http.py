@@ -283,7 +283,7 @@ def client(naps: list[float]) -> Iterator[Http]:
 
 
 @pytest.mark.parametrize(
-    ("header", "seconds", "own"),
+    ("said", "seconds", "own"),
     [
         ("7", 7, ()),
         ("Sun, 06 Nov 1994 08:49:57 GMT", 20, ()),
@@ -295,10 +295,8 @@ def client(naps: list[float]) -> Iterator[Http]:
         ("Sun, 06 Nov 1994 09:49:57 GMT", 20, ("date: Sun, 06 Nov 1994 09:49:37 GMT",)),  # of the service's own clock
     ],
 )
-def test_every_form_of_retry_after_is_read(
-    client: Http, header: str, seconds: int | None, own: tuple[str, ...]
-) -> None:
-    with Wire({"GET /x": [http(503, b"{}", "application/json", f"retry-after: {header}", *own)]}) as wire:
+def test_every_form_of_retry_after_is_read(client: Http, said: str, seconds: int | None, own: tuple[str, ...]) -> None:
+    with Wire({"GET /x": [http(503, b"{}", "application/json", f"retry-after: {said}", *own)]}) as wire:
         assert client.exchange(HttpCall("GET", wire.url + "/x")).retry_after_s == seconds
         assert client.poll(wire.url + "/x", {}).retry_after_s == seconds
 

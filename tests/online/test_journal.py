@@ -470,11 +470,9 @@ def test_a_file_that_is_not_ours_is_told_by_every_command_and_left_alone(
 
 
 @pytest.mark.parametrize("words", READS)
-@pytest.mark.parametrize("where", [f"postgresql://desk:x@{SECRET}@db/j", f"postgresql://desk:{SECRET}@db:port/j"])
-def test_a_slip_tells_no_password(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], where: str
-) -> None:
-    monkeypatch.setenv("AIRLOCK_JOURNAL", where)
+@pytest.mark.parametrize("at", [f"postgresql://desk:x@{SECRET}@db/j", f"postgresql://desk:{SECRET}@db:port/j"])
+def test_a_slip_tells_no_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], at: str) -> None:
+    monkeypatch.setenv("AIRLOCK_JOURNAL", at)
     ended = run_here(program, "--home", tmp_path / "home", *words)
     assert not any(word in ended.out + ended.err for word in (SECRET, "Traceback"))
 

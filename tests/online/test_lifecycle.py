@@ -30,6 +30,9 @@ INCREASE = OrderEvent(2, "IncreasePositionRequested", {"orderId": 5})
 INCREASED = OrderEvent(3, "PositionSizeIncreased", {"orderId": 5})
 TIMED_OUT = OrderEvent(None, "Error", {"status": "failed", "code": "STREAM_TIMEOUT", "trackingId": "t-1"})
 TRADE = {"trader": "0x" + "AB" * 20, "pairIndex": 1, "index": 3, "buy": True, "leverage": "20000000000"}
+ADDED: dict[str, object] = {
+    "type": "IncreasePositionRequested", "trader": "0x" + "ab" * 20, "pairIndex": 1, "index": 0,
+}  # fmt: skip
 
 
 def failed(code: object = "ATTEMPTS_EXHAUSTED", seq: int | None = 3) -> OrderEvent:
@@ -114,9 +117,6 @@ OPENED: dict[str, object] = {
     "isPnl": False,
 }  # fmt: skip
 """What an open's message decides: its slot is the venue's."""
-ADDED: dict[str, object] = {
-    "type": "IncreasePositionRequested", "trader": "0x" + "ab" * 20, "pairIndex": 1, "index": 0,
-}  # fmt: skip
 FULL = {
     "orderId": 5, "trader": "0x" + "AB" * 20, "pairIndex": 1, "open": True, "isBuy": True, "isPnl": False,
     "transactionHash": "0x" + "01" * 32,

@@ -193,9 +193,7 @@ def test_prepare_writes_a_transaction_and_says_its_cost(tmp_path: Path) -> None:
         (("--rpc", "node"), 2, "not a plain http(s) address"),
     ],
 )
-def test_prepare_writes_nothing_when_the_filling_is_wrong(
-    tmp_path: Path, words: tuple[str, ...], code: int, told: str
-) -> None:
+def test_a_wrong_filling_has_nothing_written(tmp_path: Path, words: tuple[str, ...], code: int, told: str) -> None:
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
         ended = machine.prepare(*words)

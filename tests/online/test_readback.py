@@ -50,6 +50,9 @@ OWNER, PENDING = ((view, CODE) for view in OnlineConfig().referral[:2])
 ADOPTED = (OnlineConfig().referral.adopted, bytes([0x11] * 20))
 OF_TRADER, OF_KEY = (bytes.fromhex(account[2:]).rjust(32, b"\0") for account in (TRADER, KEY))
 WITHOUT = ["referral-cancel-request", "claim-keeper-rewards"]
+OPENING = {
+    "_t": {"trader": TRADER, "pairIndex": "1", "buy": True, "positionSizeUSDC": "70000000", "tp": "0", "sl": "0"}
+}
 
 
 def request(action: str, fields: dict[str, str], message: dict[str, Any]) -> Request:
@@ -142,9 +145,6 @@ OTHER_SLOT, OTHER_PAIR = trade(index="3"), trade(pairIndex="4")
 REOPENED = trade(timestamp=str(OPENED_S + 5))
 
 
-OPENING = {
-    "_t": {"trader": TRADER, "pairIndex": "1", "buy": True, "positionSizeUSDC": "70000000", "tp": "0", "sl": "0"}
-}
 EVERY: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "delegate": (DELEGATE, {}),
     "delegate-set": (DELEGATE, {}),

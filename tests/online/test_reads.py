@@ -104,9 +104,7 @@ def test_meta_and_ready_take_what_was_fetched(ask: Ask) -> None:
         (("defaults", "slippagePercent"), None, "defaults.slippagePercent"),
     ],
 )
-def test_a_changed_meta_is_reported_and_never_adopted(
-    ask: Ask, path: tuple[str, ...], value: object, where: str
-) -> None:
+def test_a_changed_meta_is_told_and_never_adopted(ask: Ask, path: tuple[str, ...], value: object, where: str) -> None:
     document = steps.meta()
     node = document
     for name in path[:-1]:
@@ -175,9 +173,7 @@ def test_a_nonce_is_used_or_not_told(ask: Ask, data: object, text: str) -> None:
         ({"expiry": "4102444800000"}, *["not known: its expiry, "] * 2),
     ],
 )
-def test_a_delegation_is_judged_and_not_only_shown(
-    ask: Ask, changes: dict[str, object], signs: str, sends: str
-) -> None:
+def test_a_delegation_is_judged_not_only_shown(ask: Ask, changes: dict[str, object], signs: str, sends: str) -> None:
     script, words = told(LIVE | changes, "/v2/reads/delegation"), ("delegation", TREASURY, DESK)
     expected = {"can sign intents now": signs, "can send calls now": sends}
     lines = [" ".join(line.split()) for line in shown(ask(script, *words)).splitlines()]

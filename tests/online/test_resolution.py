@@ -31,7 +31,7 @@ def looked(desk: Desk, used: bool | None, seen: Sequence[tuple[str, str]]) -> Or
 
 
 @pytest.mark.parametrize(("used", "seen"), [(True, [GONE]), (True, [GONE, THERE]), (False, [GONE])])
-def test_no_position_proves_a_fill_of_this_very_order(
+def test_no_position_proves_a_fill_of_this_order(
     desk: Desk, used: bool | None, seen: Sequence[tuple[str, str]]
 ) -> None:
     lost(desk, "batched-market")

@@ -234,9 +234,7 @@ def test_a_failed_simulation_is_a_rejection_that_shows_the_contracts_error(desk:
 
 
 @pytest.mark.parametrize(("way", "ok"), [("relay", True), ("relay", None), ("twap", False), ("relayer", False)])
-def test_beside_another_ok_or_by_another_service_a_failed_simulation_refuses_nothing(
-    desk: Desk, way: str, ok: object
-) -> None:
+def test_beside_another_ok_or_elsewhere_a_failed_simulation_refuses_nothing(desk: Desk, way: str, ok: object) -> None:
     answer = reply(200, {"ok": ok, "error": {"code": "SIMULATION_FAILED", "message": "reverted"}})
     outcome, _ = sent(desk, way, {FIRST[way]: [answer]})
     assert outcome.state is OrderState.UNKNOWN
@@ -428,9 +426,7 @@ def test_a_node_that_names_another_hash_is_an_anomaly(desk: Desk) -> None:
     assert (outcome.state, outcome.anomalies) == (OrderState.CONFIRMED, ("other-transaction-hash",))
 
 
-def test_the_count_is_read_in_the_confirmed_block_and_the_node_s_key_is_not_in_the_journal(
-    desk: Desk, tmp_path: Path
-) -> None:
+def test_the_count_is_read_in_the_confirmed_block_and_the_node_s_key_is_not_kept(desk: Desk, tmp_path: Path) -> None:
     with node_with(eth_getTransactionReceipt=[None]) as node:
         outcome = by_node(desk, node, patience_s=0, confirmations=3)
     counts = [params[1] for method, params in node.asked if method == "eth_getTransactionCount"]

@@ -52,6 +52,11 @@ MUTATIONS = draws(60, 300)
 OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
 WAYS = ("relayer", "twap", "core-api-post", "core-api-put", "relay", "batched-market")
 WORDS = ("Inflight", "Failed", "queued", "reverted", "failed", "Done")
+VALUES: tuple[Any, ...] = (
+    "$signature", "$executing.data", "$encoded_intent", "$raw_transaction", "signature", "$message", "$nothing", "$account",
+    "$trader", "$message.nonce as number", True, 0, 1.5, [], {}, "confirmed", "https://other.example/relays", "//other",
+    "PUT /x", "/v2/relay", "/{id}/{id}", "/../x", "status", "requestId", "receipt.status", "not used", "a?", "\u202e",
+)  # fmt: skip
 
 
 def relayed(desk: Desk, taken: Answer, *told: object, node: Node | None = None, times: int = 1) -> Any:
@@ -199,13 +204,6 @@ def test_without_a_block_the_operator_s_node_proves_that_its_transaction_execute
         )
         outcome, _ = relayed(desk, TAKEN, DONE | {"receipt": RECEIPT}, node=asked)
     assert outcome.state is state, outcome.reason
-
-
-VALUES: tuple[Any, ...] = (
-    "$signature", "$executing.data", "$encoded_intent", "$raw_transaction", "signature", "$message", "$nothing", "$account",
-    "$trader", "$message.nonce as number", True, 0, 1.5, [], {}, "confirmed", "https://other.example/relays", "//other",
-    "PUT /x", "/v2/relay", "/{id}/{id}", "/../x", "status", "requestId", "receipt.status", "not used", "a?", "\u202e",
-)  # fmt: skip
 
 
 def _mutations(seed: int) -> Iterator[dict[str, Any]]:

@@ -155,9 +155,7 @@ def test_what_ends_a_submission_says_so_on_its_own_route_and_never_on_the_market
         (1, "MarketOrderInitiated", {}),
     ],
 )
-def test_an_end_that_is_not_believed_is_not_called_terminal(
-    seq: int | None, kind: str, payload: dict[str, Any]
-) -> None:
+def test_an_end_that_is_not_believed_is_not_terminal(seq: int | None, kind: str, payload: dict[str, Any]) -> None:
     assert event_json(OrderEvent(seq, kind, payload), now_ms=NOW, route=BATCHED_MARKET)["terminal"] is False
 
 

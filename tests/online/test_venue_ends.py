@@ -124,9 +124,7 @@ def test_a_twap_s_cancellation_that_failed_is_not_done(desk: Desk) -> None:
     ],
 )
 @pytest.mark.parametrize("status", ["0x1", "0x0", None, "odd"])
-def test_no_service_ends_anything_against_the_node(
-    desk: Desk, way: str, said: dict[str, object], status: str | None
-) -> None:
+def test_no_service_ends_it_against_the_node(desk: Desk, way: str, said: dict[str, object], status: str | None) -> None:
     with node_that_tells(APPROVAL if way == "relay" else TX, status) as node:
         outcome = confirming(desk, way, said, node)
     agreed, end = ("0x0", OrderState.FAILED) if said else ("0x1", OrderState.CONFIRMED)

@@ -241,9 +241,7 @@ def test_two_places_that_contradict_decide_nothing(data: dict[str, Any], meaning
         ({}, None),
     ],
 )
-def test_available_is_the_opposite_of_used_and_a_contradiction_tells_nothing(
-    answer: dict[str, Any], used: bool | None
-) -> None:
+def test_available_is_not_used_and_a_contradiction_tells_nothing(answer: dict[str, Any], used: bool | None) -> None:
     places = {"used": "not available"}
     assert used_in({"nonce": "7", **answer}, "0x1", "7", "trading", places) is used
     assert used_in({"nonce": "8", **answer}, "0x1", "7", "trading", places) is None
@@ -349,9 +347,7 @@ def test_the_word_that_was_said_is_in_the_journal(desk: Desk) -> None:
         ("failed", "0x1", "0x9", OrderState.CONFIRMED),
     ],
 )
-def test_the_node_has_the_last_word(
-    desk: Desk, word: str, status: str | None, newest: str | None, state: OrderState
-) -> None:
+def test_the_node_is_believed(desk: Desk, word: str, status: str | None, newest: str | None, state: OrderState) -> None:
     receipt: dict[str, object] = {"transactionHash": APPROVAL, "blockNumber": "0x7", "status": status, "logs": []}
     block = newest and {"number": newest, "timestamp": "0x1", "transactions": []}
     answers = {"eth_getTransactionReceipt": receipt if status else None, "eth_getBlockByNumber": block}
@@ -378,18 +374,14 @@ def test_the_node_has_the_last_word(
         ([], OrderState.ACCEPTED),
     ],
 )
-def test_a_relayer_without_an_envelope_is_held_to_the_same_evidence(
-    desk: Desk, told: object, state: OrderState
-) -> None:
+def test_a_relayer_without_envelope_is_held_to_the_same_evidence(desk: Desk, told: object, state: OrderState) -> None:
     desk.world = desk.world._replace(speech=resolve_services(FILE), patience_s=3)
     outcome, _ = sent(desk, "relayer", {"POST /submit": [TAKEN], "GET /submissions/r-1": [reply(200, told)]})
     assert outcome.state is state, outcome.reason
 
 
 @pytest.mark.parametrize(("method", "end"), [("POST", ""), ("PUT", "/")])
-def test_the_relayer_s_method_is_the_file_s_and_what_was_sent_by_it_is_sent_once(
-    desk: Desk, method: str, end: str
-) -> None:
+def test_the_relayer_s_method_is_the_file_s_and_its_request_is_sent_once(desk: Desk, method: str, end: str) -> None:
     paths = {
         "relayer": f"{method} /submit{end}",
         "relayer-status": f"/submissions/{{id}}{end}",

@@ -90,9 +90,7 @@ def test_a_stored_trigger_s_execution_is_an_event_once_and_ends_nothing_else(des
 
 
 @pytest.mark.parametrize("spent", [5, None])
-def test_an_end_that_is_learnt_is_proved_at_once_and_never_said_to_be_still_to_come(
-    desk: Desk, spent: int | None
-) -> None:
+def test_an_end_that_is_learnt_is_proved_at_once_and_never_said_to_be_to_come(desk: Desk, spent: int | None) -> None:
     with Market(*streamed(ACCEPTED), history=[ACCEPTED]) as market:
         delivery = order("batched-market", market.url)
         assert submit_delivery(delivery, desk.world._replace(patience_s=0)).state is OrderState.ACCEPTED
@@ -130,9 +128,7 @@ def test_what_reverted_executed_nothing(desk: Desk, way: str, mined: dict[str, A
         ("", "00" * 32, OrderState.UNKNOWN),
     ],
 )
-def test_the_executing_call_of_the_contract_itself_needs_no_log(
-    desk: Desk, to: str, more: str, state: OrderState
-) -> None:
+def test_the_executing_call_of_the_contract_needs_no_log(desk: Desk, to: str, more: str, state: OrderState) -> None:
     delivery = lost(desk, "relayer")
     call = executing_call(delivery)
     mined = carrier(delivery, to=to or call["to"], data=call["data"] + more, logs=())

@@ -25,6 +25,7 @@ BY_CALL = {"trade-open", "trade-open-desk", "trade-close", "trade-close-desk"}
 
 
 plan_text = partial(plan_text_of, folder="transactions")
+HAND_WORDS = ("--nonce", "3", "--gas", "60000", "--max-fee-gwei", "2", "--priority-fee-gwei", "1")
 
 
 def plan_of(*steps: str, **limits: str) -> Plan:
@@ -94,9 +95,6 @@ def fetched(home: Path, builder_url: str, name: str = "venue") -> Deployment:
     (home / "deployments").mkdir(parents=True, exist_ok=True)
     (home / "deployments" / f"{name}.json").write_text(json.dumps(document))
     return read_deployment(document)
-
-
-HAND_WORDS = ("--nonce", "3", "--gas", "60000", "--max-fee-gwei", "2", "--priority-fee-gwei", "1")
 
 
 class PlannedCommand:

@@ -72,11 +72,9 @@ def test_a_delegate_may_sign_while_it_is_registered_and_a_stranger_never(desk: S
     refused(desk, desk.order(1, desk.close_payload(collateralToCloseUsdc="10"), DELEGATE), "may not sign for")
 
 
-@pytest.mark.parametrize(("order_type", "pair_index", "amount"), [(7, 0, "1000"), (1, 3, "250")])
-def test_another_pair_s_type_is_refused(
-    shared_desk: ServicesClient, order_type: int, pair_index: int, amount: str
-) -> None:
-    payload = shared_desk.close_payload(pairIndex=pair_index, collateralToCloseUsdc=amount)
+@pytest.mark.parametrize(("order_type", "pair", "amount"), [(7, 0, "1000"), (1, 3, "250")])
+def test_another_pair_s_type_is_refused(shared_desk: ServicesClient, order_type: int, pair: int, amount: str) -> None:
+    payload = shared_desk.close_payload(pairIndex=pair, collateralToCloseUsdc=amount)
     refused(shared_desk, shared_desk.order(order_type, payload), "does not fit")
 
 

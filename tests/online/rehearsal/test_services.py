@@ -31,6 +31,8 @@ GOOD: dict[str, Json] = {
     "delegate": {"trader": T, "delegate": D, "expirySeconds": NOW_S + 3600},
 }
 STRANGERS = {"trader": STRANGER.address}
+STOP = {"trader": T, "orderIndex": 0, "pairIndex": 2, "price": "100", "stopLoss": "100"}
+TAKEN = {"caller": T, "code": "TAKEN", "newOwner": STRANGER.address}
 
 
 def asked(name: str, **fields: Any) -> Json:
@@ -141,10 +143,6 @@ def test_a_trigger_that_was_not_signed_is_refused(shared_desk: ServicesClient, c
     reply = arm(shared_desk, trigger(shared_desk), **change)
     assert (reply.status_code, reply.json()["error"]) == (400, "Bad Request")
     assert shared_desk.state.triggers == {}
-
-
-STOP = {"trader": T, "orderIndex": 0, "pairIndex": 2, "price": "100", "stopLoss": "100"}
-TAKEN = {"caller": T, "code": "TAKEN", "newOwner": STRANGER.address}
 
 
 def test_an_intent_is_pending_until_it_settles(open_desk: OpenClient) -> None:
