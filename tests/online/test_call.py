@@ -53,7 +53,6 @@ ADDED = (*SLOT, "additionalCollateralUsdc=10", "leverage=5", "slippagePercent=1"
 COINS = ("coinExposure=0.001", "minLeverage=1", "maxLeverage=50")
 DELEGATE = (TRADER, f"delegate={KEY}")
 Run = Callable[..., Any]
-NO_PAYLOADS: tuple[object, ...] = ([], "payload", None, {"intent": "x"})
 
 
 @pytest.mark.parametrize("data", [{"vaults": [1, 2]}, None, {"apr": 1.5}])
@@ -174,17 +173,18 @@ def test_a_payload_that_a_check_refuses_is_not_kept(tmp_path: Path) -> None:
     assert (ended.code, "is kept" in ended.err, list((machine.home / "prepared").glob("*/*"))) == (3, False, [])
 
 
-OTHER_ASK = [
-    ("trade-open", OPEN, ("leverage=11",), 3, "PLAN-REQUEST"),
-    ("approve", "/v2/token/approve-all", (), 3, "PLAN-REQUEST"),
-    ("nobody", OPEN, (), 2, "PLAN-STEP"),
-]
-
-
-@pytest.mark.parametrize(("step", "path", "words", "code", "told", "data"), [
-    *((*each, steps.payload("approve" if each[0] == "approve" else "trade-open")) for each in OTHER_ASK),
-    *(("trade-open", OPEN, (), 8, "builder", data) for data in NO_PAYLOADS),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("step", "path", "words", "code", "told", "data"),
+    [
+        ("trade-open", OPEN, ("leverage=11",), 3, "PLAN-REQUEST", steps.payload("trade-open")),
+        ("approve", "/v2/token/approve-all", (), 3, "PLAN-REQUEST", steps.payload("approve")),
+        ("nobody", OPEN, (), 2, "PLAN-STEP", steps.payload("trade-open")),
+        ("trade-open", OPEN, (), 8, "builder", []),
+        ("trade-open", OPEN, (), 8, "builder", "payload"),
+        ("trade-open", OPEN, (), 8, "builder", None),
+        ("trade-open", OPEN, (), 8, "builder", {"intent": "x"}),
+    ],
+)
 def test_an_answer_to_another_ask_or_that_is_no_payload_is_refused(
     tmp_path: Path, step: str, path: str, words: tuple[str, ...], code: int, told: str, data: object
 ) -> None:

@@ -204,44 +204,30 @@ def test_nonsense_is_a_service_error_and_is_not_asked_again(client: Http, answer
     assert caught.value.do
 
 
+ASKS: dict[str, Callable[[RpcClient], object]] = {
+    "eth_getBlockByNumber": lambda node: node.block(16, whole=True),
+    "eth_getTransactionReceipt": lambda node: node.receipt(HASH),
+    "eth_sendRawTransaction": lambda node: node.send_raw_transaction(RAW),
+    "eth_feeHistory": lambda node: node.fees(),
+    "eth_call": lambda node: node.call(CALL),
+}
+BAD_RECEIPTS = [{"transactionHash": "0x" + "cd" * 32}, {"status": "0x2"}, {"logs": ["0x"]}, {"blockNumber": "16"}]
+
+
 @pytest.mark.parametrize(
-    ("ask", "method", "told"),
+    ("method", "told"),
     [
-        (
-            lambda node: node.block(16, whole=True),
-            "eth_getBlockByNumber",
-            ["0x10", {"number": "0x10"}, BLOCK | {"transactions": 1}],
-        ),
-        (
-            lambda node: node.receipt(HASH),
-            "eth_getTransactionReceipt",
-            [
-                RECEIPT | {"transactionHash": "0x" + "cd" * 32},
-                RECEIPT | {"status": "0x2"},
-                RECEIPT | {"logs": ["0x"]},
-                RECEIPT | {"blockNumber": "16"},
-                {"root": "0x"},
-            ],
-        ),
-        (
-            lambda node: node.send_raw_transaction(RAW),
-            "eth_sendRawTransaction",
-            ["0x", "0x" + "ab" * 31, "ok", None, 5],
-        ),
-        (
-            lambda node: node.fees(),
-            "eth_feeHistory",
-            [None, [], {"baseFeePerGas": []}, {"baseFeePerGas": ["0x1", None]}],
-        ),
-        (lambda node: node.call(CALL), "eth_call", ["0xabc", "beef", None, ["0x"]]),
+        ("eth_getBlockByNumber", ["0x10", {"number": "0x10"}, BLOCK | {"transactions": 1}]),
+        ("eth_getTransactionReceipt", [{"root": "0x"}, *(RECEIPT | bad for bad in BAD_RECEIPTS)]),
+        ("eth_sendRawTransaction", ["0x", "0x" + "ab" * 31, "ok", None, 5]),
+        ("eth_feeHistory", [None, [], {"baseFeePerGas": []}, {"baseFeePerGas": ["0x1", None]}]),
+        ("eth_call", ["0xabc", "beef", None, ["0x"]]),
     ],
 )
-def test_what_cannot_be_read_is_no_answer(
-    client: Http, ask: Callable[[RpcClient], object], method: str, told: list[object]
-) -> None:
+def test_what_cannot_be_read_is_no_answer(client: Http, method: str, told: list[object]) -> None:
     for answer in told:
         with Node({method: answer}) as node, pytest.raises(ServiceError, match=method) as caught:
-            ask(RpcClient(node.url, client))
+            ASKS[method](RpcClient(node.url, client))
         assert not isinstance(caught.value, RpcError | NotSent)
         assert node.methods.count(method) == 1
 

@@ -101,10 +101,17 @@ def test_a_twap_is_cancelled_once(desk: ServicesClient) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"trader": T.lower()}, STRANGERS, {"twapId": 42}, {"nonce": None}, {"deadline": str(START_MS + 1)},
-     {"signature": "0x" + "00" * 65}, {"colour": "red"}],
+    [
+        {"trader": T.lower()},
+        STRANGERS,
+        {"twapId": 42},
+        {"nonce": None},
+        {"deadline": str(START_MS + 1)},
+        {"signature": "0x" + "00" * 65},
+        {"colour": "red"},
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_cancel_that_was_not_signed_is_refused(shared_desk: ServicesClient, change: Json) -> None:
     reply = cancel(shared_desk, cancellation(shared_desk), **change)
     assert (reply.status_code, reply.json()["statusCode"]) == (400, 400)
@@ -135,10 +142,17 @@ def test_the_nonce_of_a_trigger_is_held_and_not_spent(desk: ServicesClient) -> N
 
 @pytest.mark.parametrize(
     "change",
-    [{"pairIndex": 9}, {"nonce": "5"}, {"buy": False}, {"timestamp": 5}, {"signTimestamp": START_MS + 1}, STRANGERS,
-     {"colour": "red"}],
+    [
+        {"pairIndex": 9},
+        {"nonce": "5"},
+        {"buy": False},
+        {"timestamp": 5},
+        {"signTimestamp": START_MS + 1},
+        STRANGERS,
+        {"colour": "red"},
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_trigger_that_was_not_signed_is_refused(shared_desk: ServicesClient, change: Json) -> None:
     reply = arm(shared_desk, trigger(shared_desk), **change)
     assert (reply.status_code, reply.json()["error"]) == (400, "Bad Request")
