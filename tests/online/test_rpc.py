@@ -31,7 +31,7 @@ HASH = "0x" + "ab" * 32
 CALL = RpcCall("0x" + "11" * 20, "0x" + "22" * 20, "0x12345678")
 RAW = "0x02" + "cd" * 100
 SECRET = "/v3/do-not-show-me?token=nor-me"
-RECEIPT = {"transactionHash": HASH, "blockNumber": "0x10", "status": "0x1", "logs": []}
+RECEIPT: dict[str, object] = {"transactionHash": HASH, "blockNumber": "0x10", "status": "0x1", "logs": []}
 BLOCK = {"number": "0x10", "timestamp": "0x65", "transactions": ["0x" + "ab" * 32]}
 MINED = {"hash": "0x" + "AB" * 32, "from": "0x" + "Ee" * 20, "to": "0xFf", "nonce": "0x7", "input": "0xBEef"}
 ANVIL_CHAIN = 31337
@@ -211,14 +211,14 @@ ASKS: dict[str, Callable[[RpcClient], object]] = {
     "eth_feeHistory": lambda node: node.fees(),
     "eth_call": lambda node: node.call(CALL),
 }
-BAD_RECEIPTS = [{"transactionHash": "0x" + "cd" * 32}, {"status": "0x2"}, {"logs": ["0x"]}, {"blockNumber": "16"}]
+BAD_MEMBERS = [("transactionHash", "0x" + "cd" * 32), ("status", "0x2"), ("logs", ["0x"]), ("blockNumber", "16")]
 
 
 @pytest.mark.parametrize(
     ("method", "told"),
     [
         ("eth_getBlockByNumber", ["0x10", {"number": "0x10"}, BLOCK | {"transactions": 1}]),
-        ("eth_getTransactionReceipt", [{"root": "0x"}, *(RECEIPT | bad for bad in BAD_RECEIPTS)]),
+        ("eth_getTransactionReceipt", [{"root": "0x"}, *({**RECEIPT, name: bad} for name, bad in BAD_MEMBERS)]),
         ("eth_sendRawTransaction", ["0x", "0x" + "ab" * 31, "ok", None, 5]),
         ("eth_feeHistory", [None, [], {"baseFeePerGas": []}, {"baseFeePerGas": ["0x1", None]}]),
         ("eth_call", ["0xabc", "beef", None, ["0x"]]),
