@@ -276,6 +276,28 @@ def test_a_bug_in_one_is_raised_when_all_have_ended() -> None:
     assert ended == [1]
 
 
+def test_an_interrupt_starts_nothing_more_and_waits_for_nobody() -> None:
+    begun: list[str] = []
+    never, closing = threading.Event(), threading.Event()
+
+    def silent(answered: Answered) -> None:
+        begun.append("silent")
+        answered()
+        never.wait(30)
+        closing.set()
+
+    def jobs() -> Iterator[Job[None]]:
+        yield silent
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_parallel(jobs(), in_turn=True)
+    assert (begun, closing.is_set()) == (["silent"], False)
+    never.set()
+    assert closing.wait(10)
+    assert begun == ["silent"]
+
+
 def test_an_interrupted_submission_is_resumed_and_nothing_is_sent_again(machine: OnlineCommand) -> None:
     signatures = machine.signatures(buy=OPEN)
     note_compared(machine.home, signatures)
