@@ -89,17 +89,6 @@ def answer(connection: socket.socket) -> None:
     connection.sendall(OK)
 
 
-def test_the_environment_names_no_authority_proxy_or_key_log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    keys = tmp_path / "keys"
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "somebody-elses.pem"))  # would be read, and is not there
-    monkeypatch.setenv("SSLKEYLOGFILE", str(keys))  # would get the keys of every connection
-    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy"):
-        monkeypatch.setenv(name, f"http://127.0.0.1:{closed_port()}")
-    with server(answer, tls=True) as port, Http(ca_file=CA) as client:
-        assert client.exchange(HttpCall("GET", f"https://127.0.0.1:{port}/")).body == b"{}"
-    assert not keys.exists()
-
-
 def test_a_configured_authority_alone_is_trusted_and_for_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", CA)
     monkeypatch.setenv("SSL_CERT_DIR", str(TLS))
@@ -150,6 +139,19 @@ def pump(one: socket.socket, other: socket.socket) -> None:
         while data := one.recv(65536):
             other.sendall(data)
         other.shutdown(socket.SHUT_WR)
+
+
+def test_the_environment_names_no_authority_proxy_or_key_log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "somebody-elses.pem"))  # would be read, and is not there
+    monkeypatch.setenv("SSLKEYLOGFILE", str(keys))  # would get the keys of every connection
+    with server(answer, tls=True) as port, proxy(port) as (between, asked), Http(SOON, ca_file=CA) as client:
+        for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{between}")
+        assert client.exchange(HttpCall("GET", f"https://127.0.0.1:{port}/")).body == b"{}"
+        with pytest.raises(NotSent):
+            client.exchange(HttpCall("GET", "https://192.0.2.1/"))  # an address that nobody has
+    assert (asked, keys.exists()) == ([], False)
 
 
 def test_what_goes_through_a_proxy_is_for_the_venue_alone_to_read() -> None:
