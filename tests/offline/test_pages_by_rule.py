@@ -86,20 +86,20 @@ def test_a_call_on_a_touch_screen_is_as_the_app_publishes_it(model: str, fields:
 
 def test_a_line_breaks_after_each_delimiter_and_in_a_word_without_one() -> None:
     for text in ("a b-c_d " * 60, "0x" + "ab" * 180, "-" + "9" * 60, "one\ntwo\n\nthree", "-", " ", ""):
-        lines = text_lines(text, INTER_MEDIUM_36, 416)
+        lines = text_lines(text, INTER_MEDIUM_36.within(416))
         assert "".join(lines) == text.replace("\n", "")  # nothing is lost
         assert all(width_px(line.rstrip(" -_"), INTER_MEDIUM_36) <= 416 for line in lines)
-    assert text_lines("a" * 15 + " b", INTER_MEDIUM_36, 320) == ["a" * 15 + " ", "b"]
-    assert text_lines("a" * 10 + "-" + "b" * 10, INTER_MEDIUM_36, 320) == ["a" * 10 + "-", "b" * 10]
-    assert text_lines("a" * 10 + "_" + "b" * 10, INTER_MEDIUM_36, 320) == ["a" * 10 + "_", "b" * 10]
-    assert text_lines("a" * 20, INTER_MEDIUM_36, 320) == ["a" * 15, "a" * 5]
-    number = "-" + "9" * 40  # a line that begins with a delimiter is counted otherwise than drawn
-    assert (len(text_lines(number, INTER_MEDIUM_36, 416)), counted_lines(number, INTER_MEDIUM_36, 416)) == (3, 4)
+    assert text_lines("a" * 15 + " b", INTER_MEDIUM_36.within(320)) == ["a" * 15 + " ", "b"]
+    assert text_lines("a" * 10 + "-" + "b" * 10, INTER_MEDIUM_36.within(320)) == ["a" * 10 + "-", "b" * 10]
+    assert text_lines("a" * 10 + "_" + "b" * 10, INTER_MEDIUM_36.within(320)) == ["a" * 10 + "_", "b" * 10]
+    assert text_lines("a" * 20, INTER_MEDIUM_36.within(320)) == ["a" * 15, "a" * 5]
+    number = ("-" + "9" * 40, INTER_MEDIUM_36.within(416))  # begins with a delimiter: counted otherwise than drawn
+    assert (len(text_lines(*number)), counted_lines(*number)) == (3, 4)
 
 
 def test_a_long_title_on_a_nano_is_cut_in_its_middle() -> None:
-    assert title_line("initialPosToken", OPEN_SANS_EXTRABOLD_11, 114) == "initialPosToken"
-    cut = title_line("collateralToCloseInUsdc (1/2)", OPEN_SANS_EXTRABOLD_11, 114)
+    assert title_line("initialPosToken", OPEN_SANS_EXTRABOLD_11.within(114)) == "initialPosToken"
+    cut = title_line("collateralToCloseInUsdc (1/2)", OPEN_SANS_EXTRABOLD_11.within(114))
     assert (cut[:7], "..." in cut, cut[-6:]) == ("collate", True, " (1/2)")
     assert width_px(cut, OPEN_SANS_EXTRABOLD_11) <= 114
 
@@ -122,23 +122,23 @@ def test_only_the_height_limits_how_many_fields_a_page_has() -> None:
 
 
 def test_three_dots_take_the_place_of_three_characters_where_they_do_not_fit() -> None:
-    assert cut_lines("a" * 10 + " " + "b" * 90, INTER_MEDIUM_36, 416, 1) == ["a" * 10 + " ..."]
-    assert cut_lines("a" * 90, INTER_MEDIUM_36, 416, 2) == ["a" * 19, "a" * 16 + "..."]
+    assert cut_lines("a" * 10 + " " + "b" * 90, INTER_MEDIUM_36.within(416), 1) == ["a" * 10 + " ..."]
+    assert cut_lines("a" * 90, INTER_MEDIUM_36.within(416), 2) == ["a" * 19, "a" * 16 + "..."]
     # as the real app showed it: the space takes room on the line, and the dots come after it all the same
     value = "wU,LVrRy_MxnFivIcE1 " + "more" * 20
-    assert cut_lines(value, INTER_MEDIUM_36, 416, 1) == ["wU,LVrRy_MxnFivIcE1 ..."]
+    assert cut_lines(value, INTER_MEDIUM_36.within(416), 1) == ["wU,LVrRy_MxnFivIcE1 ..."]
     # as the real app showed it too (tests/speculos/test_held_out.py): no dots follow a line that ends at a line feed
-    assert cut_lines("a" * 10 + "\n" + "b" * 90, INTER_MEDIUM_36, 416, 1) == ["a" * 10]
-    assert cut_lines("a\n\nb\n\nc", INTER_MEDIUM_36, 416, 3) == ["a", "", "b"]
+    assert cut_lines("a" * 10 + "\n" + "b" * 90, INTER_MEDIUM_36.within(416), 1) == ["a" * 10]
+    assert cut_lines("a\n\nb\n\nc", INTER_MEDIUM_36.within(416), 3) == ["a", "", "b"]
 
 
 def test_an_empty_line_takes_its_room() -> None:
-    assert text_lines("a\n\nb\n", INTER_MEDIUM_36, 416) == ["a", "", "b"]
-    assert text_lines("a" * 19 + "\nb", INTER_MEDIUM_36, 416) == ["a" * 19, "b"]
-    assert text_pages("a\n\nb\nc\nd", OPEN_SANS_REGULAR_11, 114, 3) == [["a", "", "b"], ["c", "d"]]
+    assert text_lines("a\n\nb\n", INTER_MEDIUM_36.within(416)) == ["a", "", "b"]
+    assert text_lines("a" * 19 + "\nb", INTER_MEDIUM_36.within(416)) == ["a" * 19, "b"]
+    assert text_pages("a\n\nb\nc\nd", OPEN_SANS_REGULAR_11.within(114), 3) == [["a", "", "b"], ["c", "d"]]
     full = next("i" * number for number in range(1, 99) if width_px("i" * (number + 1), OPEN_SANS_REGULAR_11) > 114)
-    assert text_pages(f"a\nb\n{full}i\nc", OPEN_SANS_REGULAR_11, 114, 3) == [["a", "b", full], ["i", "c"]]
-    assert text_pages(f"a\nb\n{full[1:]} \nc\nd", OPEN_SANS_REGULAR_11, 114, 3)[1][:2] == ["c", "d"]
+    assert text_pages(f"a\nb\n{full}i\nc", OPEN_SANS_REGULAR_11.within(114), 3) == [["a", "b", full], ["i", "c"]]
+    assert text_pages(f"a\nb\n{full[1:]} \nc\nd", OPEN_SANS_REGULAR_11.within(114), 3)[1][:2] == ["c", "d"]
 
 
 def test_a_long_title_is_cut_at_35_letters_where_its_value_has_several_pages() -> None:
