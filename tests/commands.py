@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Self, TextIO
 from unittest.mock import patch
 
 import click
+import pytest
 
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import parse_signatures
@@ -24,6 +25,7 @@ from airlock_shared.errors import AirlockError
 from airlock_shared.text.safe import spoken
 from loaded import LoadedCommand, Streams, can_be_forked, loaded_program
 
+Screen = pytest.CaptureFixture[str]
 Variables = Mapping[str, str] | None
 _YES = b"Type Yes to go on, no to stop: "
 _PLACES = re.compile(r"word (\d+) and word (\d+): $")

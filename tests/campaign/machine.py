@@ -136,8 +136,6 @@ class Machine:
         if any(secret[at : at + 16] in told.lower() for at in range(len(secret) - 16)):
             raise self._broken("the signature is on the screen")
 
-    # ---- what must hold ---------------------------------------------------------------------------------------------
-
     def state(self) -> OrderState | None:
         """Return the journal's state of the order; None when it knows nothing of it."""
         with open_journal(self.journal, lambda: int(time.time() * 1000)) as journal:

@@ -12,8 +12,7 @@ from airlock_online.home import OnlineHome
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests, parse_signatures
-from online.comparison import note_compared
-from online.online_command import APPROVAL, CODE, OPEN, TRIGGER, TWAP, OnlineCommand
+from online.online_command import APPROVAL, CODE, OPEN, TRIGGER, TWAP, OnlineCommand, note_compared
 from shared.world import to_bytes
 
 SERVICES = ("builder", "batched_market", "relayer", "twap", "core_api")

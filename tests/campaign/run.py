@@ -208,7 +208,6 @@ def _guarded(campaign: Campaign, seed: int, broken: list[str], job: tuple[str, i
 
 
 def figures(done: list[Done], broken: list[str], commands: dict[str, int], seconds: float, seed: int) -> dict[str, Any]:
-    """Return the campaign's figures, by category."""
     rows = {}
     for category in CATEGORIES:
         own = [one for one in done if one.category == category]

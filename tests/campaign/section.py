@@ -30,10 +30,10 @@ are killed once more, in `submit` or `follow`. Then `submit` is run again, and `
 refusals, silence; 7 of 10 orders were taken all the same. The disk is a limit on the length of a file (RLIMIT_FSIZE),
 which takes no privilege: SQLite and the transcript meet it, the disk of a PostgreSQL server does not. A COMMIT
 reaches the server through a proxy, and the connection is cut before its answer."""
+_OPEN = ("PREPARED", "SENDING", "REJECTED", "ACCEPTED", "UNKNOWN", "PRESUMED_UNKNOWN")
 
 
 def section(told: dict[str, Any]) -> str:
-    """Return the section for the figures of a campaign."""
     commands = "; ".join(f"{number:,} {kind}" for kind, number in told["commands"].items())
     ways = sum((Counter(row["ways"]) for row in told["rows"].values()), Counter[str]())
     of_ways = ", ".join(f"{way} {number}" for way, number in ways.items())
@@ -61,6 +61,3 @@ def _row(name: str, row: dict[str, Any]) -> str:
     both = f"{row['databases'].get('SQLite', 0)}, {row['databases'].get('PostgreSQL', 0)}"
     figures = f"{row['hits']} of {FULL[name]} | {row['cases']} | {both} | {row['posts']} | {row['final']}"
     return f"| {_TITLES[name]} | {figures} | {opened} |"
-
-
-_OPEN = ("PREPARED", "SENDING", "REJECTED", "ACCEPTED", "UNKNOWN", "PRESUMED_UNKNOWN")

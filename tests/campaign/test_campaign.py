@@ -1,5 +1,6 @@
 """A small slice of the campaign, from a seed of its own; `make campaign` plays it at full size."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from campaign.orders import Order
 from campaign.run import CATEGORIES, figures, play
 
 SLICE = {"kills": 3, "interrupts": 1, "wire": 2, "commits": 1, "disks": 1}
+UNSENT = {"posts": 0}
+KILLED, INTERRUPTED = Blow("SIGKILL", after_s=1.0), Blow("SIGINT", after_s=1.0)
+LOADING = 'File "/x/bin/airlock-online", line 5\n  File "/x/airlock_online/start.py", line 9\nKeyboardInterrupt'
 
 
 def test_a_slice_of_the_campaign_posts_once_and_tells_nothing_without_evidence(tmp_path: Path) -> None:
@@ -26,7 +30,7 @@ def test_a_slice_of_the_campaign_posts_once_and_tells_nothing_without_evidence(t
 class _Told(Machine):
     """A machine whose journal, venue and `resolve` say what a test says."""
 
-    def __init__(self, folder: Path, state: OrderState | None, explained: Ran | None = None, **seen: object) -> None:
+    def __init__(self, folder: Path, state: OrderState | None, explained: Ran, **seen: object) -> None:
         self.folder, self.home, self.commands = folder, folder, 0
         self._state, self._explained = state, explained
         OnlineHome(folder).transcript.record("submit-begun", {}, 1)
@@ -42,49 +46,38 @@ class _Told(Machine):
     def seen(self) -> dict[str, object]:
         return self._seen
 
-    def run(self, *words: object, **named: object) -> Ran:
-        del words, named
-        if self._explained:
-            return self._explained
-        good = self._state in (OrderState.FILLED, OrderState.CONFIRMED)
-        told = f'[{{"state":"{self._state}","waits_for":"x","do":"y"}}]'
-        return Ran(0 if good else 9, False, told, "")
-
-
-def test_the_judge_of_the_campaign_passes_what_is_right(tmp_path: Path) -> None:
-    assert _Told(tmp_path, OrderState.CONFIRMED).check("success") is OrderState.CONFIRMED
-    assert _Told(tmp_path, OrderState.UNKNOWN, told_end=False).check("success") is OrderState.UNKNOWN
-    assert _Told(tmp_path, OrderState.REJECTED, posts=2, refused=2, taken=False).check("success") is OrderState.REJECTED
-
-
-def _explained(state: str, code: int, waits_for: str = "x") -> Ran:
-    return Ran(code, False, f'[{{"state":"{state}","waits_for":"{waits_for}","do":"y"}}]', "")
+    def run(self, *_words: object, **_named: object) -> Ran:
+        return self._explained
 
 
 @pytest.mark.parametrize(
-    ("state", "explained", "seen"),
+    ("state", "explained", "code", "seen", "right"),
     [
-        (OrderState.UNKNOWN, None, {"posts": 2}),
-        (OrderState.CONFIRMED, None, {"told_end": False}),
-        (OrderState.CONFIRMED, None, {"posts": 3, "refused": 1}),
-        (OrderState.FAILED, None, {}),
-        (OrderState.PREPARED, None, {}),
-        (OrderState.REJECTED, None, {}),
-        (OrderState.UNKNOWN, _explained("PRESUMED_UNKNOWN", 9), {"posts": 0}),
-        (OrderState.UNKNOWN, _explained("UNKNOWN", 9, waits_for=""), {"posts": 0}),
-        (OrderState.CONFIRMED, _explained("CONFIRMED", 9), {"posts": 0}),
-        (None, _explained("UNKNOWN", 9), {"posts": 0}),
+        (OrderState.CONFIRMED, "CONFIRMED", 0, {}, True),
+        (OrderState.UNKNOWN, "UNKNOWN", 9, {"told_end": False}, True),
+        (OrderState.REJECTED, "REJECTED", 9, {"posts": 2, "refused": 2, "taken": False}, True),
+        (OrderState.UNKNOWN, "UNKNOWN", 9, {"posts": 2}, False),
+        (OrderState.CONFIRMED, "CONFIRMED", 0, {"told_end": False}, False),
+        (OrderState.CONFIRMED, "CONFIRMED", 0, {"posts": 3, "refused": 1}, False),
+        (OrderState.FAILED, "FAILED", 9, {}, False),
+        (OrderState.PREPARED, "PREPARED", 9, {}, False),
+        (OrderState.REJECTED, "REJECTED", 9, {}, False),
+        (OrderState.UNKNOWN, "PRESUMED_UNKNOWN", 9, UNSENT, False),
+        (OrderState.UNKNOWN, 'UNKNOWN","waits_for":"', 9, UNSENT, False),
+        (OrderState.CONFIRMED, "CONFIRMED", 9, UNSENT, False),
+        (None, "UNKNOWN", 9, UNSENT, False),
     ],
 )
 def test_the_judge_of_the_campaign_notices_what_is_wrong(
-    tmp_path: Path, state: OrderState | None, explained: Ran | None, seen: dict[str, Any]
+    tmp_path: Path, state: OrderState | None, explained: str, code: int, seen: dict[str, Any], right: bool
 ) -> None:
-    with pytest.raises(Broken):
-        _Told(tmp_path, state, explained, **seen).check("success")
+    told = f'[{{"waits_for":"x","do":"y","state":"{explained}"}}]'
+    with nullcontext() if right else pytest.raises(Broken):
+        assert _Told(tmp_path, state, Ran(code, False, told, ""), **seen).check("success") is state
 
 
 def test_a_signature_in_a_file_and_a_broken_transcript_are_noticed(tmp_path: Path) -> None:
-    told = _Told(tmp_path, OrderState.CONFIRMED)
+    told = _Told(tmp_path, OrderState.CONFIRMED, Ran(0, False, '[{"state":"CONFIRMED"}]', ""))
     assert told.check("success") is OrderState.CONFIRMED
     (tmp_path / "log").write_text(f"sent {told.order.signature[40:60]}")
     with pytest.raises(Broken):
@@ -96,29 +89,21 @@ def test_a_signature_in_a_file_and_a_broken_transcript_are_noticed(tmp_path: Pat
         told.check("success")
 
 
-KILLED, INTERRUPTED = Blow("SIGKILL", after_s=1.0), Blow("SIGINT", after_s=1.0)
-LOADING = 'File "/x/bin/airlock-online", line 5\n  File "/x/airlock_online/start.py", line 9\nKeyboardInterrupt'
-
-
-def test_how_a_command_may_end(tmp_path: Path) -> None:
-    machine = _Told(tmp_path, OrderState.UNKNOWN)
-    machine._check_words(Ran(9, True, "", ""), KILLED)
-    machine._check_words(Ran(-9, True, "", ""), KILLED)
-    machine._check_words(Ran(-2, True, "", f"Traceback\n{LOADING}"), INTERRUPTED)
-
-
 @pytest.mark.parametrize(
-    ("ran", "blow"),
+    ("ran", "blow", "may"),
     [
-        (Ran(9, False, "", "Traceback"), KILLED),
-        (Ran(1, False, "", ""), KILLED),
-        (Ran(-9, False, "", ""), KILLED),
-        (Ran(-11, True, "", ""), KILLED),
-        (Ran(-2, True, "", 'Traceback\n  File "/x/airlock_online/cli/main.py"\nKeyboardInterrupt'), INTERRUPTED),
-        (Ran(0, False, f"sent {_Told.order.signature[20:40]}", ""), KILLED),
-        (Ran(0, False, "", _Told.order.signature.upper()), KILLED),
+        (Ran(9, True, "", ""), KILLED, True),
+        (Ran(-9, True, "", ""), KILLED, True),
+        (Ran(-2, True, "", f"Traceback\n{LOADING}"), INTERRUPTED, True),
+        (Ran(9, False, "", "Traceback"), KILLED, False),
+        (Ran(1, False, "", ""), KILLED, False),
+        (Ran(-9, False, "", ""), KILLED, False),
+        (Ran(-11, True, "", ""), KILLED, False),
+        (Ran(-2, True, "", 'Traceback\n  File "/x/airlock_online/cli/main.py"\nKeyboardInterrupt'), INTERRUPTED, False),
+        (Ran(0, False, f"sent {_Told.order.signature[20:40]}", ""), KILLED, False),
+        (Ran(0, False, "", _Told.order.signature.upper()), KILLED, False),
     ],
 )
-def test_how_no_command_may_end(tmp_path: Path, ran: Ran, blow: Blow) -> None:
-    with pytest.raises(Broken):
-        _Told(tmp_path, OrderState.UNKNOWN)._check_words(ran, blow)
+def test_how_a_command_may_end(tmp_path: Path, ran: Ran, blow: Blow, may: bool) -> None:
+    with nullcontext() if may else pytest.raises(Broken):
+        _Told(tmp_path, OrderState.UNKNOWN, ran)._check_words(ran, blow)

@@ -1,11 +1,12 @@
 """Answers as no service should give them: a good answer in, what goes on the wire out."""
 
 import gzip
-import json
 from collections.abc import Callable
 from functools import cache
 from random import Random
 from typing import Any, NamedTuple
+
+from online.loopback import reply
 
 BOMB_BYTES = 128 << 20
 LOCATIONS = ("//xn--/", "mailto:x", "data:,x", "http://[", "http://a:99999/", "x:" + "y" * 70_000, "/again", "\x01")
@@ -30,14 +31,7 @@ Fault = Callable[[Sending, Random], Sending]
 
 def whole(status: int, document: Any) -> Sending:
     """Return an answer as it should be: one JSON document with its length."""
-    body = json.dumps(document).encode()
-    lines = (
-        f"HTTP/1.1 {status} X",
-        "content-type: application/json",
-        f"content-length: {len(body)}",
-        "connection: close",
-    )
-    return Sending(["\r\n".join(lines).encode() + b"\r\n\r\n" + body])
+    return Sending([reply(status, document, "connection: close").data])
 
 
 def _split(answer: Sending) -> tuple[bytes, bytes]:

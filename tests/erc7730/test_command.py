@@ -35,19 +35,16 @@ def test_what_a_ledger_would_cut_short_is_refused(owner: str, url: str | None, t
     assert told in caught.value.do
 
 
-def _home(folder: Path, text: str = DEPLOYMENT_TEXT) -> Path:
-    (folder / "home/deployments").mkdir(parents=True)
-    (folder / "home/deployments/venue.json").write_text(text)
-    return folder / "home"
-
-
-def _run(home: Path, *words: str) -> FinishedCommand:
-    return run_command(ONLINE, "--home", home, "descriptors", *words)
+def _run(folder: Path, *words: str, text: str = DEPLOYMENT_TEXT) -> FinishedCommand:
+    """Write the descriptors of a machine's one deployment into ``out``."""
+    deployments = folder / "home/deployments"
+    deployments.mkdir(parents=True)
+    (deployments / "venue.json").write_text(text)
+    return run_command(ONLINE, "--home", folder / "home", "descriptors", "-o", folder / "out", *words)
 
 
 def test_the_command_writes_the_descriptors_and_says_how_much_is_in_them(tmp_path: Path) -> None:
-    words = ("--owner", "Venue", "--url", "https://venue.example", "-o", str(tmp_path / "out"), "--json")
-    run = _run(_home(tmp_path), "--deployment", "venue", *words)
+    run = _run(tmp_path, "--deployment", "venue", "--owner", "Venue", "--url", "https://venue.example", "--json")
     assert run.code == 0, run.err
     assert {path.name: json.loads(path.read_text()) for path in (tmp_path / "out").iterdir()} == made()
     said = run.json()
@@ -56,8 +53,7 @@ def test_the_command_writes_the_descriptors_and_says_how_much_is_in_them(tmp_pat
 
 
 def test_the_owner_is_the_trading_domain_unless_named_and_those_of_a_rehearsal_are_marked(tmp_path: Path) -> None:
-    rehearsal = DEPLOYMENT_TEXT.replace('"rehearsal": false', '"rehearsal": true')
-    run = _run(_home(tmp_path, rehearsal), "-o", str(tmp_path / "out"))
+    run = _run(tmp_path, text=DEPLOYMENT_TEXT.replace('"rehearsal": false', '"rehearsal": true'))
     assert (run.code, "REHEARSAL" in run.err) == (0, True), run.err
     assert run.out.count(" formats  ") == len(made())
     documents = [json.loads(path.read_text()) for path in (tmp_path / "out").iterdir()]
@@ -68,14 +64,13 @@ def test_the_owner_is_the_trading_domain_unless_named_and_those_of_a_rehearsal_a
 def test_a_file_that_is_there_is_left_alone_and_no_other_is_written(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out/calldata-usdc.json").write_text("mine")
-    run = _run(_home(tmp_path), "-o", str(tmp_path / "out"))
+    run = _run(tmp_path)
     assert run.code == 2
     assert "calldata-usdc.json exists" in run.err.replace("\n  ", "")
     assert [(path.name, path.read_text()) for path in (tmp_path / "out").iterdir()] == [("calldata-usdc.json", "mine")]
 
 
 def test_without_that_deployment_nothing_is_written(tmp_path: Path) -> None:
-    run = _run(_home(tmp_path), "--deployment", "other", "-o", str(tmp_path / "out"))
-    assert run.code == 2
-    assert "deployment fetch" in run.err
+    run = _run(tmp_path, "--deployment", "other")
+    assert (run.code, "deployment fetch" in run.err) == (2, True)
     assert not (tmp_path / "out").exists()

@@ -33,9 +33,6 @@ def _deployment(**changed: Any) -> Deployment:
     return read_deployment(json.loads(DEPLOYMENT_TEXT) | changed)
 
 
-# ---- the whole catalogue ---------------------------------------------------------------------------------------------
-
-
 def test_every_struct_and_call_is_there_once_under_its_domain_or_contract_with_the_published_type() -> None:
     described = [(file, key) for file, document in made().items() for key in document["display"]["formats"]]
     published = {text.partition("(")[0]: text for text in ENCODE_TYPES}
@@ -95,9 +92,6 @@ def test_another_deployment_gives_other_bonds_and_the_same_words() -> None:
     other = make_descriptors(_deployment(domains=changed["domains"], chain_id=8453), "Venue", "https://venue.example")
     assert json.dumps(other).replace('"chainId": 8453', '"chainId": 84532') == json.dumps(made())
     assert other != made()
-
-
-# ---- what a wallet would show, against the review screen -------------------------------------------------------------
 
 
 @cache

@@ -8,7 +8,7 @@ import pytest
 from airlock_online.clients.http import Http, Timeouts
 from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from online.delivering_machine import DeliveringMachine, delivering_machine
+from online.delivering_machine import Desk, delivering_machine
 from online.online_command import OnlineCommand
 from online.postgres import postgres_server, postgres_url
 
@@ -27,7 +27,7 @@ def where(request: pytest.FixtureRequest, path: Path) -> str:
 
 
 @pytest.fixture
-def desk(path: Path) -> Iterator[DeliveringMachine]:
+def desk(path: Path) -> Iterator[Desk]:
     with delivering_machine(path) as opened:
         yield opened
 

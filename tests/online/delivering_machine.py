@@ -6,19 +6,16 @@ from pathlib import Path
 
 from coincurve import PrivateKey
 
-from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http, Timeouts
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, NonceRead
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent
-from airlock_rehearsal.services.server import RehearsalServices
-from airlock_shared.venue.structs import CATALOGUE, leaf
 
 NOW = 1_790_000_000_000
 TRADER_KEY = PrivateKey.from_hex("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")  # "test … junk", 0
 
 
-class DeliveringMachine:
+class Desk:
     """What one machine has; ``events`` and ``notices`` are what a person saw."""
 
     def __init__(
@@ -56,9 +53,9 @@ class DeliveringMachine:
 @contextmanager
 def delivering_machine(
     path: Path | str, *, now_ms: int = NOW, silence_s: float = 5, nap: Callable[[float], None] | None = None
-) -> Iterator[DeliveringMachine]:
+) -> Iterator[Desk]:
     with open_journal(str(path), lambda: now_ms) as journal, Http(Timeouts(stream_silence=silence_s)) as http:
-        yield DeliveringMachine(journal, http, now_ms=now_ms, nap=nap)
+        yield Desk(journal, http, now_ms=now_ms, nap=nap)
 
 
 def unsent(base_url: str = "https://market.example", **changes: object) -> Delivery:
@@ -79,28 +76,3 @@ def unsent(base_url: str = "https://market.example", **changes: object) -> Deliv
         deadline_ms=NOW + 600_000,
         chain_id=84532,
     )._replace(**changes)  # type: ignore[arg-type]
-
-
-def signed(services: RehearsalServices, http: Http, path: str, order_type: int | None, **fields: str | int) -> Delivery:
-    """Return an intent that the rehearsal's builder built, signed by its trader."""
-    data = BuilderClient(services.builder_url, http).call(path, fields)
-    intent, message = CATALOGUE[data["primaryType"]], data["message"]
-    digest = bytes.fromhex(data["digest"][2:])
-    signature = TRADER_KEY.sign_recoverable(digest, hasher=None)
-    batched = intent.route == "batched-market"
-    return Delivery(
-        digest=data["digest"],
-        step="step",
-        ceremony="rehearsal",
-        primary_type=intent.name,
-        route=intent.route,
-        base_url=services.batched_url if batched else services.relayer_url,
-        order_type=order_type,
-        encoded_intent=data["encodedIntent"],
-        signature="0x" + signature[:64].hex() + f"{27 + signature[64]:x}",
-        signer=services.state.trader,
-        contract=data["domain"]["verifyingContract"],
-        nonce=str(leaf(message, intent.nonce)),
-        deadline_ms=int(str(leaf(message, intent.deadline))),
-        chain_id=data["domain"]["chainId"],
-    )

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 from online.node import CHAIN_ID, Failure, Node
 
-GENESIS_S = 1_780_000_000
 UNKNOWN_BLOCK = Failure(-32000, "header not found")
 UNKNOWN_WORD = Failure(-32602, "invalid block number")
 

@@ -6,13 +6,26 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from airlock_online.cli.comparing import COMPARED
 from airlock_online.cli.main import program
+from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, open_journal
+from airlock_online.journal.schema import Submission
+from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.runtime import DEFAULT_TRADER
 from airlock_rehearsal.services.server import RehearsalServices
+from airlock_shared.ceremony.sections import BY_WORDS
 from airlock_shared.cli.ceremony import by_screens as typed_words
-from airlock_shared.documents.requests import Answer, Request, SignaturesHeader, parse_requests, write_signatures
+from airlock_shared.documents.requests import (
+    Answer,
+    Request,
+    SignaturesHeader,
+    parse_requests,
+    parse_signatures,
+    write_signatures,
+)
 from airlock_shared.ethereum.signatures import signing_hash
+from airlock_shared.host.files import read_input
 from commands import FinishedCommand, asked_words, other_screen, run_here
 from online.delivering_machine import TRADER_KEY
 from plans import plan_head
@@ -99,6 +112,13 @@ class OnlineCommand:
         output.write_bytes(write_signatures(head, signed))
         return output
 
+    def submit(self, signatures: Path, *faults: str, patience: int = 0) -> FinishedCommand:
+        """Submit while the services have these faults."""
+        self.services.faults = Faults.of(*faults)
+        ended = self("submit", signatures, "--patience", patience)
+        self.services.faults = Faults()
+        return ended
+
     def _step(self, step: str, fields: str) -> str:
         told = fields.replace("TRADER", DEFAULT_TRADER).replace("STORAGE", self.storage)
         return f'[[steps]]\nid = "{step}"\nsigner = "treasury"\n{told}\n'
@@ -111,6 +131,13 @@ class OnlineCommand:
     def journal(self) -> Journal:
         return open_journal(str(self.home / "journal.sqlite3"), lambda: 0)
 
+    @property
+    def submission(self) -> Submission:
+        """What the journal has of the one order."""
+        with self.journal() as journal:
+            [known] = journal.submissions()
+        return known
+
     def states(self) -> dict[str, str]:
         """Return the state of each step."""
         with self.journal() as journal:
@@ -118,7 +145,6 @@ class OnlineCommand:
 
 
 def sign(item: Request) -> Answer:
-    """Return the trader's signature over a request."""
     if item.transaction is not None:
         digest = signing_hash(item.payload, item.transaction)
     else:
@@ -126,3 +152,10 @@ def sign(item: Request) -> Answer:
     signature = TRADER_KEY.sign_recoverable(digest, hasher=None)
     rsv = "0x" + signature[:64].hex() + f"{27 + signature[64]:x}"
     return Answer(item.step, "signed", "", "0x" + digest.hex(), rsv, item.signer, "fields", "1.22.0")
+
+
+def note_compared(folder: Path, signatures: Path) -> None:
+    """Record on the machine with this folder that somebody typed the words of a signatures document."""
+    answer, _, fingerprint = parse_signatures(read_input(signatures))
+    facts = {"ceremony": answer.ceremony, "signatures": fingerprint, "how": BY_WORDS, "positions": [1, 2]}
+    OnlineHome(folder).transcript.record(COMPARED, facts, 1)

@@ -38,7 +38,6 @@ def _user() -> list[str]:
 
 
 def can_run() -> bool:
-    """Tell whether this machine has a server, and may run it."""
     return _programs() is not None and (os.geteuid() != 0 or RUNUSER is not None)
 
 
@@ -84,7 +83,6 @@ def postgres_url(postgres_server: str) -> str:
 
 
 def new_database(server: str) -> str:
-    """Make an empty database on a server, and return its address."""
     import psycopg
 
     database = f"journal_{next(_numbers)}"

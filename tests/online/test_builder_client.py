@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,9 +11,11 @@ from airlock_online.clients.builder import BuilderClient, BuilderError, advice_o
 from airlock_online.clients.connection import MAX_JSON_BYTES, HttpCall, NotSent
 from airlock_online.clients.http import Http
 from airlock_shared.errors import ServiceError, UsageError
-from online.loopback import Answer, Wire, closed_port, http, reply
+from online.loopback import Answer, Wire, http, reply
 
 CLOSE = "/v2/intents/close"
+LIMITED = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED", "message": "slow down"}}, "retry-after: 7")
+OK = b'{"ok":true,"data":{}}'
 
 
 def answer_to_close(client: Http, answer: Answer) -> object:
@@ -34,18 +35,6 @@ def test_a_post_carries_the_fields_as_json_and_no_credential(client: Http) -> No
     assert not {"authorization", "cookie", "proxy-authorization", "referer"} & seen.headers.keys()
 
 
-def test_the_environment_adds_no_proxy_and_no_credential(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "netrc").write_text("machine 127.0.0.1 login user password secret\n")
-    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"):
-        monkeypatch.setenv(name, f"http://user:secret@127.0.0.1:{closed_port()}")
-    answer = reply(200, {"ok": True, "data": []}, "set-cookie: a=b; path=/")
-    with Wire({"GET /v2/pairs": [answer]}) as wire, Http() as client:
-        for _ in range(2):
-            assert BuilderClient(wire.url, client).read("pairs") == []
-    assert not any({"authorization", "cookie"} & seen.headers.keys() for seen in wire.seen)
-
-
 @pytest.mark.parametrize("value", [1.5, True, None, ["1"], {"a": 1}])
 def test_a_field_that_is_neither_text_nor_integer_is_never_sent(client: Http, value: object) -> None:
     with Wire({}) as wire, pytest.raises(UsageError, match="leverage"):
@@ -59,9 +48,6 @@ def test_the_meta_document_comes_with_its_bytes(client: Http) -> None:
         meta = BuilderClient(wire.url, client).meta()
     assert meta.data["chainId"] == 31337
     assert hashlib.sha256(meta.raw).digest() == hashlib.sha256(raw).digest()
-
-
-LIMITED = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED", "message": "slow down"}}, "retry-after: 7")
 
 
 @pytest.mark.parametrize(
@@ -109,9 +95,6 @@ def test_a_readiness_probe_that_is_refused_says_why(client: Http, status: int, c
     with Wire({"GET /ready": [answer]}) as wire, pytest.raises(BuilderError) as caught:
         BuilderClient(wire.url, client).ready()
     assert (caught.value.code, caught.value.do) == (code, advice_on(code))
-
-
-OK = b'{"ok":true,"data":{}}'
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eth_account.typed_transactions.typed_transaction import TypedTransaction
-from hexbytes import HexBytes
 
-from airlock_offline.signing.second_opinion import opinion_question
 from airlock_online.cli.actions import example
 from airlock_online.cli.main import program
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.delivery.deliveries import raw_transaction
-from airlock_online.delivery.routes.rpc import transaction_hash
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees
 from airlock_online.preparing.prepare import Sources, prepare_step
 from airlock_rehearsal.chain.evm import CONTRACTS, STORAGE
@@ -26,15 +21,15 @@ from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.checks.model import CallCase, Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.comparison_lines import plan_lines
-from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import parse_requests
-from airlock_shared.errors import DocumentError, PlanError, Refusal
+from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.plan.values import read_values
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.profile_words import profile_words, resolve_profile
+from commands import run_here
 from online import transaction_steps as steps
 from online.loopback import Wire, reply
 from online.node import GWEI
@@ -42,21 +37,38 @@ from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, deployed, examined_of, good, refusals
 
 OPEN = steps.item("trade-open")["endpoint"]
+ENCODED = ["/v2/relay", "/V2/Relay/", "/v2/%2572elay", "/v3/relay", "/api%2Fv2%2Frelay"]
+FOLDER = "transactions"
+LIMIT_WEI = 500_000_000_000_000
+PLAN = (VECTORS / "transactions/plan.toml").read_text()
+CALL = "updateOpenLimitOrder"
+NO_NUMBERS = ["1", "0x" + 66 * "0", "0x001", "-0x1", " 0x1", "0x\u0661", ""]
+KEY = "0x" + "22" * 20
+EXPIRY_S = time.time_ns() // 10**9 + 86_400
+BY_HAND = ["--nonce", "0", "--gas", "900000", "--max-fee-gwei", "2", "--priority-fee-gwei", "1"]
+TRADER, CALLER = f"trader={DEFAULT_TRADER}", f"caller={DEFAULT_TRADER}"
+SLOT = (TRADER, "pairIndex=0", "tradeIndex=0")
+NO_ENDS = ("takeProfit=0", "stopLoss=0")
+ADDED = (*SLOT, "additionalCollateralUsdc=10", "leverage=5", "slippagePercent=1")
+COINS = ("coinExposure=0.001", "minLeverage=1", "maxLeverage=50")
+DELEGATE = (TRADER, f"delegate={KEY}")
+Run = Callable[..., Any]
 
 
 @pytest.mark.parametrize("data", [{"vaults": [1, 2]}, None, {"apr": 1.5}])
-def test_a_reply_is_printed_as_it_came(tmp_path: Path, capsys: pytest.CaptureFixture[str], data: object) -> None:
+def test_a_reply_is_printed_as_it_came(tmp_path: Path, data: object) -> None:
     with Wire({"GET /v2/lp/vaults": [reply(200, {"ok": True, "data": data})]}) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
-        assert machine.call("get", "/v2/lp/vaults", "side=long", "pairIndex=1") == 0
+        ended = machine("call", "get", "/v2/lp/vaults", "side=long", "pairIndex=1")
         assert wire.seen[0].target == "/v2/lp/vaults?side=long&pairIndex=1"
-    assert json.loads(capsys.readouterr().out) == data
+    assert (ended.code, ended.json()) == (0, data)
 
 
 def test_a_post_carries_amounts_as_texts_and_indices_as_integers(tmp_path: Path) -> None:
     words = "amountUsdc=10.50 tradeIndex=0 pairIndex=1 orderIndex=2 twapId=3 nonce=4 twapIds=5 x=".split()
     with Wire({"POST /v2/margin/update": [reply(200, {"ok": True, "data": {}})]}) as wire:
-        assert steps.PlannedCommand(tmp_path, wire.url, "approve").call("POST", "/v2/margin/update", *words) == 0
+        machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
+        assert machine("call", "POST", "/v2/margin/update", *words).code == 0
         assert json.loads(wire.seen[0].body) == {
             "amountUsdc": "10.50", "tradeIndex": 0, "pairIndex": 1, "orderIndex": 2, "twapId": 3, "nonce": "4",
             "twapIds": "5", "x": "",
@@ -82,7 +94,6 @@ signature = "$signature"
 """
 
 
-ENCODED = ["/v2/relay", "/V2/Relay/", "/v2/%2572elay", "/v3/relay", "/api%2Fv2%2Frelay"]
 ELSEWHERE = [
     "/v9/forward", "/V9/forward/", "/v9/%66orward", "/v2/relay", "/api/relays", "/orders/submit", "/twaps/cancel",
     "/twaps/open", "/triggers/global-0xab-7", "/price-triggers",
@@ -90,17 +101,15 @@ ELSEWHERE = [
 
 
 @pytest.mark.parametrize(("services", "paths"), [("", ENCODED), (RENAMED, ELSEWHERE)], ids=["shipped", "renamed"])
-def test_call_sends_nothing_signed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], services: str, paths: list[str]
-) -> None:
+def test_call_sends_nothing_signed(tmp_path: Path, services: str, paths: list[str]) -> None:
     with Wire({}) as wire:
-        command = steps.PlannedCommand(tmp_path, wire.url, "approve")
+        machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
         if services:
-            (command.home / "services.toml").write_text(services)
-            (command.home / "config.toml").write_text('[venue]\nservices = "services.toml"\n')
+            (machine.home / "services.toml").write_text(services)
+            (machine.home / "config.toml").write_text('[venue]\nservices = "services.toml"\n')
         for path in paths:
-            assert command.call("POST", path, "rawTransaction=0x02") == 2, path
-            assert "submit" in capsys.readouterr().err
+            ended = machine("call", "POST", path, "rawTransaction=0x02")
+            assert (ended.code, "submit" in ended.err) == (2, True), path
         assert wire.seen == []
 
 
@@ -118,85 +127,71 @@ def test_call_sends_nothing_signed(
         (("GET", "/v2/x", "--deployment", "other"), "no deployment named 'other'"),
     ],
 )
-def test_wrong_words_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
-) -> None:
+def test_wrong_words_are_refused(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
     with Wire({}) as wire:
-        assert steps.PlannedCommand(tmp_path, wire.url, "approve").call(*words) == 2
-        assert wire.seen == []
-    assert told in capsys.readouterr().err
+        ended = steps.PlannedCommand(tmp_path, wire.url, "approve")("call", *words)
+    assert (ended.code, told in ended.err, wire.seen) == (2, True, []), ended.err
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_action_without_endpoint_is_usable(tmp_path: Path, capsys: pytest.CaptureFixture[str], method: str) -> None:
+def test_an_action_without_endpoint_is_usable(tmp_path: Path, method: str) -> None:
     script = steps.answers(trade_open=steps.payload("trade-open"))
     script[f"{method} {OPEN}"] = script.pop(f"POST {OPEN}")
     with Wire(script) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, "trade-open")
-        assert machine.take(method, OPEN, "trade-open") == 0
+        assert machine.take(OPEN, "trade-open", "-o", machine.output, method=method).code == 0
     _, [item], fingerprint = parse_requests(machine.output.read_bytes())
     expected = steps.request("trade-open")
     assert item._replace(transaction=None) == expected._replace(transaction=None)
     assert (machine.home / "requests" / f"{fingerprint}.json").read_bytes() == machine.output.read_bytes()
 
 
-def test_several_calls_are_kept_and_written_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_calls_are_kept_and_written_together(tmp_path: Path) -> None:
     names = ("trade-open", "approve", "trade-close")
     close = steps.item("trade-close")["endpoint"]
     script = steps.answers(**{name.replace("-", "_"): steps.payload(name) for name in names})
     with Wire(script) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, *names)
-        plan = ("--plan", str(machine.plan))
-        assert machine.prepare(*steps.HAND_WORDS) == 2
-        assert "call POST PATH --plan PLAN --step STEP" in " ".join(capsys.readouterr().err.split())
-        assert machine.call("POST", OPEN, *plan, "--step", "trade-open", *steps.HAND_WORDS) == 0
-        assert "a call of their own, too: trade-close" in capsys.readouterr().err
-        assert machine.call("POST", close, *plan, "--step", "trade-close", *steps.HAND_WORDS, "--json") == 0
-        assert json.loads(capsys.readouterr().out) == {"ok": True, "kept": "trade-close", "missing": []}
+        ended = machine.prepare(*steps.HAND_WORDS)
+        assert (ended.code, "call POST PATH --plan PLAN --step STEP" in " ".join(ended.err.split())) == (2, True)
+        ended = machine.take(OPEN, "trade-open")
+        assert (ended.code, "a call of their own, too: trade-close" in ended.err) == (0, True)
+        ended = machine.take(close, "trade-close", "--json")
+        assert (ended.code, ended.json()) == (0, {"ok": True, "kept": "trade-close", "missing": []})
         assert not machine.output.exists()
-        assert machine.prepare(*steps.HAND_WORDS) == 0
+        assert machine.prepare(*steps.HAND_WORDS).code == 0
         assert [wire.count("POST", path) for path in (OPEN, close)] == [1, 1]
     items = parse_requests(machine.output.read_bytes())[1]
     assert [(item.step, item.endpoint) for item in items] == [(name, steps.item(name)["endpoint"]) for name in names]
     assert [item.transaction.nonce for item in items if item.transaction] == [3, 4, 5]
 
 
-def test_a_payload_that_a_check_refuses_is_not_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_payload_that_a_check_refuses_is_not_kept(tmp_path: Path) -> None:
     with Wire(steps.answers(trade_open=steps.payload("trade-open", value="0x1"))) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, "trade-open")
-        words = ("--plan", str(machine.plan), "--step", "trade-open", *steps.HAND_WORDS)
-        assert machine.call("POST", OPEN, *words) == 3
-    assert list((machine.home / "prepared").glob("*/*")) == []
-    assert "is kept" not in capsys.readouterr().err
+        ended = machine.take(OPEN, "trade-open")
+    assert (ended.code, "is kept" in ended.err, list((machine.home / "prepared").glob("*/*"))) == (3, False, [])
 
 
 @pytest.mark.parametrize(
-    ("step", "path", "words", "check"),
+    ("step", "path", "words", "code", "told", "data"),
     [
-        ("trade-open", OPEN, ("leverage=11",), "PLAN-REQUEST"),
-        ("approve", "/v2/token/approve-all", (), "PLAN-REQUEST"),
-        ("nobody", OPEN, (), "PLAN-STEP"),
+        ("trade-open", OPEN, ("leverage=11",), 3, "PLAN-REQUEST", steps.payload("trade-open")),
+        ("approve", "/v2/token/approve-all", (), 3, "PLAN-REQUEST", steps.payload("approve")),
+        ("nobody", OPEN, (), 2, "PLAN-STEP", steps.payload("trade-open")),
+        ("trade-open", OPEN, (), 8, "builder", []),
+        ("trade-open", OPEN, (), 8, "builder", "payload"),
+        ("trade-open", OPEN, (), 8, "builder", None),
+        ("trade-open", OPEN, (), 8, "builder", {"intent": "x"}),
     ],
 )
-def test_an_answer_to_another_ask_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str, path: str, words: tuple[str, ...], check: str
+def test_an_answer_to_another_ask_or_that_is_no_payload_is_refused(
+    tmp_path: Path, step: str, path: str, words: tuple[str, ...], code: int, told: str, data: object
 ) -> None:
-    answer = reply(200, {"ok": True, "data": steps.payload("trade-open" if step != "approve" else "approve")})
-    script = steps.answers() | {f"POST {path}": [answer]}
-    with Wire(script) as wire:
-        machine = steps.PlannedCommand(tmp_path, wire.url, "trade-open" if step != "approve" else "approve")
-        assert machine.take("POST", path, step, *words) == (2 if step == "nobody" else 3)
-    assert check in capsys.readouterr().err
-    assert not machine.output.exists()
-
-
-@pytest.mark.parametrize("data", [[], "payload", None, {"intent": "x"}])
-def test_an_answer_that_is_no_payload_is_the_services_fault(tmp_path: Path, data: object) -> None:
-    script = steps.answers() | {f"POST {OPEN}": [reply(200, {"ok": True, "data": data})]}
-    with Wire(script) as wire:
-        machine = steps.PlannedCommand(tmp_path, wire.url, "trade-open")
-        assert machine.take("POST", OPEN, "trade-open") == 8
-    assert not machine.output.exists()
+    with Wire(steps.answers() | {f"POST {path}": [reply(200, {"ok": True, "data": data})]}) as wire:
+        machine = steps.PlannedCommand(tmp_path, wire.url, "approve" if step == "approve" else "trade-open")
+        ended = machine.take(path, step, *words, "-o", machine.output)
+    assert (ended.code, told in ended.err, machine.output.exists()) == (code, True, False), ended.err
 
 
 @pytest.mark.parametrize("name", ACTIONS)
@@ -205,9 +200,8 @@ def test_the_example_of_every_action_is_one_that_it_accepts(name: str) -> None:
     assert read_values(ACTIONS[name], fields, name)
 
 
-def test_the_actions_are_listed_with_everything_that_a_plan_can_say(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(program, ["actions"]) == 0
-    text = capsys.readouterr().out
+def test_the_actions_are_listed_with_everything_that_a_plan_can_say() -> None:
+    text = run_here(program, "actions").out
     assert max(len(line) for line in text.splitlines()) <= 80
     flat = " ".join(text.split())
     for action in ACTIONS.values():
@@ -229,10 +223,6 @@ def test_a_pair_by_name_is_sent_by_its_index_alone(tmp_path: Path) -> None:
 # ---- a call that a venue takes a fee for: native currency goes with it within the plan's limit ---------------------
 
 
-FOLDER = "transactions"
-LIMIT_WEI = 500_000_000_000_000
-PLAN = (VECTORS / "transactions/plan.toml").read_text()
-CALL = "updateOpenLimitOrder"
 FEES: dict[str, Any] = {
     "format": "airlock/venue-signed@1",
     "structs": {},
@@ -270,9 +260,6 @@ def test_a_fee_within_the_plan_s_limit_is_signed_by_a_trader_and_by_a_delegate(v
         confirm(found.case)
 
 
-NO_NUMBERS = ["1", "0x" + 66 * "0", "0x001", "-0x1", " 0x1", "0x\u0661", ""]
-
-
 @pytest.mark.parametrize(
     ("value", "step", "limit"),
     [
@@ -291,23 +278,6 @@ def test_anything_else_is_refused_and_has_no_hash(value: str, step: str, limit: 
     assert found.digest == b""
 
 
-def test_what_is_signed_is_what_eth_account_makes_of_it_and_another_value_is_another_hash() -> None:
-    digests = set()
-    for wei in (0, 1, LIMIT_WEI):
-        found = examined_of(_sending(hex(wei)), _situation())
-        assert isinstance(found.case, CallCase)
-        request = found.case.request
-        assert request.transaction is not None
-        fields = {name: request.payload[name] for name in ("to", "data", "chainId")} | request.transaction._asdict()
-        library = TypedTransaction.from_dict({**fields, "type": 2, "value": wei, "accessList": []})
-        assert bytes(library.hash()) == found.case.digest
-        raw = raw_transaction(request.payload, request.transaction, bytes([1] * 32 + [2] * 32 + [27]))
-        signed = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
-        assert signed["value"] == wei
-        digests.add((found.case.digest, transaction_hash(raw)))
-    assert len(digests) == 3
-
-
 @pytest.mark.parametrize(
     ("limit", "check"), [('"-1"', "PLAN-OWN-LIMIT"), ("0.1", "PLAN-AMOUNT"), ('"0.0000000000000000001"', "PLAN-AMOUNT")]
 )
@@ -318,42 +288,23 @@ def test_a_limit_that_is_no_amount_is_refused(limit: str, check: str) -> None:
     assert "native_fee_at_most" in refused.value.where
 
 
-def test_there_is_no_other_word_for_what_is_sent() -> None:
-    profile = copy.deepcopy(FEES)
-    for word in ("", "any", "Fee", "0x1"):
-        profile["calls"][CALL]["value"] = word
-        with pytest.raises(DocumentError) as refused:
-            resolve_profile(profile)
-        assert (refused.value.check, refused.value.where) == ("DOC-VENUE", f"calls.{CALL}.value")
-
-
-def test_no_fee_goes_with_the_token_s_approval() -> None:
-    approve = CALLS["approve"]
-    leaves = {each.path: each.kind for each in approve.fields}
-    entry = {"signature": approve.signature, "leaves": leaves, "value": "fee"}
+@pytest.mark.parametrize(("call", "word"), [*((CALL, word) for word in ("", "any", "Fee", "0x1")), ("approve", "fee")])
+def test_no_other_word_says_what_is_sent_and_no_fee_goes_with_the_token_s_approval(call: str, word: str) -> None:
+    leaves = {each.path: each.kind for each in CALLS[call].fields}
+    entry = {"signature": CALLS[call].signature, "leaves": leaves, "value": word}
     with pytest.raises(DocumentError) as refused:
-        resolve_profile({**FEES, "calls": {"approve": entry}})
-    assert refused.value.check == "DOC-VENUE"
-    whole = json.loads(DEPLOYMENT_TEXT)
-    whole["signed"]["calls"]["approve"]["value"] = "fee"  # of an online machine that resolved nothing
-    with pytest.raises(DocumentError) as refused:
-        parse_deployment(json.dumps(whole).encode())
-    assert refused.value.check == "DOC-VENUE"
+        resolve_profile({**FEES, "calls": {call: entry}})
+    assert (refused.value.check, refused.value.where.startswith(f"calls.{call}")) == ("DOC-VENUE", True)
+    pinned = json.loads(DEPLOYMENT_TEXT)
+    pinned["signed"]["calls"][call]["value"] = word  # of an online machine that resolved nothing
+    with pytest.raises(DocumentError, match="DOC-VENUE"):
+        parse_deployment(json.dumps(pinned).encode())
 
 
 def test_without_a_profile_no_limit_lets_anything_be_sent() -> None:
     shipped = parse_deployment(DEPLOYMENT_TEXT.encode())
     found = examined_of(_sending("0x1"), _situation(deployment=shipped))
     assert refusals(found.verdicts.all()) == {"TX-VALUE"}
-
-
-def test_a_library_that_is_asked_about_another_value_disagrees() -> None:
-    found = examined_of(_sending("0x5"), _situation())
-    assert isinstance(found.case, CallCase)
-    assert opinion_question(found.case)["transaction"]["value"] == 5
-    with pytest.raises(Refusal) as refused:
-        confirm(found.case._replace(digest=examined_of(_sending("0x6"), _situation()).digest))
-    assert refused.value.check == "TX-DISAGREE"
 
 
 def test_the_plan_s_lines_and_its_fingerprint_have_the_limit_and_people_read_of_the_fee() -> None:
@@ -367,17 +318,6 @@ def test_the_plan_s_lines_and_its_fingerprint_have_the_limit_and_people_read_of_
 
 # ---- the program itself against the rehearsal services: every endpoint of the builder, by the command that uses it --
 
-
-KEY = "0x" + "22" * 20
-EXPIRY_S = time.time_ns() // 10**9 + 86_400
-BY_HAND = ["--nonce", "0", "--gas", "900000", "--max-fee-gwei", "2", "--priority-fee-gwei", "1"]
-TRADER, CALLER = f"trader={DEFAULT_TRADER}", f"caller={DEFAULT_TRADER}"
-SLOT = (TRADER, "pairIndex=0", "tradeIndex=0")
-NO_ENDS = ("takeProfit=0", "stopLoss=0")
-ADDED = (*SLOT, "additionalCollateralUsdc=10", "leverage=5", "slippagePercent=1")
-COINS = ("coinExposure=0.001", "minLeverage=1", "maxLeverage=50")
-DELEGATE = (TRADER, f"delegate={KEY}")
-Run = Callable[..., Any]
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "open": (TRADER, "pairIndex=0", "side=long", "collateralUsdc=100", "leverage=5", "openPrice=64000"),
@@ -411,19 +351,17 @@ def services() -> Iterator[RehearsalServices]:
 @pytest.fixture(scope="module")
 def home(services: RehearsalServices, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("online")
-    words = ["--home", str(folder), "deployment", "fetch", "--name", "rehearsal", "--builder", services.builder_url]
-    assert run(program, [*words, "-o", str(folder / "deployment.json")]) == 0
+    words = ("deployment", "fetch", "--name", "rehearsal", "--builder", services.builder_url)
+    assert run_here(program, "--home", folder, *words, "-o", folder / "deployment.json").code == 0
     return folder
 
 
 @pytest.fixture
-def ask(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+def ask(home: Path) -> Run:
     def asked(*words: str, code: int = 0) -> Any:
-        capsys.readouterr()
-        ended = run(program, ["--home", str(home), *words, "--json"])
-        out, err = capsys.readouterr()
-        assert ended == code, err
-        return json.loads(out)
+        ended = run_here(program, "--home", home, *words, "--json")
+        assert ended.code == code, ended.err
+        return ended.json()
 
     return asked
 

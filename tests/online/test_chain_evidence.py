@@ -14,7 +14,7 @@ from airlock_online.delivery.submit import follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_shared.errors import ExitCode
 from online.crash.orders import order
-from online.delivering_machine import DeliveringMachine
+from online.delivering_machine import Desk
 from online.fake_chain import FakeChain, Mined
 from online.loopback import Answer, Script, Wire, frame, reply, stream
 from online.node import CHAIN_ID, Failure
@@ -27,15 +27,14 @@ PRESIGNED = '{"chainId":"84532","to":"0x","data":"0x","gas":"1","authorizationLi
 THEIRS = "0x" + "cd" * 32
 
 
-def lost(desk: DeliveringMachine, way: str, **changes: Any) -> Delivery:
-    """Send one whose answer is lost."""
+def lost(desk: Desk, way: str, **changes: Any) -> Delivery:
     with Wire({name: [reply(500, {})] for name in POSTS}) as wire:
         delivery = order(way, wire.url)._replace(**changes)
         assert submit_delivery(delivery, desk.world._replace(patience_s=0)).state is OrderState.UNKNOWN
     return delivery
 
 
-def followed(desk: DeliveringMachine, delivery: Delivery, chain: FakeChain, **changes: Any) -> OrderOutcome:
+def followed(desk: Desk, delivery: Delivery, chain: FakeChain, **changes: Any) -> OrderOutcome:
     with chain.node() as node:
         world = desk.world._replace(node=RpcClient(node.url, desk.world.http), patience_s=0, **changes)
         return follow_submission(delivery.digest, world)
@@ -57,7 +56,7 @@ def deadline_s(delivery: Delivery) -> int:
     ],
 )
 def test_a_deadline_is_over_by_a_confirmed_block(
-    desk: DeliveringMachine, way: str, after_s: list[int], finalized: int, state: OrderState
+    desk: Desk, way: str, after_s: list[int], finalized: int, state: OrderState
 ) -> None:
     delivery = lost(desk, way)
     chain = FakeChain(*(deadline_s(delivery) + after for after in after_s), finalized=finalized)
@@ -66,7 +65,7 @@ def test_a_deadline_is_over_by_a_confirmed_block(
     assert f"block {finalized}" in outcome.reason
 
 
-def test_what_went_along_with_a_refused_sending_is_not_over_with_the_next_one(desk: DeliveringMachine) -> None:
+def test_what_went_along_with_a_refused_sending_is_not_over_with_the_next_one(desk: Desk) -> None:
     with Wire({"POST /market/execute-batched": [reply(400, {"message": "stale"}), reply(500, {})]}) as wire:
         delivery = order("batched-market", wire.url)
         for eip7702 in (PRESIGNED, ""):
@@ -76,7 +75,7 @@ def test_what_went_along_with_a_refused_sending_is_not_over_with_the_next_one(de
 
 
 @pytest.mark.parametrize("eip7702", ["", PRESIGNED])
-def test_what_went_along_with_an_order_is_not_over_with_it(desk: DeliveringMachine, eip7702: str) -> None:
+def test_what_went_along_with_an_order_is_not_over_with_it(desk: Desk, eip7702: str) -> None:
     chain = FakeChain(deadline_s(order("batched-market", "https://a.example")) + 1, finalized=0)
     expired = followed(desk, lost(desk, "batched-market", eip7702=eip7702), chain)
     other = lost(desk, "batched-market", eip7702=eip7702, digest="0x" + "77" * 32, nonce="2")
@@ -88,7 +87,7 @@ def test_what_went_along_with_an_order_is_not_over_with_it(desk: DeliveringMachi
 
 
 @pytest.mark.parametrize("way", INTENTS)
-def test_our_own_clock_ends_nothing(desk: DeliveringMachine, way: str) -> None:
+def test_our_own_clock_ends_nothing(desk: Desk, way: str) -> None:
     delivery = lost(desk, way)
     desk.now_ms = 10**3 * deadline_s(delivery) + 3_600_000
     chain = FakeChain(deadline_s(delivery) - 1800, finalized=0)
@@ -97,13 +96,13 @@ def test_our_own_clock_ends_nothing(desk: DeliveringMachine, way: str) -> None:
     assert (by_word.state, "by the service's word" in by_word.reason) == (OrderState.UNKNOWN, True)
 
 
-def test_a_trigger_has_no_deadline_and_does_not_expire(desk: DeliveringMachine) -> None:
+def test_a_trigger_has_no_deadline_and_does_not_expire(desk: Desk) -> None:
     delivery = lost(desk, "core-api-post")
     assert followed(desk, delivery, FakeChain(2**33, finalized=0)).state is OrderState.UNKNOWN
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 12])
-def test_a_node_that_knows_no_final_block_is_asked_for_a_deep_one(desk: DeliveringMachine, depth: int) -> None:
+def test_a_node_that_knows_no_final_block_is_asked_for_a_deep_one(desk: Desk, depth: int) -> None:
     delivery = lost(desk, "twap")
     late = deadline_s(delivery) + 1
     chain = FakeChain(late - 9, late, late + 9)  # the deadline is over from block 1 on
@@ -115,13 +114,13 @@ def test_a_node_that_knows_no_final_block_is_asked_for_a_deep_one(desk: Deliveri
     ("code", "state"),
     [(-32601, OrderState.EXPIRED_UNUSED), (-32602, OrderState.EXPIRED_UNUSED), (-32005, OrderState.UNKNOWN)],
 )
-def test_only_without_the_word_a_deep_block_counts(desk: DeliveringMachine, code: int, state: OrderState) -> None:
+def test_only_without_the_word_a_deep_block_counts(desk: Desk, code: int, state: OrderState) -> None:
     delivery = lost(desk, "twap")
     chain = FakeChain(deadline_s(delivery) + 1, unfinal=Failure(code, "limit exceeded"))
     assert followed(desk, delivery, chain, confirmations=1).state is state
 
 
-def test_the_operator_may_choose_the_depth_over_the_nodes_word(desk: DeliveringMachine) -> None:
+def test_the_operator_may_choose_the_depth_over_the_nodes_word(desk: Desk) -> None:
     delivery = lost(desk, "twap")
     chain = FakeChain(deadline_s(delivery) - 9, deadline_s(delivery) + 1, finalized=0)
     assert followed(desk, delivery, chain, confirmations=1).state is OrderState.UNKNOWN
@@ -129,7 +128,7 @@ def test_the_operator_may_choose_the_depth_over_the_nodes_word(desk: DeliveringM
 
 
 @pytest.mark.parametrize("chain_id", [1, 0])
-def test_another_chains_node_is_not_believed(desk: DeliveringMachine, chain_id: int) -> None:
+def test_another_chains_node_is_not_believed(desk: Desk, chain_id: int) -> None:
     delivery = lost(desk, "twap")
     chain = FakeChain(deadline_s(delivery) + 9, finalized=0, chain_id=chain_id)
     assert followed(desk, delivery, chain).state is OrderState.UNKNOWN
@@ -138,7 +137,7 @@ def test_another_chains_node_is_not_believed(desk: DeliveringMachine, chain_id: 
 
 @pytest.mark.parametrize("way", [*INTENTS, "core-api-post"])
 @pytest.mark.parametrize("whose", ["signer", "trader"])
-def test_a_used_nonce_proves_neither_success_nor_failure(desk: DeliveringMachine, way: str, whose: str) -> None:
+def test_a_used_nonce_proves_neither_success_nor_failure(desk: Desk, way: str, whose: str) -> None:
     delivery = lost(desk, way)
     chain = FakeChain(2**33, finalized=0)
     chain.spent[(getattr(delivery, whose).lower(), int(delivery.nonce))] = 0
@@ -149,7 +148,7 @@ def test_a_used_nonce_proves_neither_success_nor_failure(desk: DeliveringMachine
 
 
 @pytest.mark.parametrize("way", INTENTS)
-def test_a_nonce_of_another_block_word_or_bit_is_another_nonce(desk: DeliveringMachine, way: str) -> None:
+def test_a_nonce_of_another_block_word_or_bit_is_another_nonce(desk: Desk, way: str) -> None:
     delivery = lost(desk, way)
     chain = FakeChain(deadline_s(delivery) + 1, deadline_s(delivery) + 2, finalized=0)
     nonce, account = int(delivery.nonce), delivery.signer.lower()
@@ -157,7 +156,7 @@ def test_a_nonce_of_another_block_word_or_bit_is_another_nonce(desk: DeliveringM
     assert followed(desk, delivery, chain).state is OrderState.EXPIRED_UNUSED
 
 
-def test_a_contract_without_the_view_proves_nothing(desk: DeliveringMachine) -> None:
+def test_a_contract_without_the_view_proves_nothing(desk: Desk) -> None:
     delivery = lost(desk, "twap")
     chain = FakeChain(deadline_s(delivery) + 1, finalized=0)
     chain.views = False
@@ -165,7 +164,7 @@ def test_a_contract_without_the_view_proves_nothing(desk: DeliveringMachine) -> 
     assert (outcome.state, "service's word" in outcome.reason) == (OrderState.UNKNOWN, True)
 
 
-def filled(desk: DeliveringMachine, delivery: Delivery, **changes: Any) -> Delivery:
+def filled(desk: Desk, delivery: Delivery, **changes: Any) -> Delivery:
     """Send another signature like this one, which is filled."""
     frames = frame("MarketOrderAccepted", {"trackingId": "t-2"}, 0), frame("MarketOrderExecuted", {}, 1)
     with Wire({POSTS[0]: [stream(*frames)]}) as wire:
@@ -175,9 +174,7 @@ def filled(desk: DeliveringMachine, delivery: Delivery, **changes: Any) -> Deliv
 
 
 @pytest.mark.parametrize(("found", "state"), [(False, OrderState.VOIDED), (True, OrderState.UNKNOWN)])
-def test_another_s_spent_nonce_voids_what_was_not_executed(
-    desk: DeliveringMachine, found: bool, state: OrderState
-) -> None:
+def test_another_s_spent_nonce_voids_what_was_not_executed(desk: Desk, found: bool, state: OrderState) -> None:
     delivery = lost(desk, "batched-market")
     other = filled(desk, delivery)
     by_word = follow_submission(delivery.digest, desk.reading(lambda *_: True))
@@ -198,7 +195,7 @@ def test_another_s_spent_nonce_voids_what_was_not_executed(
 @pytest.mark.parametrize(
     "changes", [{"nonce": "9"}, {"signer": "0x" + "33" * 20}, {"contract": "0x" + "44" * 20}, {"chain_id": 5}]
 )
-def test_what_one_with_another_nonce_did_voids_nothing(desk: DeliveringMachine, changes: dict[str, Any]) -> None:
+def test_what_one_with_another_nonce_did_voids_nothing(desk: Desk, changes: dict[str, Any]) -> None:
     delivery = lost(desk, "batched-market")
     filled(desk, delivery, **changes)
     stored = lost(desk, "core-api-post", digest="0x" + "77" * 32, step="stored", nonce=delivery.nonce)
@@ -220,7 +217,7 @@ def test_what_one_with_another_nonce_did_voids_nothing(desk: DeliveringMachine, 
     ],
 )
 def test_a_failure_is_never_told_against_a_nonce_that_our_node_has_as_used(
-    desk: DeliveringMachine, code: str, before: list[Any], changes: dict[str, Any], spent: int, state: OrderState
+    desk: Desk, code: str, before: list[Any], changes: dict[str, Any], spent: int, state: OrderState
 ) -> None:
     told = [("MarketOrderAccepted", {"trackingId": "t-1"}), *before, ("Error", {"code": code, "trackingId": "t-1"})]
     history = [{"seq": seq, "type": kind, "payload": payload} for seq, (kind, payload) in enumerate(told)]
@@ -259,7 +256,7 @@ def chain_of_five() -> FakeChain:
         (4, False, OrderState.UNKNOWN),
     ],
 )
-def test_a_receipt_counts_once_confirmed(desk: DeliveringMachine, block: int, ok: bool, state: OrderState) -> None:
+def test_a_receipt_counts_once_confirmed(desk: Desk, block: int, ok: bool, state: OrderState) -> None:
     delivery, chain = lost(desk, "relay"), chain_of_five()
     tx_hash = desk.world.journal.get(delivery.digest).record.transaction_hash
     chain.mine(block, Mined(tx_hash, SENDER, NUMBER, ok=ok))
@@ -269,8 +266,8 @@ def test_a_receipt_counts_once_confirmed(desk: DeliveringMachine, block: int, ok
 
 @pytest.mark.parametrize("said", ["confirmed", "reverted"])
 @pytest.mark.parametrize(("block", "ok"), [(3, True), (3, False), (4, True), (4, False), (None, True)])
-def test_what_the_relay_says_is_no_proof_until_the_node_has_the_receipt(
-    desk: DeliveringMachine, said: str, block: int | None, ok: bool
+def test_the_relay_s_word_is_no_proof_until_the_node_has_the_receipt(
+    desk: Desk, said: str, block: int | None, ok: bool
 ) -> None:
     told = {"hash": chain_hash(OURS), "status": said, "blockNumber": 3}
     answer, chain = reply(200, {"ok": True, "data": told}), chain_of_five()
@@ -287,7 +284,7 @@ def test_what_the_relay_says_is_no_proof_until_the_node_has_the_receipt(
     assert is_proved(delivery.digest, desk.world.journal) is (block == 3)
 
 
-def test_a_transaction_that_a_lagging_node_does_not_tell_of_is_not_called_replaced(desk: DeliveringMachine) -> None:
+def test_a_transaction_that_a_lagging_node_does_not_tell_of_is_not_called_replaced(desk: Desk) -> None:
     delivery, chain = lost(desk, "relay"), chain_of_five()
     tx_hash = desk.world.journal.get(delivery.digest).record.transaction_hash
     chain.mine(3, Mined(tx_hash, SENDER, NUMBER))
@@ -297,7 +294,7 @@ def test_a_transaction_that_a_lagging_node_does_not_tell_of_is_not_called_replac
     assert followed(desk, delivery, chain).state is OrderState.CONFIRMED
 
 
-def test_without_the_past_nobody_says_who_took_the_nonce(desk: DeliveringMachine) -> None:
+def test_without_the_past_nobody_says_who_took_the_nonce(desk: Desk) -> None:
     delivery, chain = lost(desk, "relay"), chain_of_five()
     chain.mine(2, Mined(THEIRS, SENDER, NUMBER))
     chain.pruned_before = 3
@@ -306,7 +303,7 @@ def test_without_the_past_nobody_says_who_took_the_nonce(desk: DeliveringMachine
 
 
 @pytest.mark.parametrize("block", range(5))
-def test_whoever_took_the_nonce_is_found_in_any_block(desk: DeliveringMachine, block: int) -> None:
+def test_whoever_took_the_nonce_is_found_in_any_block(desk: Desk, block: int) -> None:
     delivery = lost(desk, "relay")
     desk.world.journal.move(delivery.digest, OrderState.CONFIRMED)  # by the relay's word
     chain = FakeChain(*range(5), finalized=4)
@@ -316,7 +313,7 @@ def test_whoever_took_the_nonce_is_found_in_any_block(desk: DeliveringMachine, b
     assert f"{THEIRS} in block {block}" in outcome.reason
 
 
-def test_where_the_nonce_is_taken_the_chain_is_asked_and_not_the_relay(desk: DeliveringMachine) -> None:
+def test_where_the_nonce_is_taken_the_chain_is_asked_and_not_the_relay(desk: Desk) -> None:
     chain = chain_of_five()
     chain.mine(2, Mined(THEIRS, SENDER, NUMBER))
     with Wire({}) as wire, chain.node() as node:
@@ -326,7 +323,7 @@ def test_where_the_nonce_is_taken_the_chain_is_asked_and_not_the_relay(desk: Del
 
 
 @pytest.mark.parametrize("chain_id", [1, 10])
-def test_another_chains_receipt_is_no_receipt(desk: DeliveringMachine, chain_id: int) -> None:
+def test_another_chains_receipt_is_no_receipt(desk: Desk, chain_id: int) -> None:
     delivery, chain = lost(desk, "relay"), chain_of_five()
     chain.chain_id = chain_id
     tx_hash = desk.world.journal.get(delivery.digest).record.transaction_hash

@@ -27,15 +27,15 @@ from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import LEASE_MS, holder, is_gone, let_go, new_token
 from airlock_rehearsal.services.faults import Faults
-from online.comparison import note_compared
 from online.delivering_machine import NOW, delivering_machine, unsent
-from online.loopback import Seen, Wire, closed_port, frame, reply, stream
-from online.online_command import OPEN, OnlineCommand
+from online.loopback import Wire, closed_port, frame, reply, stream
+from online.online_command import OPEN, OnlineCommand, note_compared
 from online.test_journal import DIGEST, record
 
 SUBMIT = "POST /market/execute-batched"
 ACCEPTED = frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0)
 EXECUTED = frame("MarketOrderExecuted", {"orderId": 1, "trackingId": "t-1"}, 1)
+Answered = Callable[[], None]
 
 
 @pytest.fixture
@@ -44,11 +44,10 @@ def journal(where: str) -> Iterator[Journal]:
         yield opened
 
 
-def elsewhere(journal: Journal, digest: str = DIGEST) -> None:
+def elsewhere(journal: Journal) -> None:
     """Make the claim one of another machine."""
     with journal._engine.begin() as connection:
         connection.execute(text("UPDATE submissions SET claim_holder = 'desk@other, process 7 (00000000.1.7.9)'"))
-    assert journal.get(digest).claim_holder.startswith("desk@other")
 
 
 def expire(journal: Journal) -> None:
@@ -135,69 +134,33 @@ def test_a_process_of_this_machine_that_ended_is_gone_and_no_other_is() -> None:
     assert not is_gone("", "")
 
 
-def test_a_looping_follow_takes_no_row_from_a_submit(where: str) -> None:
-    """While one desk sends, another follows everything as fast as it can; every answer is in the journal at the end."""
-    ending = threading.Event()
+def lost(monkeypatch: pytest.MonkeyPatch, *, committed: bool) -> None:
+    """Let the next COMMIT be without an answer, though it may have been done."""
+    commit = DefaultDialect.do_commit
 
-    def slow(_seen: Seen) -> None:
-        ending.wait(0.05)
+    def do_commit(dialect: DefaultDialect, connection: object) -> None:
+        monkeypatch.undo()
+        if committed:
+            commit(dialect, connection)  # type: ignore[no-untyped-call]
+        raise OperationalError("COMMIT", {}, Exception("the connection is lost"))
 
-    kinds = ("MarketOrderAccepted", "MarketOrderExecuted")
-    each = [[frame(kind, {"trackingId": f"t-{n}"}, seq) for seq, kind in enumerate(kinds)] for n in range(20)]
-    states = []
-    with (
-        Wire({SUBMIT: [stream(*told) for told in each]}, slow) as wire,
-        delivering_machine(where) as one,
-        delivering_machine(where) as other,
-    ):
-        digests = [f"0x{number:064x}" for number in range(1, 21)]
-
-        def loop() -> None:
-            while not ending.is_set():
-                for known in other.world.journal.submissions():
-                    follow_submission(known.record.digest, other.world._replace(patience_s=0))
-
-        thread = threading.Thread(target=loop)
-        thread.start()
-        try:
-            for number, digest in enumerate(digests):
-                delivery = unsent(wire.url)._replace(digest=digest, nonce=str(number), step=f"step-{number}")
-                states.append(submit_delivery(delivery, one.world).state)
-        finally:
-            ending.set()
-            thread.join()
-    assert states == [OrderState.FILLED] * 20
+    monkeypatch.setattr(DefaultDialect, "do_commit", do_commit)
 
 
 def test_a_claim_whose_commit_was_not_answered_is_recovered(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     journal.prepare(record())
-    commit = DefaultDialect.do_commit
-    lost: list[int] = []
-
-    def do_commit(dialect: DefaultDialect, connection: object) -> None:
-        commit(dialect, connection)  # type: ignore[no-untyped-call]
-        if not lost:
-            lost.append(1)
-            raise OperationalError("COMMIT", {}, Exception("the connection is lost"))
-
-    monkeypatch.setattr(DefaultDialect, "do_commit", do_commit)
+    lost(monkeypatch, committed=True)
     token = journal.claim(DIGEST)
-    monkeypatch.undo()
-    assert (lost, bool(token), journal.get(DIGEST).claim_token) == ([1], True, token)
+    assert (bool(token), journal.get(DIGEST).claim_token) == (True, token)
     let_go(token)
 
 
 def test_a_claim_that_was_not_committed_is_no_claim(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     journal.prepare(record())
     held = set(claims._HELD)
-
-    def do_commit(_dialect: DefaultDialect, _connection: object) -> None:
-        raise OperationalError("COMMIT", {}, Exception("the disk is full"))
-
-    monkeypatch.setattr(DefaultDialect, "do_commit", do_commit)
+    lost(monkeypatch, committed=False)
     with pytest.raises(Exception, match="cannot be"):
         journal.claim(DIGEST)
-    monkeypatch.undo()
     assert held == claims._HELD
     assert journal.get(DIGEST).state is OrderState.PREPARED
 
@@ -238,12 +201,6 @@ def test_what_another_process_begins_to_send_meanwhile_keeps_its_refusal(where: 
         let_go(token)
 
 
-# ---- many submissions at once --------------------------------------------------------------------------------------
-
-
-Answered = Callable[[], None]
-
-
 def test_the_next_one_starts_when_the_one_before_is_answered_and_goes_on() -> None:
     order: list[str] = []
     done = threading.Event()
@@ -264,18 +221,17 @@ def test_the_next_one_starts_when_the_one_before_is_answered_and_goes_on() -> No
     assert order == ["first sent", "second sent"]
 
 
-def test_one_whose_answer_waits_does_not_hold_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_whose_answer_waits_or_never_comes_does_not_hold_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[int] = []
+    jobs: list[Job[object]] = [lambda _: seen.append(1), lambda _: seen.append(len(seen))]
+    assert run_parallel(jobs, in_turn=True) == [None, None]
+    assert seen == [1, 1]  # in turn, each when the one before has ended
     monkeypatch.setattr(parallel, "TURN_S", 0.05)
     done = threading.Event()
-    jobs: list[Job[object]] = [lambda _: done.wait(10), lambda _: done.set()]
+    jobs = [lambda _: done.wait(10), lambda _: done.set()]
     assert run_parallel(jobs, in_turn=True) == [True, None]
-
-
-def test_one_that_is_never_answered_lets_the_next_one_go_when_it_has_ended() -> None:
-    seen: list[int] = []
-    jobs: list[Job[None]] = [lambda _: seen.append(1), lambda _: seen.append(len(seen))]
-    assert run_parallel(jobs, in_turn=True) == [None, None]
-    assert seen == [1, 1]
 
 
 @pytest.mark.parametrize("in_turn", [False, True])
@@ -342,38 +298,18 @@ def test_an_interrupt_starts_nothing_more_and_waits_for_nobody() -> None:
     assert begun == ["silent"]
 
 
-# ---- ctrl-C: the program leaves at once with 130, and everything goes on from the journal later ---------------------
-
-
-ONLINE = Path(sys.executable).parent / "airlock-online"
-
-
-def start(machine: OnlineCommand, *words: object) -> subprocess.Popen[str]:
-    if words[0] == "submit":
-        note_compared(machine.home, Path(str(words[1])))
-    command = [str(ONLINE), "--home", str(machine.home), *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def interrupt(process: subprocess.Popen[str]) -> tuple[int, str]:
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
-    return process.returncode, err
-
-
-def first_line(process: subprocess.Popen[str]) -> dict[str, object]:
-    assert process.stdout is not None
-    line: dict[str, object] = json.loads(process.stdout.readline())
-    return line
-
-
 def test_an_interrupted_submission_is_resumed_and_nothing_is_sent_again(machine: OnlineCommand) -> None:
     signatures = machine.signatures(buy=OPEN)
+    note_compared(machine.home, signatures)
     machine.services.faults = Faults.of("stream-timeout", "empty-events")
-    process = start(machine, "submit", signatures, "--json")
-    assert first_line(process)["event"] == "MarketOrderAccepted"
-    code, err = interrupt(process)
-    assert (code, "Interrupted" in err, "Traceback" in err) == (130, True, False)
+    program = Path(sys.executable).parent / "airlock-online"
+    words = [str(word) for word in (program, "--home", machine.home, "submit", signatures, "--json")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["event"] == "MarketOrderAccepted"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert (process.returncode, "Interrupted" in err, "Traceback" in err) == (130, True, False)
     assert machine.states() == {"buy": "ACCEPTED"}
     machine.services.faults = Faults()
     ended = machine("follow", "--json")

@@ -1,6 +1,5 @@
 """The configuration, the doctor and the errors: every fault is named with what to do and its exit code."""
 
-import json
 import re
 import socket
 import sqlite3
@@ -8,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from email.utils import formatdate
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,14 +28,22 @@ from airlock_online.journal.order_states import ANOMALIES, OrderEvent, OrderStat
 from airlock_online.journal.schema import SCHEMA_VERSION
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.cli.explain import explanations_of
-from airlock_shared.cli.program import run
-from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.host.files import FAULT, LOOK, OK, Observed, TranscriptFile
-from commands import FinishedCommand, contents, run_command
+from commands import FinishedCommand, contents, run_command, run_here
 from online.loopback import Answer, Wire, closed_port, http, reply
 from online.online_command import OnlineCommand
+from shared.world import deployment
 from workspace.service_pages import CODE_PLACES
+
+ONLINE = Path(sys.executable).parent / "airlock-online"
+NOW_S = 1_795_000_000
+READY = {"ok": True, "data": {"ready": True}}
+SOURCES = Path(airlock_online.__file__).parent
+REHEARSAL = Path(airlock_rehearsal.__file__).parent
+RAISED = re.compile(r'\b(?:Refusal|DocumentError|PlanError)\(\s*"([A-Z]+-[A-Z0-9-]+)"')
+SERVED = re.compile(r'\bRefused\([^)]*?,\s*"([A-Z_]+)"')
+explain = partial(run_here, program, "explain")
 
 
 @pytest.mark.parametrize(
@@ -91,12 +99,6 @@ def test_the_environment_names_a_node(tmp_path: Path, monkeypatch: pytest.Monkey
 # ---- ``airlock-online doctor``: every fault is named, and nothing is changed by looking ---------------------------
 
 
-ONLINE = Path(sys.executable).parent / "airlock-online"
-VENUE = Path(__file__).parents[1] / "vectors/deployments/good/venue.json"
-NOW_S = 1_795_000_000
-READY = {"ok": True, "data": {"ready": True}}
-
-
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
     path = tmp_path / "home/journal.sqlite3"
@@ -142,16 +144,14 @@ def test_a_journal_that_does_not_work_is_a_fault(journal: Path, harm: Callable[[
     assert line.do
 
 
-def test_a_server_that_cannot_be_reached_is_a_fault_without_its_password() -> None:
-    line = journal_line(f"postgresql+psycopg://desk:sesame@127.0.0.1:{closed_port()}/journal?connect_timeout=5")
-    assert (line.verdict, "sesame" in repr(line)) == (FAULT, False)
-
-
-def test_a_server_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_not_there_or_never_answers_is_a_fault_without_its_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(engine, "CONNECT_S", 2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        line = journal_line(f"postgresql://desk@127.0.0.1:{silent.getsockname()[1]}/journal")
-    assert (line.verdict, "cannot be read" in line.found) == (FAULT, True)
+        for port in (closed_port(), silent.getsockname()[1]):
+            line = journal_line(f"postgresql+psycopg://desk:sesame@127.0.0.1:{port}/journal")
+            assert (line.verdict, "cannot be read" in line.found, "sesame" in repr(line)) == (FAULT, True, False)
 
 
 def test_a_journal_on_a_server_is_read_and_not_made(postgres_url: str) -> None:
@@ -165,14 +165,10 @@ def test_a_journal_on_a_server_is_read_and_not_made(postgres_url: str) -> None:
     assert (line.verdict, line.found.endswith(f"opens, schema {SCHEMA_VERSION}")) == (OK, True)
 
 
-def deployment(**urls: str) -> Deployment:
-    return parse_deployment(VENUE.read_bytes())._replace(base_urls=urls)
-
-
 def ask(builder: Answer, ready: Answer) -> dict[str, Observed]:
     """What is said of a builder that answers so at its base and at /ready."""
     with Wire({"GET /": [builder], "GET /ready": [ready]}) as wire, Http() as client:
-        lines = list(service_lines(deployment(builder=wire.url), client, NOW_S))
+        lines = list(service_lines(deployment()._replace(base_urls={"builder": wire.url}), client, NOW_S))
         assert {seen.method for seen in wire.seen} == {"GET"}
     return {line.what: line for line in lines}
 
@@ -181,30 +177,29 @@ def dated(off_s: int = 0) -> str:
     return f"date: {formatdate(NOW_S + off_s, usegmt=True)}"
 
 
-def test_any_answer_is_an_answer() -> None:
-    lines = ask(reply(500, {}, dated()), reply(200, READY))
-    assert {name: line.verdict for name, line in lines.items()} == {"builder": OK, "ready": OK, "clock": OK}
-    assert "HTTP 500" in lines["builder"].found
-
-
 @pytest.mark.parametrize(
     ("ready", "said"),
     [
+        (reply(200, READY), ""),
         (reply(503, {"ok": False, "data": {"ready": False}}), "not ready"),
         (reply(200, {"ok": True, "data": {"ready": "yes"}}), "not ready"),
         (reply(404, {}), "neither ready nor not ready"),
         (http(200, b"<html>", "text/html"), "instead of JSON"),
     ],
 )
-def test_a_builder_that_is_not_ready_is_a_fault(ready: Answer, said: str) -> None:
-    line = ask(reply(200, {}, dated()), ready)["ready"]
-    assert (line.verdict, line.code, said in line.found) == (FAULT, ExitCode.SERVICE, True), line
+def test_any_answer_is_an_answer_and_a_builder_that_is_not_ready_is_a_fault(ready: Answer, said: str) -> None:
+    lines = ask(reply(500, {}, dated()), ready)
+    assert (lines["builder"].verdict, "HTTP 500" in lines["builder"].found, lines["clock"].verdict) == (OK, True, OK)
+    line = lines["ready"]
+    assert (line.verdict, line.code) == ((FAULT, ExitCode.SERVICE) if said else (OK, ExitCode.DONE))
+    assert said in line.found
 
 
 def test_a_service_that_cannot_be_reached_is_a_fault_and_the_next_is_asked() -> None:
     url = f"http://127.0.0.1:{closed_port()}"
+    urls = {"builder": url, "relayer": url, "twap": "http://[::"}
     with Http() as client:
-        lines = list(service_lines(deployment(builder=url, relayer=url, twap="http://[::"), client, NOW_S))
+        lines = list(service_lines(deployment()._replace(base_urls=urls), client, NOW_S))
     assert {line.verdict for line in lines} == {FAULT}
     codes = {"builder": ExitCode.SERVICE, "relayer": ExitCode.SERVICE, "twap": ExitCode.USAGE}
     assert {line.what: line.code for line in lines} == codes
@@ -221,7 +216,7 @@ def test_a_clock_that_is_off_is_told_by_how_much(off_s: int, verdict: str, code:
 
 @pytest.mark.parametrize(
     ("chain_id", "verdict", "code"),
-    [(hex(parse_deployment(VENUE.read_bytes()).chain_id), OK, 0), ("0x1", FAULT, 3), ("one", FAULT, 8)],
+    [(hex(deployment().chain_id), OK, 0), ("0x1", FAULT, 3), ("one", FAULT, 8)],
 )
 def test_a_node_of_another_chain_is_a_fault_and_its_key_is_not_shown(chain_id: str, verdict: str, code: int) -> None:
     answer = reply(200, {"jsonrpc": "2.0", "id": 1, "result": chain_id})
@@ -243,9 +238,7 @@ def test_on_a_new_machine_nothing_is_wrong_and_nothing_is_made(tmp_path: Path) -
     assert max(map(len, ended.out.splitlines())) <= 80
 
 
-def test_with_the_rehearsals_services_nothing_is_wrong_and_nothing_is_changed(
-    journal: Path, machine: OnlineCommand
-) -> None:
+def test_with_the_rehearsals_services_nothing_is_wrong_or_changed(journal: Path, machine: OnlineCommand) -> None:
     before = contents(journal.parent)
     ended = doctor(machine.home, "--json")
     assert (ended.code, ended.json()["ok"], contents(journal.parent)) == (0, True, before), ended.out
@@ -309,14 +302,9 @@ def test_what_is_wrong_is_named(tmp_path: Path, harm: Callable[[Path], object], 
 
 
 VECTORS = Path(__file__).parents[1] / "vectors/errors/spec-codes.txt"
-SOURCES = Path(airlock_online.__file__).parent
-REHEARSAL = Path(airlock_rehearsal.__file__).parent
-RAISED = re.compile(r'\b(?:Refusal|DocumentError|PlanError)\(\s*"([A-Z]+-[A-Z0-9-]+)"')
-SERVED = re.compile(r'\bRefused\([^)]*?,\s*"([A-Z_]+)"')
 
 
 def listed() -> list[tuple[str, str, str]]:
-    """Return (where, code, source) of each line of the vectors."""
     source, rows = SPEC, []
     for line in VECTORS.read_text().splitlines():
         if line == "# venues":
@@ -325,12 +313,6 @@ def listed() -> list[tuple[str, str, str]]:
             where, code = line.split()
             rows.append((where, code, source))
     return rows
-
-
-def outcome(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    code = run(program, ["explain", *words])
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def test_the_catalogue_has_every_code_of_the_specification_and_claims_no_other() -> None:
@@ -376,22 +358,20 @@ def test_everything_with_a_name_is_explained(name: str) -> None:
     assert explanations_of(everything(), name)
 
 
-def test_explain_tells_meaning_advice_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = outcome(capsys, "SPREAD_BLOCKED")
-    assert (code, err) == (0, "")
-    assert "SPREAD_BLOCKED: batched code" in out
-    assert "exit code 11" in out
-    assert "order     has ended" in out
-    code, out, _ = outcome(capsys, "STREAM_TIMEOUT", "--json")
-    [told] = json.loads(out)
-    assert (code, told["exit_code"], told["ends_order"]) == (0, 9, False)
+def test_explain_tells_meaning_advice_and_exit_code() -> None:
+    ended = explain("SPREAD_BLOCKED")
+    assert (ended.code, ended.err) == (0, "")
+    for word in ("SPREAD_BLOCKED: batched code", "exit code 11", "order     has ended"):
+        assert word in ended.out
+    ended = explain("STREAM_TIMEOUT", "--json")
+    [told] = ended.json()
+    assert (ended.code, told["exit_code"], told["ends_order"]) == (0, 9, False)
     for words in ((), ("NO_PRICE",), ("DOMAIN-CHAIN",), ("PLAN-FIELD",), ("429",), ("UNKNOWN",)):
-        assert max(map(len, outcome(capsys, *words)[1].splitlines())) <= 80
+        assert max(map(len, explain(*words).out.splitlines())) <= 80
 
 
-def test_an_unknown_code_ends_with_2_and_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = outcome(capsys, "SPREAD_BLOKED")
-    assert (code, out) == (2, "")
-    assert "the nearest names: SPREAD_BLOCKED" in " ".join(err.split())
-    code, _, err = outcome(capsys, "\x1b[31mred")
-    assert (code, "\x1b" in err) == (2, False)
+def test_an_unknown_code_ends_with_2_and_names_the_nearest() -> None:
+    ended = explain("SPREAD_BLOKED")
+    assert (ended.code, ended.out, "the nearest names: SPREAD_BLOCKED" in " ".join(ended.err.split())) == (2, "", True)
+    ended = explain("\x1b[31mred")
+    assert (ended.code, "\x1b" in ended.err) == (2, False)

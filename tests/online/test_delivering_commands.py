@@ -17,6 +17,7 @@ from airlock_online.cli import delivery_context
 from airlock_online.cli import resolve as resolve_command
 from airlock_online.clock import now_ms
 from airlock_online.delivery import chain_evidence
+from airlock_online.delivery.chain_evidence import NONCE_BITMAP
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
@@ -24,8 +25,8 @@ from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.readback.expectations import Expectation
 from airlock_online.wallets.other_wallets import WalletAnswers
 from airlock_rehearsal.chain.evm import STORAGE
-from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.runtime import DEFAULT_TRADER
+from airlock_rehearsal.services.venue.venue_state import set_up
 from airlock_shared.cli import kept_signatures
 from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.documents.transcript import Entry
@@ -40,6 +41,7 @@ from online.test_authorizations import signed, transaction
 
 PART = CLOSE.replace("500", "200")
 ALL = {"sell": PART, "buy": OPEN, "code": CODE, "stop": TWAP, "arm": TRIGGER, "allow": APPROVAL}
+NOTE = ("--note", "seen filled at the venue", "--by", "Ada")
 
 
 class Full(io.StringIO):
@@ -148,10 +150,9 @@ def test_what_was_sent_is_told_on_a_full_disk(
     machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch, fault: str, state: str
 ) -> None:
     signatures = machine.signatures(sell=CLOSE, code=CODE)
-    machine.services.faults = Faults.of(*filter(None, [fault]))
     (machine.home / "config.toml").write_text("")
     filled_up(monkeypatch, "outcome")
-    ended = machine("submit", signatures, "--patience", 60)
+    ended = machine.submit(signatures, *filter(None, [fault]), patience=60)
     assert (ended.code, f"outcome: {state}" in ended.out, "outcome: CONFIRMED" in ended.out) == (9, True, True)
     assert ended.err.count("could not be shown or recorded") == 2
     monkeypatch.undo()
@@ -178,10 +179,8 @@ def test_what_was_sent_is_followed_although_stdout_is_full(machine: OnlineComman
 def test_several_lost_orders_are_followed_at_once_to_their_ends(machine: OnlineCommand) -> None:
     signatures = machine.signatures(sell=CLOSE, buy=OPEN, allow=APPROVAL)
     (machine.home / "config.toml").write_text("")  # a node would tell before the services do
-    machine.services.faults = Faults.of("drop-after-accepted", "empty-events", "drop-before-accepted@relay")
-    ended = machine("submit", signatures, "--patience", 0)
-    assert ended.code == 9
-    machine.services.faults = Faults()
+    faults = ("drop-after-accepted", "empty-events", "drop-before-accepted@relay")
+    assert machine.submit(signatures, *faults).code == 9
     ended = machine("follow")
     assert ended.code == 0, ended.err
     assert machine.states() == {"sell": "FILLED", "buy": "FILLED", "allow": "CONFIRMED"}
@@ -195,9 +194,7 @@ def test_an_end_that_another_desk_saw_first_is_not_called_read_back(
     monkeypatch.setenv("AIRLOCK_JOURNAL", str(tmp_path / "shared.sqlite3"))
     signatures = machine.signatures(sell=CLOSE)
     (machine.home / "config.toml").write_text("")
-    machine.services.faults = Faults.of("drop-after-accepted", "empty-events")
-    assert machine("submit", signatures, "--patience", 0).code == 9
-    machine.services.faults = Faults()
+    assert machine.submit(signatures, "drop-after-accepted", "empty-events").code == 9
     (tmp_path / "other").mkdir()
     other = OnlineCommand(tmp_path / "other", machine.services)
     (other.home / "config.toml").write_text("")
@@ -215,10 +212,8 @@ def test_an_end_that_another_desk_saw_first_is_not_called_read_back(
 
 
 def test_two_closes_that_are_followed_after_both_were_filled_are_not_called_broken(machine: OnlineCommand) -> None:
-    machine.services.faults = Faults.of("drop-after-accepted@batched")
     (machine.home / "config.toml").write_text("")
-    machine("submit", machine.signatures(a=PART, b=PART), "--patience", 0)
-    machine.services.faults = Faults()
+    machine.submit(machine.signatures(a=PART, b=PART), "drop-after-accepted@batched")
     time.sleep(1)
     with machine.journal() as journal:
         digests = [known.record.digest for known in journal.submissions()]
@@ -261,9 +256,8 @@ def test_what_another_order_kept_excuses_nothing_and_what_is_still_kept_stays_so
 
 def test_without_a_node_a_used_nonce_by_the_service_s_word_leaves_a_lost_close_open(machine: OnlineCommand) -> None:
     signatures = machine.signatures(sell=PART)
-    machine.services.faults = Faults.of("drop-before-accepted@batched")
     (machine.home / "config.toml").write_text("")
-    machine("submit", signatures, "--patience", 0)
+    machine.submit(signatures, "drop-before-accepted@batched")
     for _ in range(200):
         [report] = json.loads(machine("resolve", "--json").out)
         if "its nonce is used" in report["known"]:
@@ -276,9 +270,7 @@ def test_without_a_node_a_used_nonce_by_the_service_s_word_leaves_a_lost_close_o
 
 def test_resolve_says_what_is_known_asked_and_waited_for(machine: OnlineCommand) -> None:
     signatures = machine.signatures(buy=OPEN, code=CODE, arm=TRIGGER)
-    machine.services.faults = Faults.of("http-500@batched", "http-429@relayer", "http-500@core")
-    machine("submit", signatures, "--patience", 0)
-    machine.services.faults = Faults()
+    machine.submit(signatures, "http-500@batched", "http-429@relayer", "http-500@core")
     ended = machine("resolve")
     assert (ended.code, [line for line in ended.out.splitlines() if len(line) > 80]) == (9, [])
     for word in ("buy: UNKNOWN", "code: REJECTED", "arm: UNKNOWN", "unused", "waits for", "refused 1", "no deadline"):
@@ -307,9 +299,8 @@ def test_nothing_open_is_nothing_to_resolve(machine: OnlineCommand) -> None:
 @pytest.mark.parametrize(("patience", "state", "code"), [(0, "UNKNOWN", 9), (60, "FILLED", 0)])
 def test_a_deleted_journal_calls_nothing_unsent(machine: OnlineCommand, patience: int, state: str, code: int) -> None:
     signatures = machine.signatures(sell=CLOSE)
-    machine.services.faults = Faults.of(*([] if patience else ["drop-before-accepted@batched"]))
     (machine.home / "config.toml").write_text("")
-    machine("submit", signatures, "--patience", patience)
+    machine.submit(signatures, *([] if patience else ["drop-before-accepted@batched"]), patience=patience)
     for file in machine.home.glob("journal.sqlite3*"):
         file.unlink()
     for command in ("status", "follow", "resolve"):
@@ -322,23 +313,16 @@ def test_a_deleted_journal_calls_nothing_unsent(machine: OnlineCommand, patience
 
 def test_a_journal_that_was_written_back_in_place_calls_nothing_unsent(machine: OnlineCommand) -> None:
     signatures = machine.signatures(sell=CLOSE)
-    machine.services.faults = Faults.of("http-429@batched")
-    machine("submit", signatures, "--patience", 0)
+    machine.submit(signatures, "http-429@batched")
     assert machine.states() == {"sell": "REJECTED"}
-    machine.services.faults = Faults()
     machine("submit", signatures)
-    with delivery_context.open_desk(
-        OnlineHome(machine.home), 0, as_json=False
-    ) as desk:  # another terminal tells its refusal late
-        [known] = desk.journal.submissions()
+    known = machine.submission
+    with delivery_context.open_desk(OnlineHome(machine.home), 0, as_json=False) as desk:  # a terminal tells it late
         late = OrderOutcome(known.record.digest, OrderState.REJECTED)
         desk.run(known.record, lambda: late)
     told = [entry.data for entry in read_transcript(machine.home / "transcript.jsonl") if entry.event == "outcome"]
-    assert [(each["state"], each.get("claim"), each["ceremony"] == known.record.ceremony) for each in told] == [
-        ("REJECTED", 1, True),
-        ("FILLED", None, True),
-        ("REJECTED", None, True),
-    ]
+    claims = [(each["state"], each.get("claim")) for each in told if each["ceremony"] == known.record.ceremony]
+    assert claims == [("REJECTED", 1), ("FILLED", None), ("REJECTED", None)]
     with machine.journal() as journal, journal._engine.begin() as connection:
         connection.execute(text("UPDATE submissions SET state = 'REJECTED', claims = 1"))
     assert "sell: UNKNOWN" in machine("status").out
@@ -347,11 +331,10 @@ def test_a_journal_that_was_written_back_in_place_calls_nothing_unsent(machine: 
 
 @pytest.mark.parametrize("command", ["submit", "follow"])
 def test_talk_that_cannot_be_written_keeps_nothing_unsent(machine: OnlineCommand, command: str) -> None:
-    words: list[object] = ["submit", machine.signatures(code=CODE, stop=TWAP)]
+    signatures = machine.signatures(code=CODE, stop=TWAP)
     if command == "follow":
-        machine.services.faults = Faults.of("drop-before-accepted@relayer", "drop-before-accepted@twap")
-        machine(*words, "--patience", 0)
-        words, machine.services.faults = ["follow"], Faults()
+        machine.submit(signatures, "drop-before-accepted@relayer", "drop-before-accepted@twap")
+    words = [command] if command == "follow" else [command, signatures]
     assert machine(*words, err=Full("step code")).code == 0
     assert machine.states() == {"code": "CONFIRMED", "stop": "CONFIRMED"}
 
@@ -359,9 +342,8 @@ def test_talk_that_cannot_be_written_keeps_nothing_unsent(machine: OnlineCommand
 def test_a_relayer_that_lies_is_found_out(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivery_context, "POLL_S", 0)
     machine("submit", machine.signatures(allow=APPROVAL))
-    with machine.journal() as journal:
-        [known] = journal.submissions()
-    said = {"id": "r-1", "status": "confirmed", "transactionHash": known.record.transaction_hash}
+    tx_hash = machine.submission.record.transaction_hash
+    said = {"id": "r-1", "status": "confirmed", "transactionHash": tx_hash}
     with Wire({"POST /intents": [reply(200, said)], "GET /intents/r-1": [reply(200, said)]}) as wire:
         words = ("--builder", machine.services.builder_url, "--relayer", wire.url, "-o", machine.folder / "other.json")
         assert machine("deployment", "fetch", "--name", "rehearsal", *words).code == 0
@@ -398,9 +380,7 @@ def test_a_damaged_transcript_is_told_and_what_the_journal_knows_is_still_read(m
 
 
 def test_after_its_deadline_a_refusal_is_over(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
-    signatures = machine.signatures(sell=CLOSE)
-    machine.services.faults = Faults.of("http-429@batched")
-    machine("submit", signatures, "--patience", 0)
+    machine.submit(machine.signatures(sell=CLOSE), "http-429@batched")
     assert machine("resolve").code == 8
     monkeypatch.setattr(resolve_command, "now_ms", lambda: now_ms() + 7_200_000)
     ended = machine("resolve")
@@ -463,3 +443,131 @@ def test_a_file_that_is_there_is_not_overwritten_and_nothing_is_marked(machine: 
         assert machine("export", signatures, "-o", tmp_path / name).code == 2
     assert machine("export", signatures, "--step", "nothing", "-o", tmp_path / "other.json").code == 2
     assert ((tmp_path / "package.json").read_text(), machine.states()) == ("mine", {})
+
+
+def lost(machine: OnlineCommand, step: str, fields: str, place: str) -> str:
+    """Send one whose answer is lost, by a machine without a node, and return its digest."""
+    signatures = machine.signatures(**{step: fields})
+    (machine.home / "config.toml").write_text("")
+    assert machine.submit(signatures, f"drop-before-accepted@{place}").code == 9
+    return machine.submission.record.digest
+
+
+def with_node(machine: OnlineCommand) -> None:
+    (machine.home / "config.toml").write_text(f'[rpc]\nurl = "{machine.services.rpc_url}"\n')
+
+
+def executed(machine: OnlineCommand) -> str:
+    """Return the transaction in which the chain marked the nonce of what was lost."""
+    evm = machine.services.state.venue.evm
+    record = machine.submission.record
+    for _ in range(200):
+        for number in range(evm.block_number() + 1):
+            for tx_hash in evm.block(number).hashes:
+                found, nonce = evm.transaction(tx_hash), f"{int(record.nonce):064x}"
+                if found and found.to.lower() == record.contract.lower() and nonce in found.data.hex():
+                    return tx_hash
+        machine("status")
+    raise AssertionError(NONCE_BITMAP)
+
+
+def test_a_note_changes_no_state_and_follow_waits_no_more(machine: OnlineCommand) -> None:
+    digest = lost(machine, "arm", TRIGGER, "core")
+    ended = machine("resolve", digest, *NOTE)
+    assert (ended.code, machine.states()) == (9, {"arm": "UNKNOWN"})
+    assert "seen filled at the venue (Ada" in " ".join(ended.out.split())
+    [report] = json.loads(machine("resolve", "--json").out)
+    assert (report["notes"][0]["by"], report["state"]) == ("Ada", "UNKNOWN")
+    followed = machine("follow", "--patience", 0)
+    assert (followed.code, "1 with a note" in followed.err, "outcome" in followed.out) == (9, True, False)
+    assert machine("follow", digest, "--patience", 0).code == 9
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--note", "x"),
+        ("--note", "", "--by", "Ada"),
+        ("--note", "x", "--by", " "),
+        ("--note", "x" * 501, "--by", "Ada"),
+        ("--note", "x\x1b[2J", "--by", "Ada"),
+        ("--transaction", "0x12"),
+        ("--transaction", "0x" + "ab" * 32),
+        ("--search",),
+        ("--tracking-id", "t-1"),
+    ],
+)
+def test_what_lacks_form_author_or_node_is_a_usage_error(machine: OnlineCommand, words: tuple[str, ...]) -> None:
+    digest = lost(machine, "arm", TRIGGER, "core")
+    assert machine("resolve", digest, *words).code == 2
+    assert machine("resolve", *words).code == 2
+    assert machine.states() == {"arm": "UNKNOWN"}
+    with machine.journal() as journal:
+        assert journal.notes(digest) == []
+
+
+def test_what_was_refused_and_has_no_deadline_takes_a_note_and_the_doubt_is_told(machine: OnlineCommand) -> None:
+    signatures = machine.signatures(arm=TRIGGER)
+    assert machine.submit(signatures, "http-429@core").code == 8
+    digest = machine.submission.record.digest
+    ended = machine("resolve", digest, *NOTE)
+    told = " ".join(ended.out.split())
+    assert (machine.states(), "seen filled at the venue (Ada" in told) == ({"arm": "REJECTED"}, True), ended.err
+    assert ("can execute it until the nonce" in told, "it has no deadline" in told) == (True, True)
+    assert machine("resolve", digest, "--search").code == 2
+    assert machine("submit", signatures).code == 0
+
+
+def test_what_has_ended_takes_no_note(machine: OnlineCommand) -> None:
+    assert machine("submit", machine.signatures(code=CODE)).code == 0
+    assert machine("resolve", machine.submission.record.digest, *NOTE).code == 2
+
+
+def test_a_transaction_is_verified_and_settles_it(machine: OnlineCommand) -> None:
+    digest = lost(machine, "code", CODE, "relayer")
+    tx_hash = executed(machine)
+    with_node(machine)
+    wrong = machine("resolve", digest, "--transaction", "0x" + "ab" * 32)
+    assert wrong.code == 8, wrong.err
+    assert machine.states() == {"code": "UNKNOWN"}
+    ended = machine("resolve", digest, "--transaction", tx_hash)
+    assert (ended.code, machine.states()) == (0, {"code": "CONFIRMED"}), ended.err
+
+
+@pytest.mark.parametrize("way", ["--search", ""])
+def test_with_json_the_answer_is_one_document_with_the_events_told(machine: OnlineCommand, way: str) -> None:
+    digest = lost(machine, "code", CODE, "relayer")
+    machine("resolve", digest, "--note", "never happened", "--by", "Ada")  # later evidence overrides it
+    executed(machine)
+    with_node(machine)
+    [report] = json.loads(machine("resolve", digest, *([way] if way else []), "--json").out)
+    assert report["state"] == "CONFIRMED"
+    assert [event["event"] for event in report["events"]] == ["FoundOnChain"]
+
+
+def test_a_search_begins_where_it_was_prepared_whenever_the_row_was_made(machine: OnlineCommand) -> None:
+    digest = lost(machine, "stop", TWAP, "twap")
+    executed(machine)
+    with_node(machine)
+    with machine.journal() as journal, journal._engine.begin() as connection:  # made again, long after the execution
+        connection.execute(text("UPDATE submissions SET created_ms = created_ms + 7200000"))
+    ended = machine("resolve", digest, "--search")
+    assert ("executed it" in ended.err, "hold no transaction" in ended.err) == (True, False)
+    assert (ended.code, machine.states(), "searching block" in ended.err) == (0, {"stop": "CONFIRMED"}, True)
+
+
+def test_a_tracking_id_is_verified_and_settles_it(machine: OnlineCommand) -> None:
+    digest = lost(machine, "sell", CLOSE, "batched")
+    executed(machine)
+    with_node(machine)
+    assert machine("resolve", digest, "--tracking-id", "no-such-id").code == 8
+    assert machine.states() == {"sell": "UNKNOWN"}
+    state = machine.services.state
+    tracking_id = set_up(state.settings, state.trader, lambda: 1_790_000_000_000).draw_id("tracking-id")
+    ended = machine("resolve", digest, "--tracking-id", tracking_id)
+    assert ended.code in (0, 9), ended.err
+    for _ in range(200):
+        if machine.states() == {"sell": "FILLED"}:
+            break
+        machine("resolve")
+    assert machine.states() == {"sell": "FILLED"}

@@ -26,7 +26,7 @@ from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError
-from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent
+from online.delivering_machine import NOW, Desk, delivering_machine, unsent
 from online.fake_chain import FakeChain
 from online.loopback import Answer, Seen, Wire, frame, http, reply, stream
 from online.node import CHAIN_ID
@@ -43,25 +43,24 @@ EIP7702 = '{"chainId": "31337", "to": "0x1", "data": "0x", "gas": "1", "authoriz
 REFERRAL = {"primary_type": "SetTraderReferralCodeByUserReq", "route": "relayer", "order_type": None}
 AFTER = unsent().deadline_ms or 0
 SECOND = "0x" + "cd" * 32
+TAKEN_T1: tuple[int, str, dict[str, object]] = (0, "MarketOrderAccepted", {"trackingId": "t-1"})
+TAKEN = reply(202, {"ok": True, "data": {"id": "r-1", "status": "pending"}})
 
 
 def replayed(*entries: tuple[int, str, dict[str, object]]) -> Answer:
     return reply(200, {"events": [{"seq": s, "type": t, "payload": p, "at": NOW + s} for s, t, p in entries]})
 
 
-TAKEN_T1: tuple[int, str, dict[str, object]] = (0, "MarketOrderAccepted", {"trackingId": "t-1"})
 FILLED = replayed(TAKEN_T1, (1, "MarketOrderInitiated", {"orderId": 1}), (2, "MarketOrderExecuted", {"orderId": 1}))
 
 
-def deliver(
-    desk: DeliveringMachine, script: Mapping[str, Sequence[Answer]], **changes: object
-) -> tuple[OrderOutcome, list[Seen]]:
+def deliver(desk: Desk, script: Mapping[str, Sequence[Answer]], **changes: object) -> tuple[OrderOutcome, list[Seen]]:
     with Wire(script) as wire:
         outcome = submit_delivery(unsent(wire.url, **changes), desk.world)
     return outcome, wire.seen
 
 
-def test_the_body_is_as_the_specification_says_and_its_hash_is_in_the_journal(desk: DeliveringMachine) -> None:
+def test_the_body_is_as_the_specification_says_and_its_hash_is_in_the_journal(desk: Desk) -> None:
     outcome, [seen, *_] = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]})
     erc712 = {"userIntent": unsent().encoded_intent, "userSignature": unsent().signature}
     assert json.loads(seen.body) == {"orderType": 0, "erc712": erc712}
@@ -97,7 +96,7 @@ def test_the_claim_is_durable_before_the_post_and_the_tracking_id_before_anybody
     assert at_event == [(OrderState.ACCEPTED, "t-1"), (OrderState.FILLED, "t-1")]
 
 
-def test_what_is_told_again_waits_for_no_disk(desk: DeliveringMachine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_told_again_waits_for_no_disk(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[tuple[str, bool]] = []
     record = Journal.record
 
@@ -135,9 +134,7 @@ def test_what_is_told_again_waits_for_no_disk(desk: DeliveringMachine, monkeypat
         ({"deadline_ms": NOW // 1000 + 600}, "TIME-UNIT"),
     ],
 )
-def test_what_may_not_go_there_is_refused_and_nothing_is_sent(
-    desk: DeliveringMachine, changes: dict[str, object], check: str
-) -> None:
+def test_what_may_not_go_there_is_refused_and_not_sent(desk: Desk, changes: dict[str, object], check: str) -> None:
     with Wire({}) as wire, pytest.raises(Refusal) as caught:
         submit_delivery(unsent(wire.url, **changes), desk.world)
     assert (caught.value.check, wire.seen, desk.world.journal.submissions()) == (check, [], [])
@@ -145,7 +142,7 @@ def test_what_may_not_go_there_is_refused_and_nothing_is_sent(
 
 
 @pytest.mark.parametrize("late_ms", [0, 10**9])
-def test_what_is_expired_is_not_sent(desk: DeliveringMachine, late_ms: int) -> None:
+def test_what_is_expired_is_not_sent(desk: Desk, late_ms: int) -> None:
     with Wire({}) as wire, pytest.raises(Expired, match="UTC"):
         submit_delivery(unsent(wire.url, deadline_ms=NOW - late_ms), desk.world)
     assert wire.seen == []
@@ -154,18 +151,15 @@ def test_what_is_expired_is_not_sent(desk: DeliveringMachine, late_ms: int) -> N
 @pytest.mark.parametrize(
     "changes", [{"nonce": "6"}, {"signer": "0x" + "12" * 20}, {"deadline_ms": NOW + 1}, {"contract": "0x" + "9" * 40}]
 )
-def test_a_known_digest_with_another_content_is_refused(desk: DeliveringMachine, changes: dict[str, object]) -> None:
+def test_a_known_digest_with_another_content_is_refused(desk: Desk, changes: dict[str, object]) -> None:
     deliver(desk, {SUBMIT: [reply(400, {})]})
     with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-JOURNAL"):
         submit_delivery(unsent(wire.url, **changes), desk.world)
     assert wire.seen == []
 
 
-# ---- 4xx: the only replies after which it may be sent again --------------------------------------------------------
-
-
 @pytest.mark.parametrize("status", [400, 422, 429])
-def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: DeliveringMachine, status: int) -> None:
+def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: Desk, status: int) -> None:
     """It is then kept, and its events are judged, by what it is sent with now."""
     end, states = frame("MarketOrderExecuted", {"orderId": 1, "isPnl": True}, 2), []
     with Wire({SUBMIT: [reply(status, {"message": "HighSlippage"}), stream(ACCEPTED, end)]}) as wire:
@@ -180,7 +174,7 @@ def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: DeliveringMachine, sta
 @pytest.mark.parametrize("status", [400, 404, 408, 409, 425, 429, 499])
 @pytest.mark.parametrize("used", [True, False, None])
 def test_a_4xx_of_the_market_is_a_rejection_unless_its_nonce_is_used_or_it_may_be_a_proxys_or_a_conflict(
-    desk: DeliveringMachine, status: int, used: bool | None
+    desk: Desk, status: int, used: bool | None
 ) -> None:
     told = iter([False])  # before the sending
     desk.world = desk.reading(lambda *_: next(told, used))
@@ -194,7 +188,7 @@ def test_a_4xx_of_the_market_is_a_rejection_unless_its_nonce_is_used_or_it_may_b
         assert wire.seen == []
 
 
-def test_a_nonce_that_the_chain_has_as_used_leaves_a_refusal_open(desk: DeliveringMachine) -> None:
+def test_a_nonce_that_the_chain_has_as_used_leaves_a_refusal_open(desk: Desk) -> None:
     chain = FakeChain(0, finalized=0)
     chain.spent[(unsent().signer, 12345)] = 0
     with chain.node() as node:
@@ -212,13 +206,11 @@ def test_a_nonce_that_the_chain_has_as_used_leaves_a_refusal_open(desk: Deliveri
         Answer(b"HTTP/1.1 400 X\r\ncontent-type: text/event-stream\r\n\r\n" + ACCEPTED),
     ],
 )
-def test_a_400_is_a_rejection_whatever_its_body_is(desk: DeliveringMachine, answer: Answer) -> None:
+def test_a_400_is_a_rejection_whatever_its_body_is(desk: Desk, answer: Answer) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [answer]})
     assert (outcome.state, len(seen), outcome.reason.isprintable()) == (OrderState.REJECTED, 1, True)
     assert outcome.reason.startswith("HTTP 400: ")
 
-
-# ---- outcome unknown: never sent again -----------------------------------------------------------------------------
 
 SILENCE = [
     Answer(b""),
@@ -238,18 +230,13 @@ SILENCE = [
 
 
 @pytest.mark.parametrize("answer", SILENCE)
-def test_without_an_event_and_without_a_4xx_nobody_knows_and_it_is_never_sent_again(
-    desk: DeliveringMachine, answer: Answer
-) -> None:
+def test_without_an_event_and_without_a_4xx_nobody_knows_and_it_is_never_sent_again(desk: Desk, answer: Answer) -> None:
     with Wire({SUBMIT: [answer, stream(ACCEPTED, EXECUTED)]}) as wire:
         first = submit_delivery(unsent(wire.url), desk.world)
         again = submit_delivery(unsent(wire.url), desk.world)
         followed = follow_submission(unsent().digest, desk.world)
     assert {outcome.state for outcome in (first, again, followed)} == {OrderState.UNKNOWN}
     assert (len(wire.seen), desk.events, bool(first.reason), first.reason.isprintable()) == (1, [], True, True)
-
-
-# ---- the stream breaks: polling goes on ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -263,7 +250,7 @@ def test_without_an_event_and_without_a_4xx_nobody_knows_and_it_is_never_sent_ag
         Answer(stream(ACCEPTED).data, reset=True),
     ],
 )
-def test_an_accepted_order_is_polled_to_its_end_and_posted_once(desk: DeliveringMachine, answer: Answer) -> None:
+def test_an_accepted_order_is_polled_to_its_end_and_posted_once(desk: Desk, answer: Answer) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [answer], STATUS: [replayed(), FILLED]})
     assert (outcome.state, outcome.tracking_id, outcome.anomalies) == (OrderState.FILLED, "t-1", ())
     assert desk.types == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
@@ -278,7 +265,7 @@ def test_a_mute_stream_is_left_for_polling(path: Path) -> None:
     assert outcome.state is OrderState.FILLED
 
 
-def test_a_stream_that_may_not_be_read_on_is_left_once_the_order_is_named(desk: DeliveringMachine) -> None:
+def test_a_stream_that_may_not_be_read_on_is_left_once_the_order_is_named(desk: Desk) -> None:
     desk.world = desk.world._replace(streams=Semaphore(0))
     held = Answer(stream(b": keep-alive\n\n", ACCEPTED).data, hold=True)  # as long as anybody reads it
     outcome, wire = deliver(desk, {SUBMIT: [held], STATUS: [FILLED]})
@@ -288,7 +275,7 @@ def test_a_stream_that_may_not_be_read_on_is_left_once_the_order_is_named(desk: 
     assert "as many streams are read already as may be at once" in desk.notices
 
 
-def test_a_stream_that_is_read_to_its_end_makes_room_and_one_that_is_left_takes_none(desk: DeliveringMachine) -> None:
+def test_a_stream_that_is_read_to_its_end_makes_room_and_one_that_is_left_takes_none(desk: Desk) -> None:
     one = Semaphore(1)
     desk.world = desk.world._replace(streams=one)
     for number, end in enumerate(
@@ -300,7 +287,7 @@ def test_a_stream_that_is_read_to_its_end_makes_room_and_one_that_is_left_takes_
         one.release()
 
 
-def test_no_more_than_so_many_ask_other_services_at_once(desk: DeliveringMachine) -> None:
+def test_no_more_than_so_many_ask_other_services_at_once(desk: Desk) -> None:
     deliver(desk, {SUBMIT: [Answer(b"", reset=True)]})
     [known] = desk.world.journal.submissions()
     assert known.state is OrderState.UNKNOWN
@@ -328,21 +315,19 @@ def test_no_more_than_so_many_ask_other_services_at_once(desk: DeliveringMachine
         Answer(b"", reset=True),
     ],
 )
-def test_a_status_that_cannot_be_read_is_asked_for_again(desk: DeliveringMachine, broken: Answer) -> None:
+def test_a_status_that_cannot_be_read_is_asked_for_again(desk: Desk, broken: Answer) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [broken, broken, FILLED]})
     assert (outcome.state, len(seen)) == (OrderState.FILLED, 4)
 
 
 @pytest.mark.parametrize(("status", "asked"), [(404, MISSING_AT_MOST + 1), (503, 41)])
-def test_a_tracking_id_that_stays_unknown_is_not_asked_for_without_end(
-    desk: DeliveringMachine, status: int, asked: int
-) -> None:
+def test_a_tracking_id_that_stays_unknown_is_not_asked_for_without_end(desk: Desk, status: int, asked: int) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [reply(status, {})]})
     assert (outcome.state, len(seen)) == (OrderState.ACCEPTED, 1 + asked)
     assert ("does not know" in outcome.reason) is (status == 404)
 
 
-def test_what_was_sent_before_holds_up_no_other(desk: DeliveringMachine) -> None:
+def test_what_was_sent_before_holds_up_no_other(desk: Desk) -> None:
     told: list[str] = []
     world = desk.world._replace(on_answered=lambda: told.append("next"), on_asked=lambda *_: told.append("asked"))
     with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
@@ -351,13 +336,13 @@ def test_what_was_sent_before_holds_up_no_other(desk: DeliveringMachine) -> None
     assert told[:2] == ["next", "asked"]
 
 
-def test_a_clock_that_is_set_back_makes_no_wait_longer_than_the_patience(desk: DeliveringMachine) -> None:
+def test_a_clock_that_is_set_back_makes_no_wait_longer_than_the_patience(desk: Desk) -> None:
     desk._nap = lambda _: setattr(desk, "now_ms", 0)
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [replayed(), reply(503, {}, "retry-after: 86400")]})
     assert (outcome.state, desk.naps) == (OrderState.ACCEPTED, [1.5])
 
 
-def test_patience_ends_and_following_goes_on_later_without_loss_or_repetition(desk: DeliveringMachine) -> None:
+def test_patience_ends_and_following_goes_on_later_without_loss_or_repetition(desk: Desk) -> None:
     with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
         outcome = submit_delivery(unsent(wire.url), desk.world)
         assert outcome.state is OrderState.ACCEPTED
@@ -370,7 +355,7 @@ def test_patience_ends_and_following_goes_on_later_without_loss_or_repetition(de
     assert wire.count("POST", "/market/execute-batched") == 1
 
 
-def test_a_hostile_tracking_id_stays_one_segment_of_the_path(desk: DeliveringMachine) -> None:
+def test_a_hostile_tracking_id_stays_one_segment_of_the_path(desk: Desk) -> None:
     hostile = frame("MarketOrderAccepted", {"trackingId": "../../admin?x=#"}, 0)
     _, seen = deliver(desk, {SUBMIT: [stream(hostile)]})
     assert {s.target.partition("?")[0] for s in seen[1:]} == {"/tracking-id/..%2F..%2Fadmin%3Fx%3D%23/status"}
@@ -386,7 +371,7 @@ def test_a_hostile_tracking_id_stays_one_segment_of_the_path(desk: DeliveringMac
         ([ACCEPTED, frame("Error", {"code": "\x1b[2J\ud800"}, 1)], OrderState.FAILED, "\x1b[2J\\ud800"),
     ],
 )
-def test_the_outcome_tells_the_end(desk: DeliveringMachine, frames: list[bytes], state: OrderState, code: str) -> None:
+def test_the_outcome_tells_the_end(desk: Desk, frames: list[bytes], state: OrderState, code: str) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(*frames)]})
     assert (outcome.state, outcome.code, sum(s.method == "POST" for s in seen)) == (state, code, 1)
     assert submit_delivery(unsent("http://127.0.0.1:1"), desk.world) == outcome
@@ -399,14 +384,14 @@ class BrokenJournal(Journal):
         raise JournalError("the journal cannot be written (disk full)")
 
 
-def test_a_journal_that_fails_after_the_post_still_tells_the_tracking_id(desk: DeliveringMachine) -> None:
+def test_a_journal_that_fails_after_the_post_still_tells_the_tracking_id(desk: Desk) -> None:
     broken = BrokenJournal(desk.world.journal._engine, lambda: NOW)
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, pytest.raises(OutcomeUnknown, match="t-1"):
         submit_delivery(unsent(wire.url), desk.world._replace(journal=broken))
     assert submit_delivery(unsent("http://127.0.0.1:1"), desk.world).state is OrderState.PRESUMED_UNKNOWN
 
 
-def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: DeliveringMachine) -> None:
+def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: Desk) -> None:
     asked = []
 
     def read(record: Record, account: str) -> bool:
@@ -426,7 +411,7 @@ def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: DeliveringMachi
     assert any("no node" in notice for notice in desk.notices)
 
 
-def test_an_accepted_order_that_never_reached_the_chain_expires_too(desk: DeliveringMachine) -> None:
+def test_an_accepted_order_that_never_reached_the_chain_expires_too(desk: Desk) -> None:
     with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
         submit_delivery(unsent(wire.url, chain_id=CHAIN_ID), desk.world)
         with FakeChain(AFTER // 1000 + 1, finalized=0).node() as node:
@@ -434,17 +419,11 @@ def test_an_accepted_order_that_never_reached_the_chain_expires_too(desk: Delive
             assert follow_submission(unsent().digest, world).state is OrderState.EXPIRED_UNUSED
 
 
-# ---- the relayer ---------------------------------------------------------------------------------------------------
-
-
 def relayed(status: object, **more: object) -> Answer:
     return reply(200, {"ok": True, "data": {"id": "r-1", "status": status} | more})
 
 
-TAKEN = reply(202, {"ok": True, "data": {"id": "r-1", "status": "pending"}})
-
-
-def test_a_relayed_intent_is_posted_once_and_polled_to_its_end(desk: DeliveringMachine) -> None:
+def test_a_relayed_intent_is_posted_once_and_polled_to_its_end(desk: Desk) -> None:
     script = {
         RELAY: [TAKEN],
         RELAYED: [relayed("pending"), relayed("new-word"), relayed("confirmed", transactionHash=TX)],
@@ -461,7 +440,7 @@ def test_a_relayed_intent_is_posted_once_and_polled_to_its_end(desk: DeliveringM
 
 
 @pytest.mark.parametrize("word", ["confirmed", "reverted"])
-def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: DeliveringMachine, word: str) -> None:
+def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: Desk, word: str) -> None:
     asked: list[str] = []
     desk.world = desk.world._replace(on_asked=lambda _, answer: asked.append(answer), patience_s=0)
     nameless = reply(200, {"ok": True, "data": {"status": word, "transactionHash": TX, "blockNumber": 7}})
@@ -471,10 +450,7 @@ def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: DeliveringMac
     assert desk.types == ["RelayAccepted"]
 
 
-# ---- a second digest of one step -----------------------------------------------------------------------------------
-
-
-def _first(desk: DeliveringMachine, state: OrderState) -> Delivery:
+def _first(desk: Desk, state: OrderState) -> Delivery:
     """Write the first digest of a step down in a state."""
     first = unsent()
     desk.world.journal.prepare(_record(first, "POST", ""))
@@ -488,9 +464,7 @@ def _first(desk: DeliveringMachine, state: OrderState) -> Delivery:
     "changes",
     [{"nonce": "9"}, {"signer": "0x" + "33" * 20}, {"contract": "0x" + "44" * 20}, {"trader": "0x" + "55" * 20}],
 )
-def test_a_second_digest_is_not_sent_beside_the_first(
-    desk: DeliveringMachine, state: OrderState, changes: dict[str, object]
-) -> None:
+def test_no_second_digest_is_sent_beside_the_first(desk: Desk, state: OrderState, changes: dict[str, object]) -> None:
     _first(desk, state)
     with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-STEP"):
         submit_delivery(unsent(wire.url)._replace(digest=SECOND, **changes), desk.world)  # type: ignore[arg-type]
@@ -501,7 +475,7 @@ def test_a_second_digest_is_not_sent_beside_the_first(
 
 
 def test_a_second_digest_that_another_process_sends_meanwhile_is_refused_by_the_claim(
-    desk: DeliveringMachine, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = _first(desk, OrderState.PREPARED)
     prepare = desk.world.journal.prepare
@@ -528,16 +502,14 @@ def test_a_second_digest_that_another_process_sends_meanwhile_is_refused_by_the_
         (OrderState.UNKNOWN, {"ceremony": "other"}),
     ],
 )
-def test_a_second_digest_is_sent_where_it_may_be(
-    desk: DeliveringMachine, state: OrderState, change: dict[str, object]
-) -> None:
+def test_a_second_digest_is_sent_where_it_may_be(desk: Desk, state: OrderState, change: dict[str, object]) -> None:
     _first(desk, state)
     outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, nonce="9", **change)
     assert (outcome.state, sum(s.method == "POST" for s in seen)) == (OrderState.FILLED, 1)
 
 
 @pytest.mark.parametrize("change", [{}, {"step": "other"}, {"signer": "0x" + "11" * 20}])
-def test_one_with_the_firsts_nonce_is_told_as_a_replacement(desk: DeliveringMachine, change: dict[str, object]) -> None:
+def test_one_with_the_firsts_nonce_is_told_as_a_replacement(desk: Desk, change: dict[str, object]) -> None:
     first = _first(desk, OrderState.UNKNOWN)
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, **change)
     assert outcome.state is OrderState.FILLED
@@ -549,7 +521,7 @@ def test_one_with_the_firsts_nonce_is_told_as_a_replacement(desk: DeliveringMach
     [(OrderState.EXPIRED_UNUSED, submit_delivery), (OrderState.VOIDED, export_delivery)],
 )
 def test_nobody_is_told_that_either_may_execute_where_the_first_cannot(
-    desk: DeliveringMachine, state: OrderState, given: Callable[[Delivery, DeliveryContext], object]
+    desk: Desk, state: OrderState, given: Callable[[Delivery, DeliveryContext], object]
 ) -> None:
     _first(desk, state)
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire:
@@ -557,7 +529,7 @@ def test_nobody_is_told_that_either_may_execute_where_the_first_cannot(
     assert "Either of the two" not in "".join(desk.notices)
 
 
-def test_nobody_is_told_that_either_may_execute_where_their_nonce_is_used(desk: DeliveringMachine) -> None:
+def test_nobody_is_told_that_either_may_execute_where_their_nonce_is_used(desk: Desk) -> None:
     _first(desk, OrderState.UNKNOWN)
     with Wire({}) as wire:
         submit_delivery(unsent(wire.url)._replace(digest=SECOND), desk.reading(lambda *_: True))

@@ -29,6 +29,7 @@ from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.cli.program import run
 from airlock_shared.errors import ExitCode
 from airlock_shared.venue.structs import CATALOGUE
+from commands import Screen
 from online.crash.orders import order
 from online.delivering_machine import NOW, delivering_machine
 from online.fake_chain import FakeChain, Mined
@@ -50,9 +51,7 @@ GIVEN = [
 
 
 @pytest.mark.parametrize(("way", "answer", "given"), GIVEN)
-def test_an_unusable_id_is_kept(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], way: str, answer: Answer, given: str
-) -> None:
+def test_an_unusable_id_is_kept(tmp_path: Path, capsys: Screen, way: str, answer: Answer, given: str) -> None:
     with Wire({SENDINGS[way]: [answer]}) as wire, delivering_machine(tmp_path / "journal.sqlite3") as desk:
         delivery = order(way, wire.url)
         outcome = submit_delivery(delivery, desk.world._replace(patience_s=0))
@@ -66,9 +65,7 @@ def test_an_unusable_id_is_kept(
 
 
 @pytest.mark.parametrize(("state", "code"), [(OrderState.FILLED, 0), (OrderState.FAILED, 11)])
-def test_the_next_follow_tells_what_was_not_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], state: OrderState, code: int
-) -> None:
+def test_the_next_follow_tells_what_was_not_told(tmp_path: Path, capsys: Screen, state: OrderState, code: int) -> None:
     with open_journal(OnlineHome(tmp_path).journal_url(), lambda: NOW) as journal:
         put(journal, state)
     follow = ["--home", str(tmp_path), "follow"]
@@ -126,9 +123,7 @@ def test_ctrl_c_between_claim_and_answer_is_recorded(tmp_path: Path, way: str, s
     assert took < 5
 
 
-def test_after_an_interrupt_nobody_waits_for_the_next_question_and_no_outcome_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_after_an_interrupt_nobody_waits_to_ask_again_and_no_outcome_is_told(tmp_path: Path, capsys: Screen) -> None:
     known, ended = order("twap", "https://a.example"), threading.Event()
 
     def follow(desk: Desk) -> None:
@@ -151,9 +146,7 @@ def test_after_an_interrupt_nobody_waits_for_the_next_question_and_no_outcome_is
     assert capsys.readouterr().out == ""
 
 
-def test_what_was_promised_is_read_back_by_no_more_than_so_many_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_more_than_so_many_read_back_what_was_promised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = threading.Event()
     with open_desk(OnlineHome(tmp_path), 0, as_json=True, make=True) as desk:
         put(desk.journal, OrderState.PREPARED)
@@ -184,7 +177,7 @@ def test_what_was_promised_is_read_back_by_no_more_than_so_many_at_once(
     ],
 )
 def test_a_node_that_lags_behind_a_fill_breaks_no_promise_and_one_that_does_not_finds_the_lie_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch,
     newest_s: int, mined: bool, spent: bool, code: ExitCode, told: str,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(delivery_context, "POLL_S", 0)
@@ -200,9 +193,7 @@ def test_a_node_that_lags_behind_a_fill_breaks_no_promise_and_one_that_does_not_
     assert told in "".join(capsys.readouterr())
 
 
-def test_a_row_that_was_made_again_is_no_older_bound_than_its_requests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_made_again_is_no_older_bound_than_its_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_desk(OnlineHome(tmp_path), 0, as_json=True, make=True) as desk:
         put(desk.journal, OrderState.PREPARED)
         known = desk.journal.get(DIGEST)

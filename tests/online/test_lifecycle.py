@@ -29,6 +29,10 @@ CANCELED = OrderEvent(3, "MarketOrderCanceled", {"orderId": 5})
 INCREASE = OrderEvent(2, "IncreasePositionRequested", {"orderId": 5})
 INCREASED = OrderEvent(3, "PositionSizeIncreased", {"orderId": 5})
 TIMED_OUT = OrderEvent(None, "Error", {"status": "failed", "code": "STREAM_TIMEOUT", "trackingId": "t-1"})
+TRADE = {"trader": "0x" + "AB" * 20, "pairIndex": 1, "index": 3, "buy": True, "leverage": "20000000000"}
+ADDED: dict[str, object] = {
+    "type": "IncreasePositionRequested", "trader": "0x" + "ab" * 20, "pairIndex": 1, "index": 0,
+}  # fmt: skip
 
 
 def failed(code: object = "ATTEMPTS_EXHAUSTED", seq: int | None = 3) -> OrderEvent:
@@ -113,10 +117,6 @@ OPENED: dict[str, object] = {
     "isPnl": False,
 }  # fmt: skip
 """What an open's message decides: its slot is the venue's."""
-ADDED: dict[str, object] = {
-    "type": "IncreasePositionRequested", "trader": "0x" + "ab" * 20, "pairIndex": 1, "index": 0,
-}  # fmt: skip
-TRADE = {"trader": "0x" + "AB" * 20, "pairIndex": 1, "index": 3, "buy": True, "leverage": "20000000000"}
 FULL = {
     "orderId": 5, "trader": "0x" + "AB" * 20, "pairIndex": 1, "open": True, "isBuy": True, "isPnl": False,
     "transactionHash": "0x" + "01" * 32,
@@ -228,9 +228,6 @@ def test_a_tracking_id_that_cannot_be_asked_for_is_none(odd: object) -> None:
 def test_a_time_that_is_none_is_left_out() -> None:
     times = (None, "5", -1, True, 1.5, 10**30)
     assert {event.at_ms for event in from_status({"events": [entry(at=at) for at in times]}, "t-1").events} == {None}
-
-
-# ---- reading the two wires -----------------------------------------------------------------------------------------
 
 
 def on_stream(data: str, kind: str = "Error", own_id: str | None = "1") -> sse.SseEvent:

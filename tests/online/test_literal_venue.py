@@ -26,13 +26,15 @@ from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from airlock_shared.venue.profile import VENUE_FORMAT
 from online import transaction_steps as steps
 from online.crash.orders import order
-from online.delivering_machine import DeliveringMachine
+from online.delivering_machine import Desk
 from online.loopback import Wire, reply
 from online.test_pages import pairs_of
 from online.test_routes import APPROVAL, RELAY, RELAYED, TX, relay_status, sent, taken
 from shared.world import DEPLOYMENT_TEXT
 
 PAIR = {"index": 0, "symbol": "BTC/USD", "isPnl": False}
+A, B = (steps.meta()["addresses"][name] for name in ("usdc", "tradingStorage"))
+PLAIN = {"fixed": 0, "percentage": 1}
 
 
 def document_of(meta: dict[str, Any]) -> dict[str, Any]:
@@ -45,9 +47,6 @@ def fault_of(meta: dict[str, Any], pairs: Any = None, replies: Any = REPLIES) ->
         deployment_document("v", meta, b"", [PAIR] if pairs is None else pairs, {}, "2026-01-01", replies)
     assert "in the services file" in caught.value.do
     return caught.value.what
-
-
-# ---- the meta document ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("said", [True, False, None])
@@ -116,7 +115,7 @@ def test_what_the_services_file_says_of_no_struct_of_this_venue_is_refused(table
         require_deliverable(made, resolve_services({"format": SERVICES, **said}))
 
 
-def test_what_does_not_ship_is_never_sent_in_the_shape_of_what_ships(desk: DeliveringMachine) -> None:
+def test_what_does_not_ship_is_never_sent_in_the_shape_of_what_ships(desk: Desk) -> None:
     delivery = order("core-api-post", "https://venue.example")
     assert delivery.primary_type == "TpSlReq"
     for route in (core_api.CORE_API_ROUTE, twap.ROUTE):
@@ -237,9 +236,6 @@ def test_contracts_are_known_by_name_whatever_its_case() -> None:
     assert document_of(meta)["contracts"] == whole
 
 
-A, B = (steps.meta()["addresses"][name] for name in ("usdc", "tradingStorage"))
-
-
 @pytest.mark.parametrize(
     ("told", "found"),
     [
@@ -262,9 +258,6 @@ def test_contracts_may_stand_in_tables_within_tables(told: dict[str, Any], found
 def test_a_contract_twice_or_without_an_address_is_refused(told: dict[str, Any]) -> None:
     with pytest.raises(ServiceError):
         named_contracts(told)
-
-
-PLAIN = {"fixed": 0, "percentage": 1}
 
 
 @pytest.mark.parametrize(
@@ -308,9 +301,6 @@ def test_two_choices_of_one_number_are_refused_and_what_no_plan_uses_is_pinned_a
         "list": ["x"],
     }
     assert enums_of(others, "") == {"side": {"buy": 1, "sell": 2}}
-
-
-# ---- the pair catalogue ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -388,7 +378,7 @@ def test_what_a_transaction_itself_may_have_is_never_set_aside(name: str) -> Non
 
 
 @pytest.mark.parametrize("word", ["success", "Confirmed", "mined", "", 1, True, ["confirmed"], {"is": "confirmed"}])
-def test_a_word_that_is_not_known_ends_nothing_and_is_told_with_place(desk: DeliveringMachine, word: object) -> None:
+def test_a_word_that_is_not_known_ends_nothing_and_is_told_with_place(desk: Desk, word: object) -> None:
     notices: list[str] = []
     desk.world = desk.world._replace(on_notice=notices.append)
     outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status(word, blockNumber=7)] * 200})
@@ -406,7 +396,7 @@ def test_a_block_in_another_form_is_none(value: object) -> None:
     "named",
     [{"hash": TX}, {"transactionHash": TX}, {"txHash": TX}, {"hash": None, "transactionHash": TX}, {"hash": None}],
 )
-def test_every_hash_that_a_reply_names_is_the_signed_one(desk: DeliveringMachine, named: dict[str, Any]) -> None:
+def test_every_hash_that_a_reply_names_is_the_signed_one(desk: Desk, named: dict[str, Any]) -> None:
     wrong = [relay_status("confirmed", blockNumber=7, **named)] * 3
     right = relay_status("confirmed", blockNumber="8", hash=None, txHash=APPROVAL)
     outcome, seen = sent(desk, "relay", {RELAY: [taken()], RELAYED: [*wrong, relay_status("queued"), right]})

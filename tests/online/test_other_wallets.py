@@ -10,20 +10,26 @@ import pytest
 from airlock_online.delivery.deliveries import delivery_of, match_answers
 from airlock_online.wallets.other_wallets import (
     WalletAnswers,
+    _plain,
     request_to_answer,
     sign_request,
     signable_of,
     signatures_document,
     take_answer,
+    typed_json,
 )
+from airlock_shared.checks.intent import definitions
 from airlock_shared.documents.requests import Header, Request, parse_requests, parse_signatures
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import DocumentError, Refusal, UsageError
 from airlock_shared.ethereum.signatures import CURVE_ORDER
+from airlock_shared.ethereum.struct_types import DOMAIN_DEFINITION, members_of
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.ur.eth import DataType, Signature, SignRequest
-from shared.make_payloads import NOW_MS
+from airlock_shared.venue.structs import CATALOGUE
+from shared.make_payloads import NOW_MS, seal
 from shared.ur.test_peers import peers
-from shared.world import VECTORS, deployment, good, patched, to_bytes, whole
+from shared.world import STEPS, VECTORS, deployment, good, patched, to_bytes, whole
 
 SIGNED = {
     "requests": {
@@ -35,6 +41,8 @@ SIGNED = {
     },
 }
 ALL = [(folder, step) for folder, steps in SIGNED.items() for step in steps]
+GOOD = bytes.fromhex(SIGNED["requests"]["desk-key"][2:])
+OTHERS = bytes.fromhex(SIGNED["requests"]["referral"][2:])
 
 
 def parsed(folder: str = "requests") -> tuple[Header, list[Request], str]:
@@ -86,8 +94,6 @@ def _high_s(rsv: bytes) -> bytes:
     return rsv[:32] + s.to_bytes(32, "big") + bytes([55 - rsv[64]])
 
 
-GOOD = bytes.fromhex(SIGNED["requests"]["desk-key"][2:])
-OTHERS = bytes.fromhex(SIGNED["requests"]["referral"][2:])
 BAD = {
     "without an id": ({"request_id": None}, "SIG-REQUESTS"),
     "another id": ({"request_id": uuid.UUID(int=7)}, "SIG-REQUESTS"),
@@ -166,3 +172,31 @@ def test_kept_answers_are_their_owner_s_and_document_s_and_a_damaged_one_is_refu
         path.write_text(damaged)
         with pytest.raises(DocumentError):
             WalletAnswers(tmp_path, fingerprint).of(items)
+
+
+def written_for(step: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A step's payload, and its JSON for another wallet."""
+    payload = good(step)["requests"][0]["payload"]
+    intent = CATALOGUE[payload["primaryType"]]
+    message = definitions(intent).read(intent.name, payload["message"])
+    return payload, json.loads(typed_json(intent, deployment().domains[intent.domain], message))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_digest_is_the_payloads_for_two_implementations_and_no_integer_is_rounded_by_javascript(step: str) -> None:
+    payload, written = written_for(step)
+    assert "0x" + read_typed_data(written)[1].digest.hex() == payload["digest"].lower()
+    assert written["types"]["EIP712Domain"] == DOMAIN_DEFINITION
+    inner = [value for value in written["message"].values() if isinstance(value, dict)]
+    values = [value for each in [written["message"], *inner] for value in each.values()]
+    assert not [value for value in values if type(value) in (int, float)]
+    assert type(written["domain"]["chainId"]) is int
+    seal(written)  # by eth-account
+    assert written["digest"] == payload["digest"].lower()
+
+
+def test_bytes_addresses_and_nested_structs_are_written_in_their_one_spelling() -> None:
+    structs = {"A": members_of("bytes part,bytes none,address who,B more"), "B": members_of("bool yes")}
+    value = {"part": b"\x01", "none": b"", "who": b"\x01" * 20, "more": {"yes": True}}
+    written = {"part": "0x01", "none": "0x", "who": "0x" + "01" * 20, "more": {"yes": True}}
+    assert _plain("A", value, structs) == written

@@ -1,6 +1,5 @@
 """Reads in pages: a mark of any name is followed to its end, and a page is never silently left out."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from airlock_online.clients.http import Http
 from airlock_online.clients.pages import PAGES_AT_MOST, read_pairs
 from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import SERVICES_FORMAT, SHIPPED, Speech
-from airlock_shared.cli.program import run
 from airlock_shared.errors import ServiceError, UsageError
+from commands import FinishedCommand, run_here
 from online import transaction_steps as steps
 from online.loopback import Wire, reply
 from online.test_reads import positions
@@ -34,15 +33,18 @@ def paged(data: dict[str, Any], mark: object) -> dict[str, Any]:
     return data | {"paging": {"after": mark}}
 
 
-def read(path: Path, pages: Sequence[object], *words: str, services: str = SERVICES) -> tuple[int, list[str]]:
-    """Run a command on a machine whose builder answers the positions read by these pages, the last of them for ever."""
+def read(
+    path: Path, *pages: object, services: str = SERVICES, words: Sequence[str] = ()
+) -> tuple[FinishedCommand, list[str]]:
+    """Read the positions at a builder that answers by these pages, the last of them for ever."""
     script = {"GET /b/v2/positions": [reply(200, {"ok": True, "data": page}) for page in pages]}
     with Wire(script) as wire:
         steps.fetched(path, wire.url + "/b")
         (path / "services.toml").write_text(services)
         with (path / "config.toml").open("a") as config:
             config.write('\n[venue]\nservices = "services.toml"\n')
-        return run(program, ["--home", str(path), *words]), [seen.target for seen in wire.seen]
+        ended = run_here(program, "--home", path, "positions", TREASURY, *words)
+        return ended, [seen.target for seen in wire.seen]
 
 
 def pairs_of(speech: Speech, *pages: object) -> list[Any]:
@@ -51,15 +53,13 @@ def pairs_of(speech: Speech, *pages: object) -> list[Any]:
         return read_pairs(BuilderClient(wire.url, client, speech))
 
 
-def test_positions_are_read_to_their_end_by_the_venue_s_own_mark(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_positions_are_read_to_their_end_by_the_venue_s_own_mark(tmp_path: Path) -> None:
     whole = positions()
     first, second = {"trades": whole["trades"][:1], "orders": []}, {"trades": whole["trades"][1:]}
-    pages = [paged(first, "a/b&c"), paged(second, 7), paged({"orders": whole["orders"], "trades": None}, None)]
-    code, asked = read(tmp_path, pages, "positions", TREASURY, "--json")
-    told = json.loads(capsys.readouterr().out)
-    assert (code, len(told["positions"]), len(told["orders"])) == (0, 3, 1)
+    third = {"orders": whole["orders"], "trades": None}
+    ended, asked = read(tmp_path, paged(first, "a/b&c"), paged(second, 7), paged(third, None), words=["--json"])
+    told = ended.json()
+    assert (ended.code, len(told["positions"]), len(told["orders"])) == (0, 3, 1)
     assert {name: told["reply"][name] for name in whole} == whole
     path = f"/b/v2/positions?trader={TREASURY}"
     assert asked == [path, f"{path}&startingAfter=a%2Fb%26c", f"{path}&startingAfter=7"]
@@ -77,12 +77,9 @@ def test_positions_are_read_to_their_end_by_the_venue_s_own_mark(
         ([paged({"trades": []}, "a"), {"trades": [], "trader": DESK}], DESK),
     ],
 )
-def test_where_a_page_is_missing_it_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], pages: list[object], why: str
-) -> None:
-    assert read(tmp_path, pages, "positions", TREASURY)[0] == 8
-    told = capsys.readouterr()
-    assert (why in " ".join(told.err.split()), told.out) == (True, ""), told.err
+def test_where_a_page_is_missing_it_is_refused(tmp_path: Path, pages: list[object], why: str) -> None:
+    ended, _ = read(tmp_path, *pages)
+    assert (ended.code, why in " ".join(ended.err.split()), ended.out) == (8, True, ""), ended.err
 
 
 def test_marks_that_do_not_end_and_pages_that_are_too_much_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,21 +101,19 @@ def test_marks_that_do_not_end_and_pages_that_are_too_much_are_refused(monkeypat
         {"page_info": {"total": 90}},
     ],
 )  # fmt: skip
-def test_no_next_page_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str], sign: dict[str, Any]) -> None:
-    code, asked = read(
-        tmp_path, [positions() | sign], "positions", TREASURY, services=f'format = "{SERVICES_FORMAT}"\n'
-    )
-    assert (code, len(asked), "may not be whole" in " ".join(capsys.readouterr().err.split())) == (8, 1, True)
+def test_no_next_page_is_left_out(tmp_path: Path, sign: dict[str, Any]) -> None:
+    ended, asked = read(tmp_path, positions() | sign, services=f'format = "{SERVICES_FORMAT}"\n')
+    assert (ended.code, len(asked), "may not be whole" in " ".join(ended.err.split())) == (8, 1, True)
 
 
-def test_positions_in_counted_pages_are_read_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_positions_in_counted_pages_are_read_whole(tmp_path: Path) -> None:
     whole = positions()
     pages: list[dict[str, Any]] = [
         {"trades": [each], "orders": [], "page": number, "pages": 3} for number, each in enumerate(whole["trades"], 1)
     ]
     pages[-1] |= {"links": {"next": None, "self": "/"}, "has_more": False, "meta": {"page": 1, "pages": 1}}
-    code, asked = read(tmp_path, pages, "positions", TREASURY, "--json", services=f'format = "{SERVICES_FORMAT}"\n')
-    assert (code, json.loads(capsys.readouterr().out)["reply"]["trades"]) == (0, whole["trades"])
+    ended, asked = read(tmp_path, *pages, services=f'format = "{SERVICES_FORMAT}"\n', words=["--json"])
+    assert (ended.code, ended.json()["reply"]["trades"]) == (0, whole["trades"])
     assert [target.partition("&")[2] for target in asked] == ["", "page=2", "page=3"]
 
 

@@ -9,6 +9,7 @@ from airlock_online.cli import prepare_steps
 from airlock_online.clients.connection import NotSent
 from airlock_online.preparing.patience import MAX_BUILDS, WAIT_AT_MOST_S, Patience
 from airlock_shared.errors import Refusal, ServiceError, UsageError
+from commands import Screen
 
 NOW_MS = 1_800_000_000_000
 
@@ -102,7 +103,7 @@ def test_it_waits_as_long_as_the_nearest_deadline_allows(until_ms: tuple[int | N
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_count_down_says_why_and_how_long_at_a_terminal_and_nothing_in_a_pipe(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], terminal: bool
+    monkeypatch: pytest.MonkeyPatch, capsys: Screen, terminal: bool
 ) -> None:
     slept: list[float] = []
     monkeypatch.setattr(prepare_steps, "sleep", slept.append)

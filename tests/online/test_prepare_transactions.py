@@ -95,9 +95,6 @@ def test_by_hand_no_node_is_needed_the_nonce_counts_up_and_one_value_stands_in_f
     assert "eth_estimateGas" not in node.methods
 
 
-# ---- what is refused -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("changes", "check"), [({"to": DESK}, "TX-TO"), ({"data": "approve"}, "TX-HEX")])
 def test_what_a_check_refuses_is_never_shown_to_the_node(client: Http, changes: dict[str, Any], check: str) -> None:
     node = Node({"eth_estimateGas": Failure(3, "execution reverted")})
@@ -143,23 +140,20 @@ def test_a_payload_of_another_shape_is_the_builders_fault(client: Http, changes:
 
 
 @pytest.mark.parametrize(
-    ("failure", "told"),
+    ("failure", "told", "reverts"),
     [
-        (Failure(3, "execution reverted", "0x4e487b71" + f"{0x11:064x}"), "panic 0x11"),
-        (Failure(-32000, "reverted", {"data": "0x12345678"}), "selector 0x12345678"),
-        (Failure(-32000, "execution reverted"), "execution reverted"),
+        (Failure(3, "execution reverted", "0x4e487b71" + f"{0x11:064x}"), "panic 0x11", True),
+        (Failure(-32000, "reverted", {"data": "0x12345678"}), "selector 0x12345678", True),
+        (Failure(-32000, "execution reverted"), "execution reverted", True),
+        (Failure(-32000, "insufficient funds for gas"), "insufficient funds", False),
     ],
 )
-def test_a_revert_is_told_with_its_reason(client: Http, failure: Failure, told: str) -> None:
-    with pytest.raises(ServiceError, match="step approve: the transaction would revert") as caught:
+def test_a_revert_is_told_with_its_reason_and_what_is_none_in_the_node_s_own_words(
+    client: Http, failure: Failure, told: str, reverts: bool
+) -> None:
+    with pytest.raises(ServiceError, match=told) as caught:
         one(client, "approve", Node({"eth_estimateGas": failure}))
-    assert told in caught.value.what
-
-
-def test_what_is_no_revert_is_told_in_the_node_s_own_words(client: Http) -> None:
-    with pytest.raises(ServiceError, match="insufficient funds") as caught:
-        one(client, "approve", Node({"eth_estimateGas": Failure(-32000, "insufficient funds for gas")}))
-    assert "would revert" not in caught.value.what
+    assert ("step approve: the transaction would revert" in caught.value.what) is reverts
 
 
 def test_gas_is_estimated_with_the_fee_that_is_sent(client: Http) -> None:
@@ -177,17 +171,15 @@ def test_without_a_node_everything_must_be_given_by_hand(client: Http, missing: 
         gas_and_fees_of(deployment, BY_HAND._replace(**{missing: None}), "", client)
 
 
-def test_prepare_writes_a_transaction_and_says_its_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prepare_writes_a_transaction_and_says_its_cost(tmp_path: Path) -> None:
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node() as node:
         machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
-        assert machine.prepare("--rpc", node.url) == 0
+        ended = machine.prepare("--rpc", node.url)
     _, [item], _ = parse_requests(machine.output.read_bytes())
-    assert item.transaction == FROM_NODE
-    assert (machine.output.stat().st_mode & 0o777) == 0o600
-    shown = capsys.readouterr().out
+    assert (ended.code, item.transaction, machine.output.stat().st_mode & 0o777) == (0, FROM_NODE, 0o600)
     for text in ("nonce 7, gas 120002", "fee at most 2.1 gwei, priority 0.1 gwei", "costs at most 0.0002520042 of"):
-        assert text in shown
-    assert max(len(line) for line in shown.splitlines()) <= 80
+        assert text in ended.out
+    assert max(len(line) for line in ended.out.splitlines()) <= 80
 
 
 @pytest.mark.parametrize(
@@ -201,23 +193,20 @@ def test_prepare_writes_a_transaction_and_says_its_cost(tmp_path: Path, capsys: 
         (("--rpc", "node"), 2, "not a plain http(s) address"),
     ],
 )
-def test_prepare_writes_nothing_when_the_filling_is_wrong(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], code: int, told: str
-) -> None:
+def test_a_wrong_filling_has_nothing_written(tmp_path: Path, words: tuple[str, ...], code: int, told: str) -> None:
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
-        assert machine.prepare(*words) == code
-    assert told in capsys.readouterr().err
-    assert not machine.output.exists()
+        ended = machine.prepare(*words)
+    assert (ended.code, told in ended.err, machine.output.exists()) == (code, True, False), ended.err
 
 
-def test_a_changed_meta_is_told_and_what_is_pinned_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_changed_meta_is_told_and_what_is_pinned_decides(tmp_path: Path) -> None:
     script = steps.answers(approve=steps.payload("approve"))
-    changed = steps.meta() | {"chainId": 8453}
-    script["GET /v2/meta"] = [reply(200, {"ok": True, "data": changed})]
+    script["GET /v2/meta"] = [reply(200, {"ok": True, "data": steps.meta() | {"chainId": 8453}})]
     with Wire(script) as wire:
-        assert steps.PlannedCommand(tmp_path, wire.url, "approve").prepare(*steps.HAND_WORDS) == 0
-    assert "WARNING: the venue now says of chain_id: 8453; pinned is 84532" in " ".join(capsys.readouterr().err.split())
+        ended = steps.PlannedCommand(tmp_path, wire.url, "approve").prepare(*steps.HAND_WORDS)
+    told = "WARNING: the venue now says of chain_id: 8453; pinned is 84532"
+    assert (ended.code, told in " ".join(ended.err.split())) == (0, True)
 
 
 def test_a_step_of_a_pinned_struct_is_not_built_here(client: Http) -> None:
@@ -229,16 +218,15 @@ def test_a_step_of_a_pinned_struct_is_not_built_here(client: Http) -> None:
         prepare_step(step, steps.situation(plan), sources, UsedNonces(), BuildRequest("/v2/x", {}))
 
 
-def test_build_shows_a_transaction_by_what_its_calldata_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_build_shows_a_transaction_by_what_its_calldata_say(tmp_path: Path) -> None:
+    spender = steps.item("approve")["fields"]["spender"]
+    fields = (f"trader={TREASURY}", f"spender={spender}", "amountUsdc=25000.5")
     with Wire(steps.answers(approve=steps.payload("approve", description="Nothing to see here"))) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
-        spender = steps.item("approve")["fields"]["spender"]
-        fields = (f"trader={TREASURY}", f"spender={spender}", "amountUsdc=25000.5")
-        assert machine.run("build", "token-approve", *fields, *steps.HAND_WORDS) == 0
-    shown = capsys.readouterr().out
-    for text in ("approve: Let a contract take USDC", "25000.5 USDC (raw 25000500000)", spender, "nonce 3, gas 60000"):
-        assert text in shown
-    assert "Nothing to see here" not in shown
+        ended = machine("build", "token-approve", *fields, *steps.HAND_WORDS)
+    shown = ("approve: Let a contract take USDC", "25000.5 USDC (raw 25000500000)", spender, "nonce 3, gas 60000")
+    assert (ended.code, [text for text in shown if text not in ended.out]) == (0, [])
+    assert "Nothing to see here" not in ended.out
 
 
 @pytest.mark.parametrize(
@@ -251,13 +239,10 @@ def test_build_shows_a_transaction_by_what_its_calldata_say(tmp_path: Path, caps
         (("twap-cancel", f"trader={TREASURY}", "twapId=1", "--gas", "60000"), "no step is a transaction"),
     ],
 )
-def test_build_refuses_wrong_words_before_anything_is_asked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
-) -> None:
+def test_build_refuses_wrong_words_before_anything_is_asked(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
     with Wire({}) as wire:
-        assert steps.PlannedCommand(tmp_path, wire.url, "approve").run("build", *words) == 2
-        assert wire.seen == []
-    assert told in capsys.readouterr().err
+        ended = steps.PlannedCommand(tmp_path, wire.url, "approve")("build", *words)
+    assert (ended.code, told in ended.err, wire.seen) == (2, True, []), ended.err
 
 
 @given(st.integers(-(10**78), 10**78), st.integers(1, 36))

@@ -36,9 +36,9 @@ def _signed(step: str, key: str = KEY) -> tuple[Request, Answer]:
     )
 
 
-def _order(step: str = "close", result: str = "signed") -> tuple[Request, Answer]:
+def _order(step: str = "close") -> tuple[Request, Answer]:
     request = _request("close", "requests")._replace(step=step)
-    return request, Answer(step, result, digest="0x" + "00" * 32)
+    return request, Answer(step, "signed", digest="0x" + "00" * 32)
 
 
 def _whole(*pairs: tuple[Request, Answer]) -> MatchedSignatures:

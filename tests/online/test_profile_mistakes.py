@@ -21,11 +21,13 @@ from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, good, plan, request_of, to_bytes
 
 DOCUMENT = json.loads(DEPLOYMENT_TEXT)
+WORSE = {name.replace("worst", "worse"): kind for name, kind in PROFILE["structs"]["CloseTradeReq"]["leaves"].items()}
 OWN = {
     "encode_type": "CancelReq(address trader,uint256 nonce)", "leaves": {"trader": "trader", "nonce": "nonce"},
     "domain": "trading", "signer_rule": "trader-only", "route": "relayer",
 }  # fmt: skip
 Change = Callable[[dict[str, Any]], object]
+_TEXT = "DelegateReq(address trader,address delegate,{}uint256 deadline,{}uint256 nonce)"
 
 
 def refused(profile: Any, file: str = "venue.json") -> DocumentError:
@@ -52,14 +54,6 @@ def in_leaves(name: str, **leaves: Any) -> Change:
     return lambda profile: profile["structs"][name]["leaves"].update(leaves)
 
 
-def leaf_renamed(name: str, old: str, new: str) -> Change:
-    def change(profile: dict[str, Any]) -> None:
-        leaves = profile["structs"][name]["leaves"]
-        leaves[new] = leaves.pop(old)
-
-    return change
-
-
 def in_calls(name: str, **members: Any) -> Change:
     return lambda profile: profile["calls"].setdefault(name, {}).update(members)
 
@@ -77,7 +71,7 @@ WRONG: dict[str, tuple[Change, tuple[str, ...]]] = {
                                         ("structs.DelegateRequ: it does not ship", "did you mean DelegateReq?")),
     "a kind": (in_leaves("DelegateReq", expiry="expirry"),
                ("structs.DelegateReq.leaves.expiry: no kind", "did you mean expiry?", "opened-ms")),
-    "a leaf": (leaf_renamed("CloseTradeReq", "worst", "worse"),
+    "a leaf": (in_struct("CloseTradeReq", leaves=WORSE),
                ("structs.CloseTradeReq.leaves: not every leaf once: missing ['worst'], unknown ['worse']",
                 "did you mean worst?")),
     "a type that cannot hold it": (in_leaves("DelegateReq", expiry="delegate"),
@@ -163,9 +157,6 @@ def at_prepare(document: dict[str, Any], entry: dict[str, Any] | None = None) ->
     with pytest.raises(Refusal) as caught:
         accepted(Prepared(request_of(document), found.verdicts))
     return caught.value
-
-
-_TEXT = "DelegateReq(address trader,address delegate,{}uint256 deadline,{}uint256 nonce)"
 
 
 @pytest.mark.parametrize(

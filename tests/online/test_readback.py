@@ -30,6 +30,29 @@ TRADER, KEY = "0x" + "11" * 20, "0x" + "22" * 20
 DELEGATION, REFERRAL, POSITIONS = "/v2/reads/delegation", "/v2/reads/referral", "/v2/positions"
 OF_CODES = ("referral-register", "referral-transfer", "referral-accept")
 CODE = b"DESK".ljust(32, b"\0")
+DELEGATE = {"trader": TRADER, "delegate": KEY, "expirySeconds": str(EXPIRY)}
+ENABLED = {"isEnabled": True, "expiry": EXPIRY, "canSignIntents": True, "canDelegatedAction": True}
+CLOSE = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "collateralToCloseUsdc": "30"}
+CLOSING = {"_trader": TRADER, "_pairIndex": "1", "_index": "2", "_openTimestamp": str(OPENED_S), "_amount": "30000000"}
+EXECUTED, INCREASED, STORED = "MarketOrderExecuted", "PositionSizeIncreased", "TriggerStored"
+INCREASE = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "additionalCollateralUsdc": "20"}
+INCREASING = {"_updateInfo": {"trader": TRADER, "pairIndex": "1", "index": "2", "initialPosToken": "20000000"}}
+OPEN = {"trader": TRADER, "pairIndex": "1", "side": "long", "collateralUsdc": "70"}
+REGISTERED = {"_code": "0x" + CODE.hex(), "_referrer": TRADER}
+TRANSFER = {"caller": TRADER, "code": "DESK", "newOwner": KEY}
+ACCEPT = {"caller": KEY, "code": "DESK"}
+TWINS = {"referral-set-code": "referral-set-code-tx", "increase": "increase-coin", "open": "open-coin"}
+TRIGGER = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "kind": "take_profit"}
+TRIGGERING = {"trader": TRADER, "pairIndex": "1", "index": "2", "timestamp": str(OPENED_S)}
+SIGNED_MS = OPENED_S * 1000 + 7
+CLOSING_MS = CLOSING | {"_openTimestamp": str(SIGNED_MS)}
+OWNER, PENDING = ((view, CODE) for view in OnlineConfig().referral[:2])
+ADOPTED = (OnlineConfig().referral.adopted, bytes([0x11] * 20))
+OF_TRADER, OF_KEY = (bytes.fromhex(account[2:]).rjust(32, b"\0") for account in (TRADER, KEY))
+WITHOUT = ["referral-cancel-request", "claim-keeper-rewards"]
+OPENING = {
+    "_t": {"trader": TRADER, "pairIndex": "1", "buy": True, "positionSizeUSDC": "70000000", "tp": "0", "sl": "0"}
+}
 
 
 def request(action: str, fields: dict[str, str], message: dict[str, Any]) -> Request:
@@ -92,10 +115,6 @@ def kept(promises: list[Expectation]) -> list[bool | None]:
     return [promise.kept for promise in promises]
 
 
-DELEGATE = {"trader": TRADER, "delegate": KEY, "expirySeconds": str(EXPIRY)}
-ENABLED = {"isEnabled": True, "expiry": EXPIRY, "canSignIntents": True, "canDelegatedAction": True}
-
-
 @pytest.mark.parametrize("action", ["delegate", "delegate-set"])
 def test_a_delegate_that_is_enabled_as_signed_is_kept(action: str) -> None:
     enabled, signs, sends = judged(action, DELEGATE, delegation=ENABLED)
@@ -103,9 +122,6 @@ def test_a_delegate_that_is_enabled_as_signed_is_kept(action: str) -> None:
     assert (signs.promised, sends.promised) == ("may sign intents", "may send calls")
     assert enabled.promised == enabled.found == "enabled until 2027-01-15 08:00:00 UTC (in 115 d 17 h; raw 1800000000)"
     assert (TRADER in enabled.what, KEY in enabled.what) == (True, True)
-
-
-# ---- positions -----------------------------------------------------------------------------------------------------
 
 
 def trade(**changed: object) -> dict[str, object]:
@@ -125,22 +141,10 @@ def ended(kind: str, **changed: object) -> tuple[OrderEvent, ...]:
     return (OrderEvent(0, "MarketOrderAccepted", {}), OrderEvent(2, kind, {"t": trade(**changed)}))
 
 
-CLOSE = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "collateralToCloseUsdc": "30"}
-CLOSING = {"_trader": TRADER, "_pairIndex": "1", "_index": "2", "_openTimestamp": str(OPENED_S), "_amount": "30000000"}
-EXECUTED, INCREASED, STORED = "MarketOrderExecuted", "PositionSizeIncreased", "TriggerStored"
 OTHER_SLOT, OTHER_PAIR = trade(index="3"), trade(pairIndex="4")
 REOPENED = trade(timestamp=str(OPENED_S + 5))
 
 
-INCREASE = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "additionalCollateralUsdc": "20"}
-INCREASING = {"_updateInfo": {"trader": TRADER, "pairIndex": "1", "index": "2", "initialPosToken": "20000000"}}
-OPEN = {"trader": TRADER, "pairIndex": "1", "side": "long", "collateralUsdc": "70"}
-OPENING = {
-    "_t": {"trader": TRADER, "pairIndex": "1", "buy": True, "positionSizeUSDC": "70000000", "tp": "0", "sl": "0"}
-}
-REGISTERED = {"_code": "0x" + CODE.hex(), "_referrer": TRADER}
-TRANSFER = {"caller": TRADER, "code": "DESK", "newOwner": KEY}
-ACCEPT = {"caller": KEY, "code": "DESK"}
 EVERY: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "delegate": (DELEGATE, {}),
     "delegate-set": (DELEGATE, {}),
@@ -157,7 +161,6 @@ EVERY: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "increase-coin": (INCREASE, INCREASING),
     "limit-update": ({"trader": TRADER, "pairIndex": "1", "orderIndex": "0", "price": "1"}, {}),
 }
-TWINS = {"referral-set-code": "referral-set-code-tx", "increase": "increase-coin", "open": "open-coin"}
 JUDGED: list[tuple[str, tuple[OrderEvent, ...], dict[str, Any], list[bool | None]]] = [
     ("delegate", (), {"delegation": ENABLED | {"expiry": EXPIRY + 1}}, [False, True, True]),
     ("delegate", (), {"delegation": ENABLED | {"expiry": EXPIRY * 1000}}, [False, True, True]),
@@ -305,10 +308,6 @@ def test_a_position_that_is_older_than_the_order_is_not_what_it_opened(prepared_
     assert (kept(found), "older than the order" in found[0].found) == ([verdict], verdict is None)
 
 
-TRIGGER = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "kind": "take_profit"}
-TRIGGERING = {"trader": TRADER, "pairIndex": "1", "index": "2", "timestamp": str(OPENED_S)}
-
-
 @pytest.mark.parametrize(
     ("tp", "sl", "verdict"), [("7", "9", True), ("0", "9", False), ("7", "8", False), ("7", None, None)]
 )
@@ -393,9 +392,6 @@ def in_ms(struct: Intent) -> Intent:
 
 IN_MS = {name: in_ms(struct) for name, struct in CATALOGUE.items()}
 
-SIGNED_MS = OPENED_S * 1000 + 7
-CLOSING_MS = CLOSING | {"_openTimestamp": str(SIGNED_MS)}
-
 
 @pytest.mark.parametrize("told_at", [SIGNED_MS, str(SIGNED_MS), OPENED_S, str(OPENED_S)])
 def test_a_close_is_judged_alike_where_the_venue_signs_milliseconds(told_at: object) -> None:
@@ -470,11 +466,6 @@ def test_a_silent_chain_adds_nothing_and_a_cancelled_twap_must_be_the_one_that_w
         assert kept(judged("twap-cancel", fields, {}, events)) == [verdict]
 
 
-OWNER, PENDING = ((view, CODE) for view in OnlineConfig().referral[:2])
-ADOPTED = (OnlineConfig().referral.adopted, bytes([0x11] * 20))
-OF_TRADER, OF_KEY = (bytes.fromhex(account[2:]).rjust(32, b"\0") for account in (TRADER, KEY))
-
-
 @pytest.mark.parametrize(
     ("action", "told", "verdicts"),
     [
@@ -493,9 +484,6 @@ def test_the_chain_s_word_is_beside_another(action: str, told: dict[Any, bytes],
     assert kept(promises) == verdicts
     by_chain = sum(", by the chain" in promise.what for promise in promises)
     assert by_chain == len(promises) - len(judged(action, fields, message, referral=data))
-
-
-WITHOUT = ["referral-cancel-request", "claim-keeper-rewards"]
 
 
 @pytest.mark.parametrize("action", WITHOUT)

@@ -1,7 +1,7 @@
 """The reads as commands: what the builder tells and does not tell, and what is never made up."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +34,10 @@ from airlock_online.readback.referral_codes import (
 )
 from airlock_online.speech.sections import REPLIES
 from airlock_rehearsal.services.venue.positions import PAIRS, order_json, seeded, seeded_limit, trade_json
-from airlock_shared.cli.program import run
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.units import code_bytes
+from commands import FinishedCommand, run_here
 from online import transaction_steps as steps
 from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Failure, Node
@@ -46,19 +46,29 @@ from shared.make_payloads import DESK, TREASURY
 from shared.world import deployment
 
 HASH = "0x" + "ab" * 32
-Ask = Callable[..., int]
+Ask = Callable[..., FinishedCommand]
+LIVE = {"isEnabled": True, "expiry": "4102444800", "canSignIntents": True, "canDelegatedAction": True}
+ODD: tuple[object, ...] = (None, 1.5, "1.5", "", "0x1", "01", "-", "1e3", "+1", [], {}, True, "9" * 79, "٣")
+CODE = code_bytes("DESK")
+PATH = "/v2/reads/referral"
+OWNED = {"owner": TREASURY, "pendingOwner": DESK, "isPrivate": False}
+SIGNERS = {"owner": (TREASURY, "m/44'/60'/0'/0/0"), "heir": (DESK, "m/44'/60'/1'/0/0")}
+FREE = ReferralFacts("all", NOBODY, NOBODY, False, bytes(32))
+MINE = ReferralFacts("all", TREASURY, NOBODY, False, bytes(32))
+OFFERED = MINE._replace(pending=DESK)
+STRANGER = "0x0000000000000000000000000000000000000009"
 
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Ask:
     """Run a command on a machine that fetched the venue's deployment, its builder answering by this script."""
 
-    def asked(script: Mapping[str, Sequence[Answer]], *words: str) -> int:
+    def asked(script: Mapping[str, Sequence[Answer]], *words: str) -> FinishedCommand:
         with Wire(script) as wire:
             steps.fetched(tmp_path / "home", wire.url + "/b")
-            code = run(program, ["--home", str(tmp_path / "home"), *words])
+            ended = run_here(program, "--home", tmp_path / "home", *words)
             asked.seen = wire.seen  # type: ignore[attr-defined]
-        return code
+        return ended
 
     return asked
 
@@ -67,19 +77,18 @@ def told(data: object, path: str) -> dict[str, list[Answer]]:
     return {f"GET /b{path}": [reply(200, {"ok": True, "data": data})]}
 
 
-def shown(capsys: pytest.CaptureFixture[str]) -> str:
-    out = capsys.readouterr().out
-    assert all(len(line) <= 80 for line in out.splitlines()), out
-    return out
+def shown(ended: FinishedCommand) -> str:
+    assert ended.code == 0, ended.err
+    assert all(len(line) <= 80 for line in ended.out.splitlines()), ended.out
+    return ended.out
 
 
-def test_meta_and_ready_take_what_was_fetched(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ask(told(steps.meta(), "/v2/meta"), "meta") == 0
-    told_of = capsys.readouterr()
-    assert ("chain id   84532" in told_of.out, "What is pinned of" in told_of.err) == (True, True)
+def test_meta_and_ready_take_what_was_fetched(ask: Ask) -> None:
+    ended = ask(told(steps.meta(), "/v2/meta"), "meta")
+    assert (ended.code, "chain id   84532" in ended.out, "What is pinned of" in ended.err) == (0, True, True)
     answer = reply(503, {"ok": False, "data": {"ready": False, "components": {"rpc": "down"}}})
-    assert ask({"GET /b/ready": [answer]}, "ready") == 8
-    assert "down" in capsys.readouterr().out
+    ended = ask({"GET /b/ready": [answer]}, "ready")
+    assert (ended.code, "down" in ended.out) == (8, True)
 
 
 @pytest.mark.parametrize(
@@ -95,17 +104,15 @@ def test_meta_and_ready_take_what_was_fetched(ask: Ask, capsys: pytest.CaptureFi
         (("defaults", "slippagePercent"), None, "defaults.slippagePercent"),
     ],
 )
-def test_a_changed_meta_is_reported_and_never_adopted(
-    ask: Ask, capsys: pytest.CaptureFixture[str], path: tuple[str, ...], value: object, where: str
-) -> None:
+def test_a_changed_meta_is_told_and_never_adopted(ask: Ask, path: tuple[str, ...], value: object, where: str) -> None:
     document = steps.meta()
     node = document
     for name in path[:-1]:
         node = node[name]
     node[path[-1]] = value
-    assert ask(told(document, "/v2/meta"), "meta", "--json") == 3
-    error = json.loads(capsys.readouterr().out)["error"]
-    assert (error["check"], f"{where}: " in error["got"]) == ("PIN-DEPLOYMENT", True)
+    ended = ask(told(document, "/v2/meta"), "meta", "--json")
+    error = ended.json()["error"]
+    assert (ended.code, error["check"], f"{where}: " in error["got"]) == (3, "PIN-DEPLOYMENT", True)
 
 
 def positions() -> dict[str, Any]:
@@ -114,9 +121,8 @@ def positions() -> dict[str, Any]:
     return {"trades": trades, "orders": [order_json(seeded_limit(TREASURY))]}
 
 
-def test_positions_and_orders_are_shown_human_and_raw(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ask(told(positions(), "/v2/positions"), "positions", TREASURY.lower()) == 0
-    text = shown(capsys)
+def test_positions_and_orders_are_shown_human_and_raw(ask: Ask) -> None:
+    text = shown(ask(told(positions(), "/v2/positions"), "positions", TREASURY.lower()))
     for line in (
         f"positions of {TREASURY}: 3",
         "pair                     0 BTC/USD",
@@ -131,37 +137,27 @@ def test_positions_and_orders_are_shown_human_and_raw(ask: Ask, capsys: pytest.C
         assert line in text, line
 
 
-def test_a_missing_list_is_no_empty_one_and_a_reply_is_escaped(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ask(told({"trades": []}, "/v2/positions"), "positions", TREASURY) == 0
-    text = shown(capsys)
-    assert f"positions of {TREASURY}: 0" in text
-    assert f"orders of {TREASURY}: not told" in text
+def test_a_missing_list_is_no_empty_one_and_a_reply_is_escaped(ask: Ask) -> None:
+    text = shown(ask(told({"trades": []}, "/v2/positions"), "positions", TREASURY))
+    assert (f"positions of {TREASURY}: 0" in text, f"orders of {TREASURY}: not told" in text) == (True, True)
     hostile = {"status": "\x1b[2J\u202e", "hash": HASH, "decodedError": "\x07"}
-    assert ask(told(hostile, f"/v2/relay/{HASH}"), "relay", HASH) == 0
-    out = capsys.readouterr().out
-    assert not set("\x1b\u202e\r\x07") & set(out)
-    assert ask(told({"hash": HASH, "txHash": "0x" + "11" * 32}, f"/v2/relay/{HASH}"), "relay", HASH) == 8
+    assert not set("\x1b\u202e\r\x07") & set(shown(ask(told(hostile, f"/v2/relay/{HASH}"), "relay", HASH)))
+    assert ask(told({"hash": HASH, "txHash": "0x" + "11" * 32}, f"/v2/relay/{HASH}"), "relay", HASH).code == 8
 
 
 @pytest.mark.parametrize("data", [{}, [], None, "none", {"trades": {}}])
-def test_positions_of_no_known_shape_are_refused(ask: Ask, capsys: pytest.CaptureFixture[str], data: object) -> None:
-    assert ask(told(data, "/v2/positions"), "positions", TREASURY) == 8
-    assert "unknown shape" in capsys.readouterr().err
-
-
-# ---- nonce, delegation, relay ----------------------------------------------------------------------------------------
+def test_positions_of_no_known_shape_are_refused(ask: Ask, data: object) -> None:
+    ended = ask(told(data, "/v2/positions"), "positions", TREASURY)
+    assert (ended.code, "unknown shape" in ended.err) == (8, True)
 
 
 @pytest.mark.parametrize(
     ("data", "text"),
     [({"used": True}, "yes"), ({"used": False}, "no"), ({}, NOT_TOLD), ({"used": "true"}, NOT_TOLD), ([], NOT_TOLD)],
 )
-def test_a_nonce_is_used_or_not_told(ask: Ask, capsys: pytest.CaptureFixture[str], data: object, text: str) -> None:
-    assert ask(told(data, "/v2/nonce"), "nonce", TREASURY, "7") == 0
-    assert shown(capsys).splitlines()[1].split(None, 1) == ["used", text]
-
-
-LIVE = {"isEnabled": True, "expiry": "4102444800", "canSignIntents": True, "canDelegatedAction": True}
+def test_a_nonce_is_used_or_not_told(ask: Ask, data: object, text: str) -> None:
+    lines = shown(ask(told(data, "/v2/nonce"), "nonce", TREASURY, "7")).splitlines()
+    assert lines[1].split(None, 1) == ["used", text]
 
 
 @pytest.mark.parametrize(
@@ -177,69 +173,56 @@ LIVE = {"isEnabled": True, "expiry": "4102444800", "canSignIntents": True, "canD
         ({"expiry": "4102444800000"}, *["not known: its expiry, "] * 2),
     ],
 )
-def test_a_delegation_is_judged_and_not_only_shown(
-    ask: Ask, capsys: pytest.CaptureFixture[str], changes: dict[str, object], signs: str, sends: str
-) -> None:
-    words = ("delegation", TREASURY, DESK)
-    assert ask(told(LIVE | changes, "/v2/reads/delegation"), *words) == 0
-    lines = [" ".join(line.split()) for line in shown(capsys).splitlines()]
-    assert [any(line.startswith(f"can {what} now {said}") for line in lines)
-            for what, said in (("sign intents", signs), ("send calls", sends))] == [True, True]  # fmt: skip
-    assert ask(told(LIVE | changes, "/v2/reads/delegation"), *words, "--json") == 0
-    judged = json.loads(capsys.readouterr().out)["judged"]
-    words_of = {"yes": True, "NO": False, "not known": None}
-    assert [judged[f"can {what} now"]["is"] for what in ("sign intents", "send calls")] == [
-        words_of[said.partition(":")[0]] for said in (signs, sends)
-    ]
+def test_a_delegation_is_judged_not_only_shown(ask: Ask, changes: dict[str, object], signs: str, sends: str) -> None:
+    script, words = told(LIVE | changes, "/v2/reads/delegation"), ("delegation", TREASURY, DESK)
+    expected = {"can sign intents now": signs, "can send calls now": sends}
+    lines = [" ".join(line.split()) for line in shown(ask(script, *words)).splitlines()]
+    for what, said in expected.items():
+        assert any(line.startswith(f"{what} {said}") for line in lines)
+    judged = ask(script, *words, "--json").json()["judged"]
+    is_so = {"yes": True, "NO": False, "not known": None}
+    assert {what: judged[what]["is"] for what in expected} == {
+        what: is_so[said.partition(":")[0]] for what, said in expected.items()
+    }
 
 
-BY_NODE = [
-    (4102444800, True, "enabled until 2100-01-01 00:00:00 UTC (unix s 4102444800)", "yes"),
-    (4102444800, False, "enabled until 2100", "not known: it is not enabled; by the chain it is enabled"),
-    (0, True, "not enabled", "NO: by the chain it is not enabled"),
-    (None, False, "not told: ", "NO: it is not enabled"),
-]
-
-
-@pytest.mark.parametrize("case", BY_NODE)
+@pytest.mark.parametrize(
+    ("expiry", "enabled", "row", "able"),
+    [
+        (4102444800, True, "enabled until 2100-01-01 00:00:00 UTC (unix s 4102444800)", "yes"),
+        (4102444800, False, "enabled until 2100", "not known: it is not enabled; by the chain it is enabled"),
+        (0, True, "not enabled", "NO: by the chain it is not enabled"),
+        (None, False, "not told: ", "NO: it is not enabled"),
+    ],
+)
 def test_the_operator_s_node_is_asked_of_a_delegate_too(
-    ask: Ask,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    case: tuple[int | None, bool, str, str],
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, expiry: int | None, enabled: bool, row: str, able: str
 ) -> None:
-    expiry, enabled, row, able = case
-    names_nobody = told(LIVE | {"isEnabled": enabled}, "/v2/reads/delegation")
     answer: object = Failure(3, "reverted", "0x") if expiry is None else f"0x{expiry:064x}"
-    with Node({"eth_chainId": hex(84532), "eth_call": answer}) as node:
+    with Node({"eth_call": answer}) as node:
         monkeypatch.setenv("AIRLOCK_RPC", node.url)
-        assert ask(names_nobody, "delegation", TREASURY, DESK) == 0
+        ended = ask(told(LIVE | {"isEnabled": enabled}, "/v2/reads/delegation"), "delegation", TREASURY, DESK)
         [call] = [params[0] for method, params in node.asked if method == "eth_call"]
     assert call["data"] == "0x21ae831b" + "".join(each[2:].lower().rjust(64, "0") for each in (TREASURY, DESK))
-    out, err = capsys.readouterr()
-    assert f"by the chain {row}" in " ".join(out.split())
-    assert f"can sign intents now {able}" in " ".join(out.split())
-    assert "by the service's word alone" in " ".join(err.split())
+    out, err = (" ".join(text.split()) for text in ended[1:])
+    assert (ended.code, f"by the chain {row}" in out, f"can sign intents now {able}" in out) == (0, True, True)
+    assert "by the service's word alone" in err
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (("positions", "0x1"), "not an address"),
-        (("nonce", TREASURY, "-1"), "whole number"),
+        (("nonce", "--", TREASURY, "-1"), "whole number"),
         (("nonce", TREASURY, str(2**256)), "whole number"),
         (("nonce", TREASURY, "1", "--space", "twap"), "--space"),
         (("relay", "0xabc"), "not a transaction hash"),
         (("ready", "--builder", "http://a", "--deployment", "venue"), "two builders"),
     ],
 )
-def test_wrong_words_are_refused_before_anything_is_asked(
-    ask: Ask, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
-) -> None:
-    words = ("nonce", "--", *words[1:]) if "-1" in words else words
-    assert ask({}, *words) == 2
-    assert told in capsys.readouterr().err
-    assert ask.seen == []  # type: ignore[attr-defined]
+def test_wrong_words_are_refused_before_anything_is_asked(ask: Ask, words: tuple[str, ...], told: str) -> None:
+    ended = ask({}, *words)
+    assert (ended.code, told in ended.err, ask.seen) == (2, True, [])  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -253,21 +236,19 @@ def test_wrong_words_are_refused_before_anything_is_asked(
      (f"/v2/relay/{HASH}", ("relay", HASH))],
 )  # fmt: skip
 def test_nonsense_ends_every_read_with_exit_code_8(ask: Ask, path: str, words: tuple[str, ...], answer: Answer) -> None:
-    assert ask({f"GET /b{path}": [answer]}, *words) == 8
+    assert ask({f"GET /b{path}": [answer]}, *words).code == 8
 
 
-def test_of_no_deployment_or_several_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(program, ["--home", str(tmp_path), "pairs"]) == 2
-    assert "no deployment was fetched" in capsys.readouterr().err
+def test_of_no_deployment_or_several_nothing_is_asked(tmp_path: Path) -> None:
+    pairs = partial(run_here, program, "--home", tmp_path, "pairs")
+    ended = pairs()
+    assert (ended.code, "no deployment was fetched" in ended.err) == (2, True)
     with Wire(told([], "/v2/pairs")) as wire:
         for name in ("venue", "testnet"):
             steps.fetched(tmp_path, wire.url + "/b", name)
-        assert run(program, ["--home", str(tmp_path), "pairs"]) == 2
-        assert "testnet, venue" in capsys.readouterr().err
-        assert run(program, ["--home", str(tmp_path), "pairs", "--deployment", "testnet"]) == 0
-
-
-ODD: tuple[object, ...] = (None, 1.5, "1.5", "", "0x1", "01", "-", "1e3", "+1", [], {}, True, "9" * 79, "٣")
+        ended = pairs()
+        assert (ended.code, "testnet, venue" in ended.err) == (2, True)
+        assert pairs("--deployment", "testnet").code == 0
 
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
@@ -282,9 +263,8 @@ def test_a_number_in_another_form_is_not_told(column: Column, value: object) -> 
     assert (row.raw, row.text) == (None, NOT_TOLD)
 
 
-def test_the_pairs_are_listed_against_the_pinned_ones(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ask(told([pair.as_json() for pair in PAIRS.values()], "/v2/pairs"), "pairs") == 0
-    lines = shown(capsys).splitlines()
+def test_the_pairs_are_listed_against_the_pinned_ones(ask: Ask) -> None:
+    lines = shown(ask(told([pair.as_json() for pair in PAIRS.values()], "/v2/pairs"), "pairs")).splitlines()
     assert lines[1].split() == ["0", "BTC/USD", "ordinary", "1", "to", "100"]
     assert lines[3].endswith("not as pinned")
     assert lines[6].endswith("close only, not as pinned")
@@ -298,11 +278,6 @@ def test_the_pairs_are_listed_against_the_pinned_ones(ask: Ask, capsys: pytest.C
 @pytest.mark.parametrize("source", [None, [], "x", 5, {}, {"trade": []}, {"trade": None, "order": 1}])
 def test_a_reply_without_the_members_tells_nothing(columns: Sequence[Column], source: object) -> None:
     assert {row.text for row in values_read(source, columns)} == {NOT_TOLD}
-
-
-CODE = code_bytes("DESK")
-PATH = "/v2/reads/referral"
-OWNED = {"owner": TREASURY, "pendingOwner": DESK, "isPrivate": False}
 
 
 def word(value: str) -> str:
@@ -425,7 +400,6 @@ def test_the_chain_s_word_settles_what_it_tells() -> None:
     assert (told.owner, told.pending, told.private) == (DESK, NOBODY, False)
 
 
-SIGNERS = {"owner": (TREASURY, "m/44'/60'/0'/0/0"), "heir": (DESK, "m/44'/60'/1'/0/0")}
 PLAN = f"""{plan_head("handover", SIGNERS)}
 [[steps]]
 id = "adopt"
@@ -448,10 +422,6 @@ action = "referral-accept"
 signer = "heir"
 fields = {{ caller = "{DESK}", code = "DESK" }}
 """
-FREE = ReferralFacts("all", NOBODY, NOBODY, False, bytes(32))
-MINE = ReferralFacts("all", TREASURY, NOBODY, False, bytes(32))
-OFFERED = MINE._replace(pending=DESK)
-STRANGER = "0x0000000000000000000000000000000000000009"
 
 
 @pytest.mark.parametrize(
@@ -485,47 +455,42 @@ def test_what_is_in_a_step_s_way_is_said_and_not_guessed(step: str, seen: Referr
     assert [part in text for part, text in zip(said, found, strict=True)] == [True] * len(said)
 
 
-def test_a_code_is_shown_for_comparing_with_its_owner(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ask(told(OWNED, PATH), "referral", "Desk") == 0
-    out = capsys.readouterr().out
+def test_a_code_is_shown_for_comparing_with_its_owner(ask: Ask) -> None:
+    out = shown(ask(told(OWNED, PATH), "referral", "Desk"))
     for part in ("hex 4465 736b", "U+0044 U+0065 U+0073 U+006B", "1 capital letter, 3 small", TREASURY, DESK):
         assert part in out
-    assert max(map(len, out.splitlines())) <= 80
-    assert ask(told([], PATH), "referral", "DESK") == 8
-    assert "no source gives the owner of the code" in capsys.readouterr().err
+    ended = ask(told([], PATH), "referral", "DESK")
+    assert (ended.code, "no source gives the owner of the code" in ended.err) == (8, True)
 
 
-def test_a_disagreement_is_shown_and_is_no_success(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_disagreement_is_shown_and_is_no_success(ask: Ask) -> None:
     with Node({"eth_call": word(DESK)}) as node:
-        assert ask(told(OWNED, PATH), "referral", "DESK", "--rpc", node.url) == 8
-        shown = capsys.readouterr()
-        assert "DISAGREE  owner: the builder says" in shown.out
-        assert "Sign nothing" in shown.err
-        assert ask(told(OWNED, PATH), "referral", "DESK", "--rpc", node.url, "--json") == 8
-    document = json.loads(capsys.readouterr().out)
+        ended = ask(told(OWNED, PATH), "referral", "DESK", "--rpc", node.url)
+        as_json = ask(told(OWNED, PATH), "referral", "DESK", "--rpc", node.url, "--json")
+    assert (ended.code, as_json.code) == (8, 8)
+    assert ("DISAGREE  owner: the builder says" in ended.out, "Sign nothing" in ended.err) == (True, True)
+    document = as_json.json()
     assert (document["ok"], document["exists"], len(document["disagreements"])) == (False, True, 1)
 
 
 @pytest.mark.parametrize(("data", "same"), [({"owner": DESK, "pendingOwner": DESK}, True), ({}, False)])
-def test_both_say_the_same_only_where_both_told_the_owner(
-    ask: Ask, capsys: pytest.CaptureFixture[str], data: object, same: bool
-) -> None:
+def test_both_say_the_same_only_where_both_told_the_owner(ask: Ask, data: object, same: bool) -> None:
     with Node({"eth_call": word(DESK)}) as node:
-        assert ask(told(data, PATH), "referral", "DESK", "--rpc", node.url) == 0
-    assert ("both say the same" in capsys.readouterr().out) is same
+        ended = ask(told(data, PATH), "referral", "DESK", "--rpc", node.url)
+    assert (ended.code, "both say the same" in ended.out) == (0, same)
 
 
 @pytest.mark.parametrize("words", [("TRE\u0410SURY",), ("0x12",), ("",), ("DESK", "--trader", "0x12")])
 def test_what_is_no_code_and_no_account_is_not_asked(ask: Ask, words: tuple[str, ...]) -> None:
-    assert ask(told(OWNED, PATH), "referral", *words) == 2
+    assert ask(told(OWNED, PATH), "referral", *words).code == 2
 
 
-def test_a_code_is_read_before_its_step_and_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_code_is_read_before_its_step_and_recorded(tmp_path: Path) -> None:
     step = "referral-transfer"
     read = {f"GET {PATH}": [reply(200, {"ok": True, "data": {"owner": STRANGER, "pendingOwner": ""}})]}
     with Wire(steps.answers(**{step: steps.payload(step)}) | read) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, step)
-        assert machine.take("POST", steps.item(step)["endpoint"], step) == 0
-    assert f"is not the owner: {STRANGER}" in " ".join(capsys.readouterr().err.split())
+        ended = machine.take(steps.item(step)["endpoint"], step, "-o", machine.output)
+    assert (ended.code, f"is not the owner: {STRANGER}" in " ".join(ended.err.split())) == (0, True)
     [entry] = [entry for entry in OnlineHome(machine.home).transcript.entries() if entry.event == "referral-read"]
     assert (entry.data["step"], len(entry.data["warnings"])) == (step, 1)

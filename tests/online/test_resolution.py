@@ -12,7 +12,7 @@ from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OPEN, OrderState
 from airlock_shared.errors import ExitCode, Expired, Refusal
 from online.crash.orders import order
-from online.delivering_machine import NOW, DeliveringMachine, unsent
+from online.delivering_machine import NOW, Desk, unsent
 from online.loopback import Wire, frame, reply, stream
 from online.test_chain_evidence import lost
 from online.test_journal import DIGEST, put
@@ -22,7 +22,7 @@ GONE = ("the position on pair 1, slot 0", "no such position")
 THERE = (GONE[0], "long, 100 USDC")
 
 
-def looked(desk: DeliveringMachine, used: bool | None, seen: Sequence[tuple[str, str]]) -> OrderOutcome:
+def looked(desk: Desk, used: bool | None, seen: Sequence[tuple[str, str]]) -> OrderOutcome:
     world = desk.reading(lambda *_: used)._replace(read_back=lambda _: seen, on_asked=lambda *both: asked.append(both))
     asked: list[tuple[str, str]] = []
     outcome = follow_submission(order("batched-market", "https://venue.example").digest, world)
@@ -31,8 +31,8 @@ def looked(desk: DeliveringMachine, used: bool | None, seen: Sequence[tuple[str,
 
 
 @pytest.mark.parametrize(("used", "seen"), [(True, [GONE]), (True, [GONE, THERE]), (False, [GONE])])
-def test_no_position_proves_a_fill_of_this_very_order(
-    desk: DeliveringMachine, used: bool | None, seen: Sequence[tuple[str, str]]
+def test_no_position_proves_a_fill_of_this_order(
+    desk: Desk, used: bool | None, seen: Sequence[tuple[str, str]]
 ) -> None:
     lost(desk, "batched-market")
     outcome = looked(desk, used, seen)
@@ -42,7 +42,7 @@ def test_no_position_proves_a_fill_of_this_very_order(
 @pytest.mark.parametrize("way", ["batched-market", "relayer", "twap", "core-api-post"])
 @pytest.mark.parametrize("used", [True, False, None])
 @pytest.mark.parametrize("late_ms", [-1, EXPIRY_MARGIN_MS + 1])
-def test_neither_clock_nor_service_settles(desk: DeliveringMachine, way: str, used: bool | None, late_ms: int) -> None:
+def test_neither_clock_nor_service_settles(desk: Desk, way: str, used: bool | None, late_ms: int) -> None:
     delivery = lost(desk, way)
     desk.now_ms = (delivery.deadline_ms or NOW) + late_ms
     outcome = follow_submission(delivery.digest, desk.reading(lambda *_: used))
@@ -50,7 +50,7 @@ def test_neither_clock_nor_service_settles(desk: DeliveringMachine, way: str, us
     assert "never be executed again" not in outcome.reason
 
 
-def test_an_exported_intent_is_followed_by_reads_and_never_sent(desk: DeliveringMachine) -> None:
+def test_an_exported_intent_is_followed_by_reads_and_never_sent(desk: Desk) -> None:
     with Wire({}) as wire:
         delivery = order("twap", wire.url)
         export_delivery(delivery, desk.world)
@@ -62,7 +62,7 @@ def test_an_exported_intent_is_followed_by_reads_and_never_sent(desk: Delivering
         assert wire.seen == []
 
 
-def test_what_was_rejected_may_be_exported(desk: DeliveringMachine) -> None:
+def test_what_was_rejected_may_be_exported(desk: Desk) -> None:
     with Wire({"POST /twaps/cancel": [reply(400, {})]}) as wire:
         submit_delivery(order("twap", wire.url), desk.world)
         export_delivery(order("twap", wire.url)._replace(signed='{"isPnl": true}'), desk.world)
@@ -70,7 +70,7 @@ def test_what_was_rejected_may_be_exported(desk: DeliveringMachine) -> None:
     assert (known.state, known.record.signed) == (OrderState.EXPORTED, '{"isPnl": true}')
 
 
-def test_what_is_expired_or_may_have_been_taken_is_not_exported(desk: DeliveringMachine) -> None:
+def test_what_is_expired_or_may_have_been_taken_is_not_exported(desk: Desk) -> None:
     with pytest.raises(Expired):
         export_delivery(unsent(deadline_ms=NOW - 1), desk.world)
     assert desk.world.journal.submissions() == []
@@ -84,7 +84,7 @@ def test_what_is_expired_or_may_have_been_taken_is_not_exported(desk: Delivering
 
 
 @pytest.mark.parametrize("act", ["export", "claim"])
-def test_whose_claim_comes_second_sends_nothing(desk: DeliveringMachine, tmp_path: Path, act: str) -> None:
+def test_whose_claim_comes_second_sends_nothing(desk: Desk, tmp_path: Path, act: str) -> None:
     class Late(type(desk.world.journal)):  # type: ignore[misc]
         def claim(self, digest: str, *alone: object, **sent: str | None) -> str:
             with open_journal(str(tmp_path / "journal.sqlite"), lambda: NOW) as other:
@@ -103,7 +103,7 @@ def test_whose_claim_comes_second_sends_nothing(desk: DeliveringMachine, tmp_pat
 
 @pytest.mark.parametrize("state", OrderState)
 @pytest.mark.parametrize("nonce_used", [True, False])
-def test_every_state_says_what_it_waits_for(desk: DeliveringMachine, state: OrderState, nonce_used: bool) -> None:
+def test_every_state_says_what_it_waits_for(desk: Desk, state: OrderState, nonce_used: bool) -> None:
     put(desk.world.journal, state)
     known = desk.world.journal.get(DIGEST)
     said = open_outcome(known, nonce_used=nonce_used)
@@ -119,7 +119,7 @@ def test_every_state_says_what_it_waits_for(desk: DeliveringMachine, state: Orde
     assert open_outcome(known._replace(record=known.record._replace(route="rpc")), nonce_used=False).until_ms is None
 
 
-def test_an_accepted_order_waits_for_the_last_word(desk: DeliveringMachine) -> None:
+def test_an_accepted_order_waits_for_the_last_word(desk: Desk) -> None:
     with Wire({SUBMIT: [stream(frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0))]}) as wire:
         outcome = submit_delivery(unsent(wire.url), desk.world._replace(patience_s=0))
     assert "final answer" in open_outcome(desk.world.journal.get(outcome.digest), nonce_used=False).what

@@ -17,7 +17,7 @@ from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import SERVICES_FORMAT as SERVICES
 from airlock_shared.errors import Refusal, UsageError
 from online.crash.orders import order
-from online.delivering_machine import DeliveringMachine
+from online.delivering_machine import Desk
 from online.loopback import Answer, Seen, Wire, http, reply
 from online.node import Failure, Node, in_turn
 
@@ -40,10 +40,13 @@ LOST = [
     http(201, b'{"twapId":5,"twapId":5}', "application/json"),
 ]
 """What answers nothing: whatever was sent may have been taken."""
+FIRST = {"twap": CANCEL, "core-api-post": STORE, "core-api-put": REPLACE, "relay": RELAY, "relayer": "POST /intents"}
+NONCE = int(order("rpc", "https://venue.example").nonce)
+REFUSAL = Failure(-32000, "intrinsic gas too low")
 
 
 def sent(
-    desk: DeliveringMachine, way: str, script: Mapping[str, Sequence[Answer]], **changes: Any
+    desk: Desk, way: str, script: Mapping[str, Sequence[Answer]], **changes: Any
 ) -> tuple[OrderOutcome, list[Seen]]:
     with Wire(script) as wire:
         if way == "rpc":
@@ -55,14 +58,9 @@ def cancelled(**changes: object) -> Answer:
     return reply(201, {"twapId": TWAP_ID, "transactionHash": TX, "blockNumber": 41} | changes)
 
 
-# ---- every route alike ---------------------------------------------------------------------------------------------
-
-FIRST = {"twap": CANCEL, "core-api-post": STORE, "core-api-put": REPLACE, "relay": RELAY, "relayer": "POST /intents"}
-
-
 @pytest.mark.parametrize("way", FIRST)
 @pytest.mark.parametrize("answer", LOST)
-def test_a_lost_answer_is_unknown_and_it_is_never_sent_again(desk: DeliveringMachine, way: str, answer: Answer) -> None:
+def test_a_lost_answer_is_unknown_and_it_is_never_sent_again(desk: Desk, way: str, answer: Answer) -> None:
     desk.world = desk.world._replace(patience_s=0)
     with Wire({FIRST[way]: [answer]}) as wire:
         delivery = order(way, wire.url)
@@ -74,7 +72,7 @@ def test_a_lost_answer_is_unknown_and_it_is_never_sent_again(desk: DeliveringMac
 
 @pytest.mark.parametrize("way", FIRST)
 @pytest.mark.parametrize("status", [400, 401, 404, 422, 429, 451])
-def test_a_4xx_is_a_rejection_whose_reason_is_kept(desk: DeliveringMachine, way: str, status: int) -> None:
+def test_a_4xx_is_a_rejection_whose_reason_is_kept(desk: Desk, way: str, status: int) -> None:
     refused = reply(status, {"ok": False, "error": {"code": "BAD_REQUEST", "message": "first"}})
     again = reply(status, {"ok": False, "error": {"code": "BAD_REQUEST", "message": "second"}})
     with Wire({FIRST[way]: [refused, again]}) as wire:
@@ -90,7 +88,7 @@ def test_a_4xx_is_a_rejection_whose_reason_is_kept(desk: DeliveringMachine, way:
 
 @pytest.mark.parametrize("way", ["twap", "core-api-post", "relay", "rpc"])
 @pytest.mark.parametrize("route", ["batched-market", "relayer", "twap", "core-api", "relay", "rpc", ""])
-def test_nothing_goes_a_way_that_is_not_its_own(desk: DeliveringMachine, way: str, route: str) -> None:
+def test_nothing_goes_a_way_that_is_not_its_own(desk: Desk, way: str, route: str) -> None:
     delivery = order(way, "http://127.0.0.1:1")
     if route == delivery.route or {route, delivery.route} == {"relay", "rpc"}:
         return
@@ -100,7 +98,7 @@ def test_nothing_goes_a_way_that_is_not_its_own(desk: DeliveringMachine, way: st
 
 
 @pytest.mark.parametrize("way", [*FIRST, "rpc", "batched-market"])
-def test_a_signature_is_in_no_notice_no_repr_and_no_journal(desk: DeliveringMachine, way: str, tmp_path: Path) -> None:
+def test_a_signature_is_in_no_notice_no_repr_and_no_journal(desk: Desk, way: str, tmp_path: Path) -> None:
     desk.world = desk.world._replace(patience_s=0)
     sent(desk, way, {name: [reply(500, {})] for name in (*FIRST.values(), RPC, "POST /market/execute-batched")})
     delivery = order(way, "https://venue.example")
@@ -111,7 +109,7 @@ def test_a_signature_is_in_no_notice_no_repr_and_no_journal(desk: DeliveringMach
         assert bytes.fromhex(secret) not in file.read_bytes()
 
 
-def test_a_twap_is_cancelled_with_the_struct_that_was_signed(desk: DeliveringMachine) -> None:
+def test_a_twap_is_cancelled_with_the_struct_that_was_signed(desk: Desk) -> None:
     outcome, [seen] = sent(desk, "twap", {CANCEL: [cancelled()]})
     delivery = order("twap", "https://venue.example")
     assert json.loads(seen.body) == {
@@ -128,19 +126,19 @@ def test_a_twap_is_cancelled_with_the_struct_that_was_signed(desk: DeliveringMac
 @pytest.mark.parametrize(
     "changes", [{"twapId": 6}, {"twapId": None}, {"transactionHash": "0x1"}, {"blockNumber": "4f"}]
 )
-def test_an_answer_about_another_twap_decides_nothing(desk: DeliveringMachine, changes: dict[str, object]) -> None:
+def test_an_answer_about_another_twap_decides_nothing(desk: Desk, changes: dict[str, object]) -> None:
     outcome, _ = sent(desk, "twap", {CANCEL: [cancelled(**changes)]})
     assert (outcome.state, desk.events) == (OrderState.UNKNOWN, [])
 
 
 @pytest.mark.parametrize("way", ["twap", "core-api-post"])
-def test_another_encoding_is_refused_before_anything_is_written(desk: DeliveringMachine, way: str) -> None:
+def test_another_encoding_is_refused_before_anything_is_written(desk: Desk, way: str) -> None:
     with pytest.raises(Refusal, match="ENC-CANONICAL"):
         submit_delivery(order(way, "http://127.0.0.1:1")._replace(encoded_intent="0x" + "00" * 31), desk.world)
     assert desk.world.journal.submissions() == []
 
 
-def test_a_trigger_is_stored_and_its_id_is_in_the_journal(desk: DeliveringMachine) -> None:
+def test_a_trigger_is_stored_and_its_id_is_in_the_journal(desk: Desk) -> None:
     outcome, [seen] = sent(desk, "core-api-post", {STORE: [reply(201, {"entityId": "e-2"})]})
     body = json.loads(seen.body)
     numbers = ("pairIndex", "index", "triggerType", "timestamp", "signTimestamp", "orderType")
@@ -154,7 +152,7 @@ def test_a_trigger_is_stored_and_its_id_is_in_the_journal(desk: DeliveringMachin
 
 
 @pytest.mark.parametrize("answer", [{"oldEntityId": "e-1", "newEntityId": "e-2"}, {"entityId": "e-2"}])
-def test_a_replaced_trigger_leaves_its_old_and_its_new_id(desk: DeliveringMachine, answer: dict[str, str]) -> None:
+def test_a_replaced_trigger_leaves_its_old_and_its_new_id(desk: Desk, answer: dict[str, str]) -> None:
     outcome, [seen] = sent(desk, "core-api-put", {REPLACE: [reply(200, answer)]})
     known = desk.world.journal.get(order("core-api-put", "https://venue.example").digest)
     assert (seen.method, outcome.state) == ("PUT", OrderState.CONFIRMED)
@@ -162,7 +160,7 @@ def test_a_replaced_trigger_leaves_its_old_and_its_new_id(desk: DeliveringMachin
     assert desk.events[0].payload == {"entityId": "e-2", "oldEntityId": "e-1"}
 
 
-def test_the_old_id_is_durable_before_the_put(desk: DeliveringMachine) -> None:
+def test_the_old_id_is_durable_before_the_put(desk: Desk) -> None:
     sent(desk, "core-api-put", {REPLACE: [reply(500, {})]})
     known = desk.world.journal.get(order("core-api-put", "https://venue.example").digest)
     assert (known.state, known.record.old_entity_id, known.entity_id) == (OrderState.UNKNOWN, "e-1", "")
@@ -176,18 +174,15 @@ def test_the_old_id_is_durable_before_the_put(desk: DeliveringMachine) -> None:
         {"oldEntityId": "e-1", "newEntityId": "a\nb"},
     ],
 )
-def test_an_answer_to_another_replacement_is_unknown(desk: DeliveringMachine, answer: dict[str, object]) -> None:
+def test_an_answer_to_another_replacement_is_unknown(desk: Desk, answer: dict[str, object]) -> None:
     assert sent(desk, "core-api-put", {REPLACE: [reply(200, answer)]})[0].state is OrderState.UNKNOWN
 
 
-def test_a_hostile_old_id_stays_one_segment_of_the_path_and_only_a_trigger_replaces(desk: DeliveringMachine) -> None:
+def test_a_hostile_old_id_stays_one_segment_of_the_path_and_only_a_trigger_replaces(desk: Desk) -> None:
     _, [seen] = sent(desk, "core-api-put", {}, replaces="../twaps?x=#")
     assert seen.target == "/price-triggers/..%2Ftwaps%3Fx%3D%23"
     with pytest.raises(Refusal, match="ROUTE-FORM"):
         submit_delivery(order("twap", "http://127.0.0.1:1")._replace(replaces="e-1"), desk.world)
-
-
-# ---- the relay -----------------------------------------------------------------------------------------------------
 
 
 def relay_status(status: object, **more: object) -> Answer:
@@ -198,7 +193,7 @@ def taken(named: object = APPROVAL) -> Answer:
     return reply(200, {"ok": True, "data": {"hash": named}})
 
 
-def test_a_transaction_is_relayed_once_and_followed_by_the_hash_computed_here(desk: DeliveringMachine) -> None:
+def test_a_transaction_is_relayed_once_and_followed_by_the_hash_computed_here(desk: Desk) -> None:
     outcome, seen = sent(
         desk, "relay", {RELAY: [taken()], RELAYED: [relay_status("pending"), relay_status("confirmed", blockNumber=7)]}
     )
@@ -210,7 +205,7 @@ def test_a_transaction_is_relayed_once_and_followed_by_the_hash_computed_here(de
 
 
 @pytest.mark.parametrize("named", [TX, APPROVAL[:-1], "nonsense\x1b[2J"])
-def test_another_hash_than_the_signed_one_is_an_anomaly_not_followed(desk: DeliveringMachine, named: str) -> None:
+def test_another_hash_than_the_signed_one_is_an_anomaly_not_followed(desk: Desk, named: str) -> None:
     outcome, seen = sent(desk, "relay", {RELAY: [taken(named)], RELAYED: [relay_status("confirmed", blockNumber=7)]})
     assert (outcome.state, outcome.anomalies) == (OrderState.CONFIRMED, ("other-transaction-hash",))
     assert [s.target for s in seen[1:]] == [f"/v2/relay/{APPROVAL}"]
@@ -218,7 +213,7 @@ def test_another_hash_than_the_signed_one_is_an_anomaly_not_followed(desk: Deliv
 
 
 @pytest.mark.parametrize("named", [None, 7, ["x"]])
-def test_a_relay_that_names_no_hash_leaves_it_to_the_status(desk: DeliveringMachine, named: object) -> None:
+def test_a_relay_that_names_no_hash_leaves_it_to_the_status(desk: Desk, named: object) -> None:
     desk.world = desk.world._replace(patience_s=0)
     script = {RELAY: [taken(named)], RELAYED: [relay_status("pending"), relay_status("confirmed", blockNumber=7)]}
     with Wire(script) as wire:
@@ -230,9 +225,7 @@ def test_a_relay_that_names_no_hash_leaves_it_to_the_status(desk: DeliveringMach
 
 
 @pytest.mark.parametrize("status", [200, 400, 500])
-def test_a_failed_simulation_is_a_rejection_that_shows_the_contracts_error(
-    desk: DeliveringMachine, status: int
-) -> None:
+def test_a_failed_simulation_is_a_rejection_that_shows_the_contracts_error(desk: Desk, status: int) -> None:
     details = {"target": "0x1", "revertData": "0x", "decodedError": "WrongSl()"}
     error = {"code": "SIMULATION_FAILED", "message": "reverted", "details": details}
     outcome, _ = sent(desk, "relay", {RELAY: [reply(status, {"ok": False, "error": error})]})
@@ -241,15 +234,13 @@ def test_a_failed_simulation_is_a_rejection_that_shows_the_contracts_error(
 
 
 @pytest.mark.parametrize(("way", "ok"), [("relay", True), ("relay", None), ("twap", False), ("relayer", False)])
-def test_beside_another_ok_or_by_another_service_a_failed_simulation_refuses_nothing(
-    desk: DeliveringMachine, way: str, ok: object
-) -> None:
+def test_beside_another_ok_or_elsewhere_a_failed_simulation_refuses_nothing(desk: Desk, way: str, ok: object) -> None:
     answer = reply(200, {"ok": ok, "error": {"code": "SIMULATION_FAILED", "message": "reverted"}})
     outcome, _ = sent(desk, way, {FIRST[way]: [answer]})
     assert outcome.state is OrderState.UNKNOWN
 
 
-def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: DeliveringMachine) -> None:
+def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: Desk) -> None:
     outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status("reverted", decodedError="Paused()")]})
     assert (outcome.state, outcome.code) == (OrderState.FAILED, "REVERTED")
     assert "Paused()" in outcome.reason
@@ -266,17 +257,11 @@ def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: Deli
         Answer(b"", reset=True),
     ],
 )
-def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: DeliveringMachine, broken: Answer) -> None:
+def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: Desk, broken: Answer) -> None:
     outcome, seen = sent(
         desk, "relay", {RELAY: [taken()], RELAYED: [broken, broken, relay_status("confirmed", blockNumber=7)]}
     )
     assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 4)
-
-
-# ---- the operator's node -------------------------------------------------------------------------------------------
-
-
-NONCE = int(order("rpc", "https://venue.example").nonce)
 
 
 def receipt(block: int = 40) -> dict[str, object]:
@@ -305,13 +290,13 @@ def sendings(node: Node) -> int:
     return node.methods.count("eth_sendRawTransaction")
 
 
-def by_node(desk: DeliveringMachine, node: Node, **changes: Any) -> OrderOutcome:
+def by_node(desk: Desk, node: Node, **changes: Any) -> OrderOutcome:
     settings: dict[str, Any] = {"node": RpcClient(node.url, desk.world.http), "confirmations": 1} | changes
     desk.world = desk.world._replace(**settings)
     return submit_delivery(order("rpc", "https://venue.example"), desk.world)
 
 
-def test_confirmations_are_counted_and_a_stored_order_is_not_called_filled(desk: DeliveringMachine) -> None:
+def test_confirmations_are_counted_and_a_stored_order_is_not_called_filled(desk: Desk) -> None:
     with node_with(eth_getTransactionReceipt=[None, receipt()], eth_blockNumber=["0x28", "0x29", "0x2a"]) as node:
         outcome = by_node(desk, node, confirmations=3)
     assert (outcome.state, "not a fill" in outcome.reason, sendings(node)) == (OrderState.CONFIRMED, True, 1)
@@ -319,14 +304,11 @@ def test_confirmations_are_counted_and_a_stored_order_is_not_called_filled(desk:
     assert len(desk.naps) == 3
 
 
-def test_a_receipt_that_goes_away_again_confirms_nothing(desk: DeliveringMachine) -> None:
+def test_a_receipt_that_goes_away_again_confirms_nothing(desk: Desk) -> None:
     receipts = [receipt(), None, receipt(block=41)]
     with node_with(eth_getTransactionReceipt=receipts, eth_blockNumber=["0x29", "0x2a"]) as node:
         by_node(desk, node, confirmations=2)
     assert desk.events[1].payload["blockNumber"] == 41
-
-
-REFUSAL = Failure(-32000, "intrinsic gas too low")
 
 
 @pytest.mark.parametrize(
@@ -340,7 +322,7 @@ REFUSAL = Failure(-32000, "intrinsic gas too low")
     ],
 )
 def test_a_node_that_refuses_is_believed_only_while_it_has_neither_transaction_nor_nonce(
-    desk: DeliveringMachine, count: object, known: object, state: OrderState
+    desk: Desk, count: object, known: object, state: OrderState
 ) -> None:
     counts = [hex(NONCE), count, hex(NONCE)]  # the first is read before the sending
     with node_with(
@@ -363,7 +345,7 @@ def test_a_node_that_refuses_is_believed_only_while_it_has_neither_transaction_n
     ],
 )
 def test_a_relay_s_refusal_is_none_where_it_or_the_node_has_the_transaction(
-    desk: DeliveringMachine, message: str, count: str | None, known: object, state: OrderState
+    desk: Desk, message: str, count: str | None, known: object, state: OrderState
 ) -> None:
     counts = [hex(NONCE), count]
     with node_with(
@@ -379,7 +361,7 @@ def test_a_relay_s_refusal_is_none_where_it_or_the_node_has_the_transaction(
     ("way", "taken"),
     [("core-api-post", {"entityId": "e-7"}), ("relayer", {"id": "r-7"}), ("relayer", {"id": "intents"})],  # its path
 )
-def test_an_id_that_another_one_has_is_none(desk: DeliveringMachine, way: str, taken: dict[str, str]) -> None:
+def test_an_id_that_another_one_has_is_none(desk: Desk, way: str, taken: dict[str, str]) -> None:
     desk.world = desk.world._replace(patience_s=0)
     script = {STORE: [reply(201, taken)], "POST /intents": [reply(201, taken)]}
     with Wire(script) as wire:
@@ -390,7 +372,7 @@ def test_an_id_that_another_one_has_is_none(desk: DeliveringMachine, way: str, t
     assert (outcome.state, f"gave the id of {first.digest}" in outcome.reason) == (OrderState.UNKNOWN, True)
 
 
-def test_an_id_that_the_request_itself_names_comes_each_time(desk: DeliveringMachine) -> None:
+def test_an_id_that_the_request_itself_names_comes_each_time(desk: Desk) -> None:
     said = {"format": SERVICES, "paths": {"core-api-TpSlReq": "PUT /triggers/of-{trader}"}}
     context = desk.world._replace(speech=resolve_services(said))
     entity = f"of-{order('core-api-post', 'https://venue.example').trader}"
@@ -401,7 +383,7 @@ def test_an_id_that_the_request_itself_names_comes_each_time(desk: DeliveringMac
 
 
 @pytest.mark.parametrize("way", ["twap", "core-api-post"])
-def test_a_refusal_of_an_intent_whose_nonce_is_used_leaves_it_open(desk: DeliveringMachine, way: str) -> None:
+def test_a_refusal_of_an_intent_whose_nonce_is_used_leaves_it_open(desk: Desk, way: str) -> None:
     used = iter([False, *[True] * 9])  # it is executed between the look before the sending and the answer
     desk.world = desk.reading(lambda *_: next(used))._replace(patience_s=0)
     outcome, _ = sent(desk, way, {FIRST[way]: [reply(400, {"message": "no"})]})
@@ -419,7 +401,7 @@ def test_a_refusal_of_an_intent_whose_nonce_is_used_leaves_it_open(desk: Deliver
         ("insufficient funds for gas * price + value", False),
     ],
 )
-def test_a_node_that_says_that_it_has_it_is_believed(desk: DeliveringMachine, answer: Any, known: bool) -> None:
+def test_a_node_that_says_that_it_has_it_is_believed(desk: Desk, answer: Any, known: bool) -> None:
     if not isinstance(answer, Answer):
         code, message = (answer, "no") if type(answer) is int else (-32000, answer)
         answer = Failure(code, message)
@@ -430,7 +412,7 @@ def test_a_node_that_says_that_it_has_it_is_believed(desk: DeliveringMachine, an
 
 
 @pytest.mark.parametrize("answer", [Answer(b"", reset=True), reply(502, {}), reply(200, {}), "0x1", None])
-def test_a_node_whose_answer_is_lost_is_followed_and_sent_no_more(desk: DeliveringMachine, answer: object) -> None:
+def test_a_node_whose_answer_is_lost_is_followed_and_sent_no_more(desk: Desk, answer: object) -> None:
     with node_with(eth_sendRawTransaction=[answer]) as node:
         outcome = by_node(desk, node)
         assert outcome.state is OrderState.CONFIRMED
@@ -438,15 +420,13 @@ def test_a_node_whose_answer_is_lost_is_followed_and_sent_no_more(desk: Deliveri
     assert sendings(node) == 1
 
 
-def test_a_node_that_names_another_hash_is_an_anomaly(desk: DeliveringMachine) -> None:
+def test_a_node_that_names_another_hash_is_an_anomaly(desk: Desk) -> None:
     with node_with(eth_sendRawTransaction=[TX]) as node:
         outcome = by_node(desk, node)
     assert (outcome.state, outcome.anomalies) == (OrderState.CONFIRMED, ("other-transaction-hash",))
 
 
-def test_the_count_is_read_in_the_confirmed_block_and_the_node_s_key_is_not_in_the_journal(
-    desk: DeliveringMachine, tmp_path: Path
-) -> None:
+def test_the_count_is_read_in_the_confirmed_block_and_the_node_s_key_is_not_kept(desk: Desk, tmp_path: Path) -> None:
     with node_with(eth_getTransactionReceipt=[None]) as node:
         outcome = by_node(desk, node, patience_s=0, confirmations=3)
     counts = [params[1] for method, params in node.asked if method == "eth_getTransactionCount"]
@@ -454,7 +434,7 @@ def test_the_count_is_read_in_the_confirmed_block_and_the_node_s_key_is_not_in_t
     assert all(b"/rpc" not in file.read_bytes() for file in tmp_path.iterdir())
 
 
-def test_without_a_node_nothing_is_sent_and_following_says_what_is_missing(desk: DeliveringMachine) -> None:
+def test_without_a_node_nothing_is_sent_and_following_says_what_is_missing(desk: Desk) -> None:
     delivery = order("rpc", "http://127.0.0.1")
     with pytest.raises(UsageError, match="AIRLOCK_RPC"):
         submit_delivery(delivery, desk.world)
@@ -464,7 +444,7 @@ def test_without_a_node_nothing_is_sent_and_following_says_what_is_missing(desk:
     assert "AIRLOCK_RPC" in follow_submission(delivery.digest, desk.world._replace(node=None)).reason
 
 
-def test_a_refused_relay_may_be_sent_by_the_node_and_never_the_other_way_round_at_once(desk: DeliveringMachine) -> None:
+def test_a_refused_relay_may_be_sent_by_the_node_and_never_the_other_way_round_at_once(desk: Desk) -> None:
     raw: Delivery = order("rpc", "https://venue.example")
     with Wire({RELAY: [reply(400, {})]}) as wire:
         assert submit_delivery(raw._replace(route="relay", base_url=wire.url), desk.world).state is OrderState.REJECTED

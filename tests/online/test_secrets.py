@@ -26,6 +26,7 @@ from airlock_shared.cli.program import run
 from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.timeline import parse_timeline
 from airlock_shared.wire.strict_json import parse_json
+from commands import Screen
 from online.crash.orders import order
 from online.delivering_machine import NOW
 from online.loopback import Wire, http, reply
@@ -37,6 +38,8 @@ from shared.world import VECTORS
 GOOD = VECTORS / "signatures/good/every-struct.json"
 MOST_SEEN = 15  # characters in a row: what is shorter than a piece cannot be told from anything else
 _SIGNED = re.compile(r'"0x([0-9a-f]{130})"|"rawTransaction": ?"0x([0-9a-f]+)"')
+SECRET = "0x" + "0123456789abcdef" * 8 + "1b"
+ENDLESS = [{"m": "\u00e9" * 12_000}, {"m": "x" * 99_999}, parse_json(b'{"a":' * 23 + b"{}" + b"}" * 23)]
 
 
 def bytes_of(body: str) -> bytes:
@@ -88,9 +91,7 @@ def longest_shown(secret: str, text: str) -> int:
     ("way", "status", "as_json"),
     [("twap", 400, False), ("relay", 400, True), ("batched-market", 400, True), ("relayer", 500, False)],
 )
-def test_an_echo_is_nowhere(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], way: str, status: int, form: str, as_json: bool
-) -> None:
+def test_an_echo_is_nowhere(tmp_path: Path, capsys: Screen, way: str, status: int, form: str, as_json: bool) -> None:
     def echo(connection: socket.socket) -> None:
         body = FORMS[form](read_request(connection).partition(b"\r\n\r\n")[2].decode()).encode()
         head = f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
@@ -114,7 +115,7 @@ def test_an_echo_is_nowhere(
     assert LEFT_OUT in kept or way == "relayer" or form.startswith("the body in base64")
 
 
-def test_a_node_that_echoes_its_path_shows_no_access_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_node_that_echoes_its_path_shows_no_access_key(tmp_path: Path, capsys: Screen) -> None:
     key = "abcdef0123456789abcdef0123456789"
     echo = http(404, f"Cannot POST /v2/{key}".encode(), "text/html")
     with Wire({f"POST /v2/{key}": [echo], "GET /v2/reads/referral": [reply(404, {})]}) as wire:
@@ -128,7 +129,7 @@ def test_a_node_that_echoes_its_path_shows_no_access_key(tmp_path: Path, capsys:
 @pytest.mark.parametrize("change", [lambda s: s[:-1], lambda s: s + "0", str.upper, lambda s: s[:60] + "g" + s[61:]])
 def test_a_malformed_signature_is_not_shown(
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Screen,
     monkeypatch: pytest.MonkeyPatch,
     command: str,
     change: Callable[[str], str],
@@ -165,7 +166,6 @@ def test_a_document_that_is_none_is_read_for_its_signatures_and_rows_leave_them_
         assert shown_at_most("".join(console.rows("", f"it says {form}"))) <= MOST_SEEN
 
 
-SECRET = "0x" + "0123456789abcdef" * 8 + "1b"
 SINKS: dict[str, Callable[[str], None]] = {
     "say": console.say,
     "show": console.show,
@@ -180,12 +180,11 @@ IN_BASE64 = [form for written in (SECRET.encode(), bytes.fromhex(SECRET[2:])) fo
 
 
 def shown_at_most(text: str) -> int:
-    """Return how many characters of the secret in a row a text shows, in hexadecimal or in base64."""
     return max(longest_shown(form.lower(), text) for form in (SECRET[2:], *IN_BASE64))
 
 
 @pytest.mark.parametrize("sink", SINKS)
-def test_every_way_to_the_screen_leaves_it_out(capsys: pytest.CaptureFixture[str], sink: str) -> None:
+def test_every_way_to_the_screen_leaves_it_out(capsys: Screen, sink: str) -> None:
     keep_secret(SECRET)
     for form in (SECRET, *IN_BASE64):
         SINKS[sink](f"it says {form} and {form[:-15].upper() if form == SECRET else form[7:]}")
@@ -195,9 +194,7 @@ def test_every_way_to_the_screen_leaves_it_out(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("indent", [2, None])
-def test_a_number_with_a_piece_of_a_secret_leaves_a_document_that_is_one(
-    capsys: pytest.CaptureFixture[str], indent: int | None
-) -> None:
+def test_a_number_with_a_piece_of_a_secret_leaves_a_document_that_is_one(capsys: Screen, indent: int | None) -> None:
     keep_secret("1234567890123456789")
     console.show_json({"a": [12345678901234567, -12345678901234567, 7, True, None], "1234567890123456": 1.5}, indent)
     assert json.loads(capsys.readouterr().out) == {"a": [LEFT_OUT, LEFT_OUT, 7, True, None], LEFT_OUT: 1.5}
@@ -225,9 +222,6 @@ def test_the_journal_the_transcript_and_the_report_s_timeline_leave_it_out(tmp_p
     assert shown_at_most(kept) <= MOST_SEEN
     assert shown_at_most(timeline.decode()) <= MOST_SEEN
     assert timeline.decode().count(LEFT_OUT) == 9  # the refusal's reason is also the submission's note
-
-
-ENDLESS = [{"m": "\u00e9" * 12_000}, {"m": "x" * 99_999}, parse_json(b'{"a":' * 23 + b"{}" + b"}" * 23)]
 
 
 @pytest.mark.parametrize("payload", ENDLESS)

@@ -32,7 +32,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.venue.structs import CATALOGUE
 from draws import draws
 from online.crash.orders import order
-from online.delivering_machine import DeliveringMachine, delivering_machine
+from online.delivering_machine import Desk, delivering_machine
 from online.fake_chain import FakeChain, Mined
 from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Node
@@ -46,9 +46,20 @@ SPEECH = resolve_services(FILE)
 TX = "0x" + "ee" * 32
 TAKEN = reply(200, {"requestId": "r-1"})
 BLOCK = {"number": "0x9", "timestamp": "0x1", "transactions": []}
+DONE = {"requestId": "r-1", "status": "Finalised"}
+RECEIPT = {"transactionHash": TX, "status": 1}
+MUTATIONS = draws(60, 300)
+OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
+WAYS = ("relayer", "twap", "core-api-post", "core-api-put", "relay", "batched-market")
+WORDS = ("Inflight", "Failed", "queued", "reverted", "failed", "Done")
+VALUES: tuple[Any, ...] = (
+    "$signature", "$executing.data", "$encoded_intent", "$raw_transaction", "signature", "$message", "$nothing", "$account",
+    "$trader", "$message.nonce as number", True, 0, 1.5, [], {}, "confirmed", "https://other.example/relays", "//other",
+    "PUT /x", "/v2/relay", "/{id}/{id}", "/../x", "status", "requestId", "receipt.status", "not used", "a?", "\u202e",
+)  # fmt: skip
 
 
-def relayed(desk: DeliveringMachine, taken: Answer, *told: object, node: Node | None = None, times: int = 1) -> Any:
+def relayed(desk: Desk, taken: Answer, *told: object, node: Node | None = None, times: int = 1) -> Any:
     """Relay a delegate's intent, and again; return the last outcome, and the requests that were sent."""
     answers = [each if isinstance(each, Answer) else reply(200, each) for each in told]
     with Wire({"POST /relays": [taken, TAKEN], "GET /relays/r-1": answers}) as wire:
@@ -58,7 +69,7 @@ def relayed(desk: DeliveringMachine, taken: Answer, *told: object, node: Node | 
         return outcomes[-1], wire.seen
 
 
-def test_the_call_that_executes_the_intent_is_sent_with_the_signature_in_it_once(desk: DeliveringMachine) -> None:
+def test_the_call_that_executes_the_intent_is_sent_with_the_signature_in_it_once(desk: Desk) -> None:
     outcome, seen = relayed(desk, TAKEN, {"requestId": "r-1", "status": "Inflight"})
     delivery = order("relayer", "https://venue.example")
     call = executing_call(delivery)
@@ -109,24 +120,18 @@ def test_a_struct_that_no_contract_call_executes_is_not_sent_so(way: str) -> Non
         (reply(400, {"code": "VALIDATION_ERROR"}), OrderState.REJECTED),
     ],
 )
-def test_nothing_was_taken_by_the_relayer_s_own_word_alone(
-    desk: DeliveringMachine, answer: Answer, state: OrderState
-) -> None:
+def test_nothing_was_taken_by_the_relayer_s_own_word_alone(desk: Desk, answer: Answer, state: OrderState) -> None:
     outcome, seen = relayed(desk, answer, {"requestId": "r-1", "status": "Inflight"})
     assert outcome.state is state, outcome.reason
     assert [each.method for each in seen] == ["POST"]
 
 
-def test_after_its_word_for_busy_it_is_sent_again_once_and_then_no_more(desk: DeliveringMachine) -> None:
+def test_after_its_word_for_busy_it_is_sent_again_once_and_then_no_more(desk: Desk) -> None:
     read = {"requestId": "r-1", "status": "Inflight"}
     outcome, seen = relayed(desk, reply(503, {"code": BUSY_WORD}), read, times=2)
     assert (outcome.state, [each.method for each in seen].count("POST")) == (OrderState.ACCEPTED, 2)
     bodies = {each.body for each in seen if each.method == "POST"}
     assert len(bodies) == 1
-
-
-DONE = {"requestId": "r-1", "status": "Finalised"}
-RECEIPT = {"transactionHash": TX, "status": 1}
 
 
 @pytest.mark.parametrize("node", [False, True])
@@ -149,7 +154,7 @@ RECEIPT = {"transactionHash": TX, "status": 1}
         reply(302, {}, "location: https://other.example/relays/r-1"),
     ],
 )
-def test_no_word_of_it_ends_what_was_not_executed(desk: DeliveringMachine, told: object, node: bool) -> None:
+def test_no_word_of_it_ends_what_was_not_executed(desk: Desk, told: object, node: bool) -> None:
     answers = {
         "eth_getTransactionReceipt": {"transactionHash": TX, "blockNumber": "0x8", "status": "0x0", "logs": []},
         "eth_getBlockByNumber": BLOCK, "eth_call": "0x" + "00" * 32,
@@ -175,7 +180,7 @@ def test_no_word_of_it_ends_what_was_not_executed(desk: DeliveringMachine, told:
     ],
 )
 def test_without_a_block_the_operator_s_node_proves_that_its_transaction_executed_this_very_intent(
-    desk: DeliveringMachine, carries: bool | str, ok: bool, number: int, used: bool, state: OrderState
+    desk: Desk, carries: bool | str, ok: bool, number: int, used: bool, state: OrderState
 ) -> None:
     delivery = order("relayer", "https://venue.example")
     struct = CATALOGUE[delivery.primary_type]
@@ -199,17 +204,6 @@ def test_without_a_block_the_operator_s_node_proves_that_its_transaction_execute
         )
         outcome, _ = relayed(desk, TAKEN, DONE | {"receipt": RECEIPT}, node=asked)
     assert outcome.state is state, outcome.reason
-
-
-MUTATIONS = draws(60, 300)
-OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
-WAYS = ("relayer", "twap", "core-api-post", "core-api-put", "relay", "batched-market")
-VALUES: tuple[Any, ...] = (
-    "$signature", "$executing.data", "$encoded_intent", "$raw_transaction", "signature", "$message", "$nothing", "$account",
-    "$trader", "$message.nonce as number", True, 0, 1.5, [], {}, "confirmed", "https://other.example/relays", "//other",
-    "PUT /x", "/v2/relay", "/{id}/{id}", "/../x", "status", "requestId", "receipt.status", "not used", "a?", "\u202e",
-)  # fmt: skip
-WORDS = ("Inflight", "Failed", "queued", "reverted", "failed", "Done")
 
 
 def _mutations(seed: int) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,6 @@ from airlock_online.delivery.event_lines import MEMBERS_SHOWN, event_json, event
 from airlock_online.error_codes import ERROR_CODES
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.speech.sections import ROUTES
-from airlock_rehearsal.services.faults import Faults
 from airlock_shared.cli.terminal import worst
 from airlock_shared.errors import ExitCode
 from airlock_shared.text.safe import columns, is_visible
@@ -32,6 +31,8 @@ EXECUTED = OrderEvent(
      "transactionHash": HASH},
     NOW,
 )  # fmt: skip
+VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists)
+DONE, UNKNOWN = ExitCode.DONE, ExitCode.UNKNOWN
 
 
 def lines(kind: str, payload: dict[str, Any], *, seq: int | None = 1, at_ms: int | None = NOW) -> list[str]:
@@ -129,9 +130,6 @@ def test_endless_members_are_counted_and_the_json_has_the_payload_as_it_came() -
     }
 
 
-VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists)
-
-
 @given(st.dictionaries(st.text(max_size=60), VALUES, max_size=6), st.text(max_size=100))
 def test_any_payload_is_shown_within_80_columns(payload: dict[str, Any], kind: str) -> None:
     shown = lines(kind, payload)
@@ -149,19 +147,16 @@ def test_what_ends_a_submission_says_so_on_its_own_route_and_never_on_the_market
 
 
 @pytest.mark.parametrize(
-    ("event", "terminal"),
+    ("seq", "kind", "payload"),
     [
-        (OrderEvent(None, "MarketOrderExecuted", {}), False),
-        (OrderEvent(None, "Error", {"code": "WrongSl"}), False),
-        (OrderEvent(2, "Error", {"code": "STREAM_TIMEOUT"}), False),
-        (OrderEvent(1, "MarketOrderInitiated", {}), False),
+        (None, "MarketOrderExecuted", {}),
+        (None, "Error", {"code": "WrongSl"}),
+        (2, "Error", {"code": "STREAM_TIMEOUT"}),
+        (1, "MarketOrderInitiated", {}),
     ],
 )
-def test_an_end_that_is_not_believed_is_not_called_terminal(event: OrderEvent, terminal: bool) -> None:
-    assert event_json(event, now_ms=NOW, route=BATCHED_MARKET)["terminal"] is terminal
-
-
-DONE, UNKNOWN = ExitCode.DONE, ExitCode.UNKNOWN
+def test_an_end_that_is_not_believed_is_not_terminal(seq: int | None, kind: str, payload: dict[str, Any]) -> None:
+    assert event_json(OrderEvent(seq, kind, payload), now_ms=NOW, route=BATCHED_MARKET)["terminal"] is False
 
 
 def test_what_is_open_wrong_or_odd_is_named() -> None:
@@ -188,12 +183,9 @@ def test_an_unknown_outcome_is_worse_than_a_refusal_and_a_long_list_is_cut() -> 
 
 def test_submit_and_follow_end_with_it_and_json_stays_as_it_is(machine: OnlineCommand) -> None:
     signatures = machine.signatures(sell=CLOSE, code=CODE)
-    machine.services.faults = Faults.of("drop-before-accepted@batched", "drop-before-accepted@relayer")
     (machine.home / "config.toml").write_text("")
-    ended = machine("submit", signatures, "--patience", 0)
-    assert "2 orders: " in ended.err
-    assert "2 need a person" in ended.err
-    assert "need a person" not in ended.out
+    ended = machine.submit(signatures, "drop-before-accepted@batched", "drop-before-accepted@relayer")
     followed = machine("follow", "--patience", 0, "--json")
-    assert "2 need a person" in followed.err
-    assert "need a person" not in followed.out
+    assert "2 orders: " in ended.err
+    for told in (ended, followed):
+        assert ("2 need a person" in told.err, "need a person" in told.out) == (True, False)

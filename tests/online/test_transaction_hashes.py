@@ -1,6 +1,5 @@
 """The bytes that are signed: those of eth-account, and a second opinion that is asked before any signature."""
 
-import json
 from typing import Any
 
 import pytest
@@ -16,11 +15,11 @@ from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import Transaction, checksum_address, signing_hash
 from draws import repeatable
 from shared.make_payloads import KEYS, OTHER
-from shared.world import VECTORS, confirm, examined_of, good, plan, situation
+from shared.world import confirm, examined_of, good, plan, situation
 
 FOLDER = "transactions"
 STEPS = tuple(plan(FOLDER).steps)
-SIGNED: dict[str, dict[str, str]] = json.loads((VECTORS / "transactions/signed.json").read_text())
+_NUMBERS = st.one_of(st.integers(0, 2**64), st.sampled_from([0, 1, 127, 128, 255, 256, 2**32 - 1]))
 
 
 def _examined(step: str) -> CallCase:
@@ -45,7 +44,7 @@ def test_an_altered_hash_of_ours_is_a_disagreement(step: str, position: int) -> 
 
 
 def test_what_was_altered_after_the_checks_is_a_disagreement() -> None:
-    for name, value in (("to", OTHER), ("chainId", 1), ("data", "0x095ea7b3")):
+    for name, value in (("to", OTHER), ("chainId", 1), ("data", "0x095ea7b3"), ("value", "0x1")):
         case = _examined("approve")
         case.request.payload[name] = value
         _assert_disagrees(case)
@@ -60,9 +59,6 @@ def _assert_disagrees(case: CallCase) -> None:
     with pytest.raises(Refusal) as caught:
         confirm(case)
     assert caught.value.check == "TX-DISAGREE"
-
-
-_NUMBERS = st.one_of(st.integers(0, 2**64), st.sampled_from([0, 1, 127, 128, 255, 256, 2**32 - 1]))
 
 
 @repeatable

@@ -1,7 +1,6 @@
 """What may be sent again: only what the transport's own trace shows unwritten. No answer un-sends a request."""
 
 import socket
-from pathlib import Path
 from typing import Any
 
 import httpcore
@@ -14,33 +13,31 @@ from airlock_online.delivery.submit import follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import ServiceError, UsageError
 from online.crash.orders import WAYS, order
-from online.delivering_machine import DeliveringMachine, delivering_machine
-from online.loopback import Answer, Wire, closed_port, reply
+from online.delivering_machine import Desk
+from online.loopback import Wire, closed_port, reply
 from online.test_http import server
 from online.test_routes import FIRST, RPC
 
 SENDINGS = {**FIRST, "batched-market": "POST /market/execute-batched", "rpc": RPC}
 ELSEWHERE = ["//xn--/", "mailto:x", "http://", "http://[", "x:" + "y" * 70_000, "\x01", "http://a:99999/", "/again"]
+REDIRECTS = [(307, location) for location in ELSEWHERE] + [(status, ELSEWHERE[0]) for status in (301, 302, 303, 308)]
 
 
 @pytest.fixture
-def desk(desk: DeliveringMachine) -> DeliveringMachine:
+def desk(desk: Desk) -> Desk:
     desk.world = desk.world._replace(patience_s=0)
     return desk
 
 
-def aim(desk: DeliveringMachine, way: str, base_url: str) -> Any:
+def aim(desk: Desk, way: str, base_url: str) -> Any:
     if way == "rpc":
         desk.world = desk.world._replace(node=RpcClient(base_url + "/rpc", desk.world.http))
     return order(way, base_url)
 
 
-REDIRECTS = [(307, location) for location in ELSEWHERE] + [(status, ELSEWHERE[0]) for status in (301, 302, 303, 308)]
-
-
 @pytest.mark.parametrize(("status", "location"), REDIRECTS, ids=lambda value: str(value)[:12])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_redirect_cannot_unsend(desk: DeliveringMachine, way: str, status: int, location: str) -> None:
+def test_a_redirect_cannot_unsend(desk: Desk, way: str, status: int, location: str) -> None:
     answer = reply(status, {}, f"location: {location}")
     with Wire({SENDINGS[way]: [answer]}) as wire:
         delivery = aim(desk, way, wire.url)
@@ -74,13 +71,13 @@ def test_no_exception_unsends_a_request(monkeypatch: pytest.MonkeyPatch, step: s
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_where_nobody_listens_nothing_was_sent_and_it_may_be_sent(desk: DeliveringMachine, way: str) -> None:
+def test_where_nobody_listens_nothing_was_sent_and_it_may_be_sent(desk: Desk, way: str) -> None:
     delivery = aim(desk, way, f"http://127.0.0.1:{closed_port()}")
     assert submit_delivery(delivery, desk.world).state is OrderState.PREPARED
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28"])
-def test_a_failed_tls_handshake_wrote_no_request(desk: DeliveringMachine, answer: bytes) -> None:
+def test_a_failed_tls_handshake_wrote_no_request(desk: Desk, answer: bytes) -> None:
     came = []
 
     def say(connection: socket.socket) -> None:
@@ -95,7 +92,7 @@ def test_a_failed_tls_handshake_wrote_no_request(desk: DeliveringMachine, answer
 
 
 @pytest.mark.parametrize("address", ["https://a..b", "https://" + "a" * 64 + ".example"])
-def test_a_name_that_cannot_be_looked_up_sent_nothing(desk: DeliveringMachine, address: str) -> None:
+def test_a_name_that_cannot_be_looked_up_sent_nothing(desk: Desk, address: str) -> None:
     delivery = order("twap", "https://a.example")._replace(base_url=address)
     assert submit_delivery(delivery, desk.world).state is OrderState.PREPARED
 
@@ -104,7 +101,7 @@ def test_a_name_that_cannot_be_looked_up_sent_nothing(desk: DeliveringMachine, a
     "address", ["http://market.example:99999", "ftp://market.example", "http://", "http://a b", "https://xn--"]
 )
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "rpc"])
-def test_what_cannot_be_built_is_found_before_the_claim(desk: DeliveringMachine, way: str, address: str) -> None:
+def test_what_cannot_be_built_is_found_before_the_claim(desk: Desk, way: str, address: str) -> None:
     with pytest.raises(UsageError):
         submit_delivery(order(way, "https://market.example")._replace(base_url=address), desk.world)
     assert desk.world.journal.submissions() == []
@@ -116,11 +113,3 @@ def test_what_cannot_be_built_is_found_before_the_claim(desk: DeliveringMachine,
 def test_a_request_line_that_is_none_is_refused_unsent(call: HttpCall) -> None:
     with Http() as http, pytest.raises(UsageError):
         http.exchange(call)
-
-
-def test_an_answer_that_is_held_is_no_reason_to_send_again(tmp_path: Path) -> None:
-    with Wire({SENDINGS["twap"]: [Answer(b"", hold=True)]}) as wire, delivering_machine(tmp_path / "j.sqlite") as desk:
-        desk.world.http.timeouts = desk.world.http.timeouts._replace(silence=0.1)
-        delivery = order("twap", wire.url)
-        assert [submit_delivery(delivery, desk.world).state for _ in range(2)] == [OrderState.UNKNOWN] * 2
-        assert wire.count("POST", "/twaps/cancel") == 1

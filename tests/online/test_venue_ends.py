@@ -21,7 +21,7 @@ from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.profile import venue_of
 from airlock_shared.venue.profile_words import profile_words, resolve_profile
-from online.delivering_machine import DeliveringMachine
+from online.delivering_machine import Desk
 from online.loopback import Wire, reply
 from online.node import Failure, Node
 from online.test_readback import KEY, TRADER, judged, node_of
@@ -33,13 +33,16 @@ from shared.test_own_structs import deployed as own_deployed
 from shared.world import deployment, plan, situation
 
 ABSENT = "the services file says that this venue has no endpoint"
+RELAYER = {"id": "r-1", "status": "confirmed", "hash": TX, "blockNumber": 8}
+READS = ("nonce", "delegation", "positions", "referral")
+APPROVED = {"trader": TRADER, "spender": KEY, "amountUsdc": "2500"}
 
 
 def speech(**tables: Any) -> Speech:
     return resolve_services({"format": SERVICES_FORMAT, **tables})
 
 
-def test_a_service_without_a_block_ends_nothing_and_is_not_waited_for(desk: DeliveringMachine) -> None:
+def test_a_service_without_a_block_ends_nothing_and_is_not_waited_for(desk: Desk) -> None:
     outcome, seen = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status("confirmed")]})
     assert (outcome.state, len(seen), desk.naps) == (OrderState.ACCEPTED, 2, [])
     assert "by the service's word" in outcome.reason
@@ -73,16 +76,13 @@ def node_that_tells(tx_hash: str, status: str | None, block: int = 8, newest: in
         (None, 8, OrderState.ACCEPTED),
     ],
 )  # fmt: skip
-def test_a_node_ends_it_without_block(
-    desk: DeliveringMachine, status: str | None, block: int, state: OrderState
-) -> None:
+def test_a_node_ends_it_without_block(desk: Desk, status: str | None, block: int, state: OrderState) -> None:
     with node_that_tells(APPROVAL, status, block, newest=9) as node:
         desk.world = desk.world._replace(patience_s=3, confirmations=1, node=RpcClient(node.url, desk.world.http))
         outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status("confirmed")]})
     assert outcome.state is state, outcome.reason
 
 
-RELAYER = {"id": "r-1", "status": "confirmed", "hash": TX, "blockNumber": 8}
 CONFIRMING: dict[str, tuple[str, dict[str, object]]] = {
     "relay": (RELAYED, {"hash": APPROVAL, "status": "confirmed", "blockNumber": 8}),
     "relayer": ("GET /intents/r-1", RELAYER),
@@ -92,7 +92,7 @@ CONFIRMING: dict[str, tuple[str, dict[str, object]]] = {
 }
 
 
-def confirming(desk: DeliveringMachine, way: str, said: dict[str, object], node: Node | None = None) -> OrderOutcome:
+def confirming(desk: Desk, way: str, said: dict[str, object], node: Node | None = None) -> OrderOutcome:
     """Send by a way whose service says that it is confirmed, and more."""
     endpoint, told = CONFIRMING[way]
     script = {RELAY: [taken()], "POST /intents": [reply(200, {"id": "r-1"})], endpoint: [reply(200, told | said)]}
@@ -103,13 +103,13 @@ def confirming(desk: DeliveringMachine, way: str, said: dict[str, object], node:
 
 @pytest.mark.parametrize("way", CONFIRMING)
 @pytest.mark.parametrize("sign", [{"success": False}, {"reverted": True}, {"decodedError": "WrongSl"}])
-def test_confirmed_beside_a_failure_is_not_believed(desk: DeliveringMachine, way: str, sign: dict[str, object]) -> None:
+def test_confirmed_beside_a_failure_is_not_believed(desk: Desk, way: str, sign: dict[str, object]) -> None:
     outcome = confirming(desk, way, sign)
     assert outcome.state is (OrderState.ACCEPTED if way.startswith("relay") else OrderState.UNKNOWN)
     assert f"member {next(iter(sign))} speaks of a failure" in outcome.reason
 
 
-def test_a_twap_s_cancellation_that_failed_is_not_done(desk: DeliveringMachine) -> None:
+def test_a_twap_s_cancellation_that_failed_is_not_done(desk: Desk) -> None:
     assert confirming(desk, "twap", {"status": "failed"}).state is OrderState.UNKNOWN
 
 
@@ -124,9 +124,7 @@ def test_a_twap_s_cancellation_that_failed_is_not_done(desk: DeliveringMachine) 
     ],
 )
 @pytest.mark.parametrize("status", ["0x1", "0x0", None, "odd"])
-def test_no_service_ends_anything_against_the_node(
-    desk: DeliveringMachine, way: str, said: dict[str, object], status: str | None
-) -> None:
+def test_no_service_ends_it_against_the_node(desk: Desk, way: str, said: dict[str, object], status: str | None) -> None:
     with node_that_tells(APPROVAL if way == "relay" else TX, status) as node:
         outcome = confirming(desk, way, said, node)
     agreed, end = ("0x0", OrderState.FAILED) if said else ("0x1", OrderState.CONFIRMED)
@@ -140,9 +138,6 @@ def test_a_log_of_the_token_is_none_of_the_venue_s() -> None:
     own = {checksum_address(domain.contract).lower() for domain in deployment().domains.values()}
     assert own < deployed_contracts(deployment())
     assert token not in deployed_contracts(deployment())
-
-
-READS = ("nonce", "delegation", "positions", "referral")
 
 
 @pytest.mark.parametrize("name", ["meta", "pairs", "relayer", "relayer-status", "relay", "twap", "market", "core-api"])
@@ -191,9 +186,6 @@ def test_no_member_is_sent_that_neither_specification_nor_file_name(said: dict[s
     known = speech(requests=said) if said else SHIPPED
     assert question_of(TRADER, "7", "referral", known) == {"trader": TRADER, "check": "7"} | sent
     assert question_of(TRADER, "7", "trading", known) == {"trader": TRADER, "check": "7"}
-
-
-APPROVED = {"trader": TRADER, "spender": KEY, "amountUsdc": "2500"}
 
 
 @pytest.mark.parametrize(

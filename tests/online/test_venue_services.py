@@ -29,7 +29,7 @@ from airlock_online.speech.sections import (
 )
 from airlock_shared.errors import UsageError
 from online.crash.orders import order
-from online.delivering_machine import DeliveringMachine
+from online.delivering_machine import Desk
 from online.loopback import Seen, Wire, reply
 from online.node import Node
 from online.test_routes import APPROVAL, CANCEL, RELAY, RELAYED, STORE, TX, sent, taken
@@ -39,13 +39,13 @@ from workspace.service_pages import MEMBERS
 FILE: dict[str, Any] = tomllib.loads(SERVICES)
 OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
 """What may be said while nothing is decided; REJECTED: the venue does not know the path, and has taken nothing."""
+TAKEN = reply(200, {"requestId": "r-1", "state": "queued"})
+RECEIPT = {"txHash": TX, "block": "0x20"}
+DONE = {"twapId": "41", "transactionHash": TX, "blockNumber": "0x7"}
 
 
 def with_words(**words: str) -> Speech:
     return resolve_services({**FILE, "words": words})
-
-
-# ---- reading --------------------------------------------------------------------------------------------------------
 
 
 def test_what_ships_is_a_good_file_and_its_members_are_those_of_the_reference() -> None:
@@ -212,9 +212,6 @@ def test_what_a_services_file_may_not_say_is_refused_by_name(case: str) -> None:
     assert caught.value.do
 
 
-# ---- what a reply says ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("data", "meaning", "unknown"),
     [
@@ -245,9 +242,7 @@ def test_two_places_that_contradict_decide_nothing(data: dict[str, Any], meaning
         ({}, None),
     ],
 )
-def test_available_is_the_opposite_of_used_and_a_contradiction_tells_nothing(
-    answer: dict[str, Any], used: bool | None
-) -> None:
+def test_available_is_not_used_and_a_contradiction_tells_nothing(answer: dict[str, Any], used: bool | None) -> None:
     places = {"used": "not available"}
     assert used_in({"nonce": "7", **answer}, "0x1", "7", "trading", places) is used
     assert used_in({"nonce": "8", **answer}, "0x1", "7", "trading", places) is None
@@ -288,11 +283,8 @@ def test_what_stands_beside_the_flag_of_a_delegate_is_read_too(own: dict[str, An
     assert (reply_names(read, trader="0xa", delegate="0xb"), read["canSignIntents"]) == (names, True)
 
 
-# ---- words end nothing ----------------------------------------------------------------------------------------------
-
-
 def relayed(
-    desk: DeliveringMachine, speech: Speech, *told: dict[str, Any], node: Node | None = None
+    desk: Desk, speech: Speech, *told: dict[str, Any], node: Node | None = None
 ) -> tuple[OrderOutcome, list[Seen]]:
     """Relay a transaction at a venue that tells these things of it, one a question, the last for ever."""
     status = [reply(200, {"ok": True, "data": {"txHash": APPROVAL, **each}}) for each in told]
@@ -308,9 +300,7 @@ def said(word: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("beside", [{}, {"minedBlock": 7}])
 @pytest.mark.parametrize(("word", "meaning"), [("rolled back", "reverted"), ("failed", "failed"), ("gone", "failed")])
-def test_a_word_for_failure_ends_the_asking(
-    desk: DeliveringMachine, word: str, meaning: str, beside: dict[str, Any]
-) -> None:
+def test_a_word_for_failure_ends_the_asking(desk: Desk, word: str, meaning: str, beside: dict[str, Any]) -> None:
     outcome, seen = relayed(desk, with_words(**{word: meaning}), said(word, **beside))
     error = outcome_error(outcome)
     assert (outcome.state, len(seen)) == (OrderState.ACCEPTED, 2)
@@ -337,13 +327,13 @@ def test_a_word_for_failure_ends_the_asking(
     ],
 )
 def test_a_word_for_confirmed_counts_with_its_block_and_without_a_sign_of_failure(
-    desk: DeliveringMachine, told: dict[str, Any], state: OrderState
+    desk: Desk, told: dict[str, Any], state: OrderState
 ) -> None:
     outcome, _ = relayed(desk, with_words(settled="confirmed"), told)
     assert outcome.state is state, outcome.reason
 
 
-def test_the_word_that_was_said_is_in_the_journal(desk: DeliveringMachine) -> None:
+def test_the_word_that_was_said_is_in_the_journal(desk: Desk) -> None:
     relayed(desk, with_words(settled="confirmed", queued="pending"), said("queued"), said("settled", minedBlock=7))
     assert desk.events[-1].payload == {"transactionHash": APPROVAL, "blockNumber": 7, "said": "settled"}
 
@@ -358,19 +348,13 @@ def test_the_word_that_was_said_is_in_the_journal(desk: DeliveringMachine) -> No
         ("failed", "0x1", "0x9", OrderState.CONFIRMED),
     ],
 )
-def test_the_node_has_the_last_word(
-    desk: DeliveringMachine, word: str, status: str | None, newest: str | None, state: OrderState
-) -> None:
+def test_the_node_is_believed(desk: Desk, word: str, status: str | None, newest: str | None, state: OrderState) -> None:
     receipt: dict[str, object] = {"transactionHash": APPROVAL, "blockNumber": "0x7", "status": status, "logs": []}
     block = newest and {"number": newest, "timestamp": "0x1", "transactions": []}
     answers = {"eth_getTransactionReceipt": receipt if status else None, "eth_getBlockByNumber": block}
     node = Node({**answers, "eth_blockNumber": newest or "0x1", "eth_getTransactionCount": "0x1" if newest else "0x0"})
     speech = with_words(settled="confirmed")
     assert relayed(desk, speech, said(word, minedBlock=7), node=node)[0].state is state
-
-
-TAKEN = reply(200, {"requestId": "r-1", "state": "queued"})
-RECEIPT = {"txHash": TX, "block": "0x20"}
 
 
 @pytest.mark.parametrize(
@@ -391,18 +375,14 @@ RECEIPT = {"txHash": TX, "block": "0x20"}
         ([], OrderState.ACCEPTED),
     ],
 )
-def test_a_relayer_without_an_envelope_is_held_to_the_same_evidence(
-    desk: DeliveringMachine, told: object, state: OrderState
-) -> None:
+def test_a_relayer_without_envelope_is_held_to_the_same_evidence(desk: Desk, told: object, state: OrderState) -> None:
     desk.world = desk.world._replace(speech=resolve_services(FILE), patience_s=3)
     outcome, _ = sent(desk, "relayer", {"POST /submit": [TAKEN], "GET /submissions/r-1": [reply(200, told)]})
     assert outcome.state is state, outcome.reason
 
 
 @pytest.mark.parametrize(("method", "end"), [("POST", ""), ("PUT", "/")])
-def test_the_relayer_s_method_is_the_file_s_and_what_was_sent_by_it_is_sent_once(
-    desk: DeliveringMachine, method: str, end: str
-) -> None:
+def test_the_relayer_s_method_is_the_file_s_and_its_request_is_sent_once(desk: Desk, method: str, end: str) -> None:
     paths = {
         "relayer": f"{method} /submit{end}",
         "relayer-status": f"/submissions/{{id}}{end}",
@@ -428,14 +408,9 @@ def test_the_relayer_s_method_is_the_file_s_and_what_was_sent_by_it_is_sent_once
         (201, {"twapId": 41, "transactionHash": TX, "blockNumber": "0x7"}, OrderState.CONFIRMED),
     ],
 )
-def test_a_cancellation_that_is_queued_is_open(
-    desk: DeliveringMachine, status: int, told: object, state: OrderState
-) -> None:
+def test_a_cancellation_that_is_queued_is_open(desk: Desk, status: int, told: object, state: OrderState) -> None:
     desk.world = desk.world._replace(speech=resolve_services(FILE))
     assert sent(desk, "twap", {CANCEL: [reply(status, told)]})[0].state is state
-
-
-DONE = {"twapId": "41", "transactionHash": TX, "blockNumber": "0x7"}
 
 
 @pytest.mark.parametrize(
@@ -456,7 +431,7 @@ DONE = {"twapId": "41", "transactionHash": TX, "blockNumber": "0x7"}
     ],
 )
 def test_a_cancellation_that_was_taken_ends_by_a_transaction_a_block_and_a_used_nonce(
-    desk: DeliveringMachine, told: object, used: bool | None, state: OrderState
+    desk: Desk, told: object, used: bool | None, state: OrderState
 ) -> None:
     file = {**FILE, "paths": FILE["paths"] | {"twap-status": "/twaps/{id}/state"}}
     script = {CANCEL: [reply(202, {"queued": True})], "GET /twaps/41/state": [reply(200, told)] * 4}
@@ -471,7 +446,7 @@ def test_a_cancellation_that_was_taken_ends_by_a_transaction_a_block_and_a_used_
     ("told", "entity"),
     [({"id": 5}, "5"), ({"id": "e-5"}, "e-5"), ({"id": True}, ""), ({"id": -5}, ""), ({"id": 5.0}, ""), ({}, "")],
 )
-def test_a_trigger_s_id_may_be_a_whole_number(desk: DeliveringMachine, told: dict[str, Any], entity: str) -> None:
+def test_a_trigger_s_id_may_be_a_whole_number(desk: Desk, told: dict[str, Any], entity: str) -> None:
     desk.world = desk.world._replace(speech=resolve_services(FILE))
     outcome, _ = sent(desk, "core-api-post", {STORE: [reply(200, {"trigger": told})]})
     assert desk.world.journal.get(outcome.digest).entity_id == entity

@@ -18,7 +18,7 @@ from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import keccak256
 from online.crash.orders import order
-from online.delivering_machine import NOW, DeliveringMachine
+from online.delivering_machine import NOW, Desk
 from online.fake_chain import FakeChain, Mined
 from online.loopback import Wire, reply
 from online.test_chain_evidence import lost
@@ -45,7 +45,7 @@ def chain_with(delivery: Delivery, *mined: Mined, block: int = 5, spent: int | N
     return chain
 
 
-def world(desk: DeliveringMachine, delivery: Delivery, url: str, **changes: Any) -> DeliveryContext:
+def world(desk: Desk, delivery: Delivery, url: str, **changes: Any) -> DeliveryContext:
     settings: dict[str, Any] = {
         "node": RpcClient(url, desk.world.http),
         "patience_s": 0,
@@ -66,7 +66,7 @@ def carrier(delivery: Delivery, **changes: Any) -> Mined:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("block", [0, 5, 8])
-def test_what_executed_an_intent_is_found_by_its_nonce_s_block(desk: DeliveringMachine, way: str, block: int) -> None:
+def test_what_executed_an_intent_is_found_by_its_nonce_s_block(desk: Desk, way: str, block: int) -> None:
     delivery = lost(desk, way)
     noise, reverted = Mined(OTHER, KEEPER, 0, "0x1234"), carrier(delivery, tx_hash="0x" + "cc" * 32, ok=False)
     with chain_with(delivery, noise, reverted, carrier(delivery), block=block, spent=block).node() as node:
@@ -74,7 +74,7 @@ def test_what_executed_an_intent_is_found_by_its_nonce_s_block(desk: DeliveringM
     assert (outcome.state, f"{TX} executed it in block {block}" in outcome.reason) == (OrderState.CONFIRMED, True)
 
 
-def test_a_stored_trigger_s_execution_is_an_event_once_and_ends_nothing_else(desk: DeliveringMachine) -> None:
+def test_a_stored_trigger_s_execution_is_an_event_once_and_ends_nothing_else(desk: Desk) -> None:
     with Wire({"POST /price-triggers": [reply(201, {"entityId": "e-1"})]}) as wire:
         delivery = order("core-api-post", wire.url)
         assert submit_delivery(delivery, desk.world).state is OrderState.CONFIRMED
@@ -90,9 +90,7 @@ def test_a_stored_trigger_s_execution_is_an_event_once_and_ends_nothing_else(des
 
 
 @pytest.mark.parametrize("spent", [5, None])
-def test_an_end_that_is_learnt_is_proved_at_once_and_never_said_to_be_still_to_come(
-    desk: DeliveringMachine, spent: int | None
-) -> None:
+def test_an_end_that_is_learnt_is_proved_at_once_and_never_said_to_be_to_come(desk: Desk, spent: int | None) -> None:
     with Market(*streamed(ACCEPTED), history=[ACCEPTED]) as market:
         delivery = order("batched-market", market.url)
         assert submit_delivery(delivery, desk.world._replace(patience_s=0)).state is OrderState.ACCEPTED
@@ -114,7 +112,7 @@ def test_an_end_that_is_learnt_is_proved_at_once_and_never_said_to_be_still_to_c
     ],
 )
 @pytest.mark.parametrize("way", WAYS)
-def test_what_reverted_executed_nothing(desk: DeliveringMachine, way: str, mined: dict[str, Any], why: str) -> None:
+def test_what_reverted_executed_nothing(desk: Desk, way: str, mined: dict[str, Any], why: str) -> None:
     delivery = lost(desk, way)
     with chain_with(delivery, carrier(delivery, **mined)).node() as node:
         outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
@@ -130,9 +128,7 @@ def test_what_reverted_executed_nothing(desk: DeliveringMachine, way: str, mined
         ("", "00" * 32, OrderState.UNKNOWN),
     ],
 )
-def test_the_executing_call_of_the_contract_itself_needs_no_log(
-    desk: DeliveringMachine, to: str, more: str, state: OrderState
-) -> None:
+def test_the_executing_call_of_the_contract_needs_no_log(desk: Desk, to: str, more: str, state: OrderState) -> None:
     delivery = lost(desk, "relayer")
     call = executing_call(delivery)
     mined = carrier(delivery, to=to or call["to"], data=call["data"] + more, logs=())
@@ -140,7 +136,7 @@ def test_the_executing_call_of_the_contract_itself_needs_no_log(
         assert follow_submission(delivery.digest, world(desk, delivery, node.url)).state is state
 
 
-def test_what_a_service_said_of_another_voids_none_that_the_chain_shows_executed(desk: DeliveringMachine) -> None:
+def test_what_a_service_said_of_another_voids_none_that_the_chain_shows_executed(desk: Desk) -> None:
     delivery = lost(desk, "relayer")
     other = delivery._replace(digest="0x" + "ef" * 32, step="other")
     desk.world.journal.prepare(_record(other, "POST", ""))
@@ -153,7 +149,7 @@ def test_what_a_service_said_of_another_voids_none_that_the_chain_shows_executed
     assert (outcome.state, outcome.reason.count(TX)) == (OrderState.CONFIRMED, 1)
 
 
-def test_a_copy_of_the_bytes_in_another_block_than_the_nonces_proves_nothing(desk: DeliveringMachine) -> None:
+def test_a_copy_of_the_bytes_in_another_block_than_the_nonces_proves_nothing(desk: Desk) -> None:
     delivery = lost(desk, "twap")
     chain = chain_with(delivery, carrier(delivery), block=6, spent=4)
     with chain.node() as node:
@@ -165,7 +161,7 @@ def test_a_copy_of_the_bytes_in_another_block_than_the_nonces_proves_nothing(des
 
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("together", [True, False])
-def test_of_two_with_one_nonce_neither_is_known_executed(desk: DeliveringMachine, first: int, together: bool) -> None:
+def test_of_two_with_one_nonce_neither_is_known_executed(desk: Desk, first: int, together: bool) -> None:
     one = lost(desk, "relayer")
     other = lost(desk, "relayer", digest="0x" + "cd" * 32, encoded_intent="0x" + "77" * 160, step="second")
     encodings = {each.digest: each.encoded_intent[2:] for each in (one, other)}
@@ -179,7 +175,7 @@ def test_of_two_with_one_nonce_neither_is_known_executed(desk: DeliveringMachine
 
 
 @pytest.mark.parametrize("changes", [{"nonce": "9"}, {"chain_id": 5}])
-def test_a_signature_with_another_nonce_takes_nothing_from_it(desk: DeliveringMachine, changes: dict[str, Any]) -> None:
+def test_a_signature_with_another_nonce_takes_nothing_from_it(desk: Desk, changes: dict[str, Any]) -> None:
     one = lost(desk, "relayer")
     lost(desk, "relayer", digest="0x" + "cd" * 32, step="second", **changes)
     with chain_with(one, carrier(one)).node() as node:
@@ -202,7 +198,7 @@ def by_hash(delivery: Delivery, context: DeliveryContext, tx_hash: str = TX) -> 
     ],
 )
 def test_a_transaction_that_is_given_is_not_believed_unverified(
-    desk: DeliveringMachine, changes: dict[str, Any], block: int, spent: int | None, why: str
+    desk: Desk, changes: dict[str, Any], block: int, spent: int | None, why: str
 ) -> None:
     delivery = lost(desk, "relayer")
     chain = chain_with(delivery, carrier(delivery, **changes), block=block, spent=spent)
@@ -211,7 +207,7 @@ def test_a_transaction_that_is_given_is_not_believed_unverified(
     assert desk.world.journal.get(delivery.digest).state is OrderState.UNKNOWN
 
 
-def test_without_the_request_or_a_node_nothing_is_verified(desk: DeliveringMachine) -> None:
+def test_without_the_request_or_a_node_nothing_is_verified(desk: Desk) -> None:
     delivery = lost(desk, "relayer")
     with chain_with(delivery, carrier(delivery)).node() as node:
         for changes in ({"encoded": lambda _: ""}, {"encoded": lambda _: "ab" * 40}):
@@ -227,7 +223,7 @@ def searched(delivery: Delivery, context: DeliveryContext, since_ms: int) -> str
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_search_finds_it_where_the_node_has_no_past_state(desk: DeliveringMachine, way: str) -> None:
+def test_a_search_finds_it_where_the_node_has_no_past_state(desk: Desk, way: str) -> None:
     delivery = lost(desk, way)
     chain = chain_with(delivery, carrier(delivery))
     chain.pruned_before = 7
@@ -240,9 +236,7 @@ def test_a_search_finds_it_where_the_node_has_no_past_state(desk: DeliveringMach
 
 
 @pytest.mark.parametrize("time_ms", [0, NOW, 1 << 60])
-def test_a_search_ends_where_a_node_tells_of_more_blocks_than_there_can_be(
-    desk: DeliveringMachine, time_ms: int
-) -> None:
+def test_a_search_ends_where_a_node_tells_of_more_blocks_than_there_can_be(desk: Desk, time_ms: int) -> None:
     delivery = lost(desk, "relayer")
     record = desk.world.journal.get(delivery.digest).record
     with chain_with(delivery, carrier(delivery)).node() as node:
@@ -252,9 +246,7 @@ def test_a_search_ends_where_a_node_tells_of_more_blocks_than_there_can_be(
 
 
 @pytest.mark.parametrize(("since_s", "found"), [(1_780_000_000, True), (1_780_000_110, True), (1_780_000_200, False)])
-def test_a_search_begins_at_the_sending_and_proves_no_absence(
-    desk: DeliveringMachine, since_s: int, found: bool
-) -> None:
+def test_a_search_begins_at_the_sending_and_proves_no_absence(desk: Desk, since_s: int, found: bool) -> None:
     delivery = lost(desk, "core-api-post")
     with chain_with(delivery, carrier(delivery)).node() as node:
         told = searched(delivery, world(desk, delivery, node.url), since_s * 1000)
@@ -269,7 +261,7 @@ def topic(state: OrderState) -> str:
 @pytest.mark.parametrize("state", [OrderState.FILLED, OrderState.MARKET_DECLINED])
 @pytest.mark.parametrize("told", [None, OrderState.FILLED, OrderState.MARKET_DECLINED, OrderState.FAILED])
 def test_a_market_order_is_found_with_its_id_and_its_end_whatever_the_market_told(
-    desk: DeliveringMachine, state: OrderState, told: OrderState | None
+    desk: Desk, state: OrderState, told: OrderState | None
 ) -> None:
     delivery = lost(desk, "batched-market")
     if told:
@@ -296,7 +288,7 @@ def test_a_market_order_is_found_with_its_id_and_its_end_whatever_the_market_tol
     ],
 )
 def test_without_its_own_orders_end_a_registered_order_is_not_filled(
-    desk: DeliveringMachine, registered: list[dict[str, Any]], ended: list[dict[str, Any]], block: int
+    desk: Desk, registered: list[dict[str, Any]], ended: list[dict[str, Any]], block: int
 ) -> None:
     delivery = lost(desk, "batched-market")
     chain = chain_with(delivery, carrier(delivery, logs=tuple(registered)))
@@ -313,7 +305,7 @@ def test_without_its_own_orders_end_a_registered_order_is_not_filled(
 @pytest.mark.parametrize("first", [1, -1])
 @pytest.mark.parametrize(("trader", "known"), [(STRANGER, True), (TRADER, False)])
 def test_another_order_in_the_same_transaction_is_not_ours_and_one_of_our_trader_leaves_it_open(
-    desk: DeliveringMachine, state: OrderState, first: int, trader: str, known: bool
+    desk: Desk, state: OrderState, first: int, trader: str, known: bool
 ) -> None:
     delivery, theirs = lost(desk, "batched-market"), f"0x{8:064x}"
     logs = [log(REGISTERED), log(REGISTERED, order_id=theirs, trader=trader)]
@@ -328,7 +320,7 @@ def test_another_order_in_the_same_transaction_is_not_ours_and_one_of_our_trader
 
 
 @pytest.mark.parametrize("block", [504, 505, 1005, 1006])
-def test_an_end_is_found_within_limits(desk: DeliveringMachine, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+def test_an_end_is_found_within_limits(desk: Desk, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     monkeypatch.setattr(chain_search, "_ENDS_WITHIN", 1000)  # a chain that goes on is not read to its end
     delivery = lost(desk, "batched-market")
     chain = FakeChain(*range(1_780_000_000, 1_780_001_300), finalized=1250)
@@ -358,14 +350,14 @@ def history(tracking_id: str, **payload: object) -> dict[str, Any]:
         history("t-1", transactionHash=TX, pairIndex=7),
     ],
 )
-def test_an_id_without_its_transaction_is_not_believed(desk: DeliveringMachine, document: dict[str, Any]) -> None:
+def test_an_id_without_its_transaction_is_not_believed(desk: Desk, document: dict[str, Any]) -> None:
     record = desk.world.journal.get(lost(desk, "batched-market").digest).record
     record = record._replace(signed='{"trader": "0x1", "pairIndex": 0}')
     with Wire({"GET /tracking-id/t-1/status": [reply(200, document)]}) as wire, pytest.raises(ServiceError):
         transaction_on_chain(record._replace(url=wire.url), "t-1", desk.world)
 
 
-def test_a_tracking_id_leads_to_its_transaction(desk: DeliveringMachine) -> None:
+def test_a_tracking_id_leads_to_its_transaction(desk: Desk) -> None:
     record = desk.world.journal.get(lost(desk, "batched-market").digest).record
     with Wire({"GET /tracking-id/t-1/status": [reply(200, history("t-1", transactionHash=TX))]}) as wire:
         assert transaction_on_chain(record._replace(url=wire.url), "t-1", desk.world) == TX
@@ -376,14 +368,14 @@ def test_a_tracking_id_leads_to_its_transaction(desk: DeliveringMachine) -> None
         transaction_on_chain(record._replace(route="twap"), "t-1", desk.world)
 
 
-def test_another_orders_tracking_id_is_found_out_by_its_transaction(desk: DeliveringMachine) -> None:
+def test_another_orders_tracking_id_is_found_out_by_its_transaction(desk: Desk) -> None:
     delivery, other = lost(desk, "batched-market"), order("twap", "https://venue.example")
     chain = chain_with(delivery, Mined(TX, KEEPER, 1, nested(other)))
     with chain.node() as node, pytest.raises(ServiceError, match="does not carry"):
         by_hash(delivery, world(desk, delivery, node.url))
 
 
-def test_a_search_ends_with_the_node_s_answers(desk: DeliveringMachine) -> None:
+def test_a_search_ends_with_the_node_s_answers(desk: Desk) -> None:
     delivery = lost(desk, "twap")
     with Wire({}) as gone:
         url = gone.url  # where nobody listens any more

@@ -9,11 +9,11 @@ from typing import Any
 from airlock_online.cli.main import program
 from airlock_online.preparing.prepare import BuildRequest
 from airlock_shared.checks.model import Situation
-from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import Deployment, parse_deployment, read_deployment
 from airlock_shared.documents.requests import Request, read_request
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.plan.reader import parse_plan
+from commands import FinishedCommand, run_here
 from online.loopback import Answer, reply
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, VECTORS, good, plan_text_of
@@ -25,6 +25,7 @@ BY_CALL = {"trade-open", "trade-open-desk", "trade-close", "trade-close-desk"}
 
 
 plan_text = partial(plan_text_of, folder="transactions")
+HAND_WORDS = ("--nonce", "3", "--gas", "60000", "--max-fee-gwei", "2", "--priority-fee-gwei", "1")
 
 
 def plan_of(*steps: str, **limits: str) -> Plan:
@@ -96,9 +97,6 @@ def fetched(home: Path, builder_url: str, name: str = "venue") -> Deployment:
     return read_deployment(document)
 
 
-HAND_WORDS = ("--nonce", "3", "--gas", "60000", "--max-fee-gwei", "2", "--priority-fee-gwei", "1")
-
-
 class PlannedCommand:
     """``airlock-online`` in this process, on a machine that fetched the venue's deployment and has a plan of these steps."""
 
@@ -108,16 +106,12 @@ class PlannedCommand:
         self.plan.write_text(plan_text(*names))
         fetched(self.home, builder_url)
 
-    def run(self, *words: str) -> int:
-        return run(program, ["--home", str(self.home), *words])
+    def __call__(self, *words: object) -> FinishedCommand:
+        return run_here(program, "--home", self.home, *words)
 
-    def prepare(self, *words: str) -> int:
-        return self.run("prepare", str(self.plan), "-o", str(self.output), *words)
+    def prepare(self, *words: str) -> FinishedCommand:
+        return self("prepare", self.plan, "-o", self.output, *words)
 
-    def call(self, *words: str) -> int:
-        return self.run("call", *words)
-
-    def take(self, method: str, path: str, step: str, *words: str) -> int:
+    def take(self, path: str, step: str, *words: object, method: str = "POST") -> FinishedCommand:
         """Call a path and take its answer as the payload of a step, its transaction filled in by hand."""
-        taken = ("--plan", str(self.plan), "--step", step, "-o", str(self.output))
-        return self.call(method, path, *words, *taken, *HAND_WORDS)
+        return self("call", method, path, *words, "--plan", self.plan, "--step", step, *HAND_WORDS)

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 from eth_account.signers.local import LocalAccount
 
 from airlock_rehearsal.chain.evm import CHAIN_ID, CONTRACTS, REFERRAL, ROUTER, USDC
-from airlock_rehearsal.chain.venue import ChainVenue
 from airlock_shared.documents.requests import Answer
 from airlock_shared.ethereum.eip712 import as_argument, encode_abi
 from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_shared.plan.model import Bounds
 from airlock_shared.venue.structs import CATALOGUE
 from airlock_software_ledger.keys import sign
-from online.chain.ground import DESK_SENDER, NOW_S, STRANGER, TREASURY_SENDER, Ground, document, signer_of
+from online.chain.ground import DESK_SENDER, NOW_S, STRANGER, TREASURY_SENDER, document, signer_of
 from shared.make_payloads import NOW_MS, digest_of, seal
 from shared.world import plan
 
@@ -49,9 +48,8 @@ class Altered(NamedTuple):
 class Bench:
     """One step's good document, its digest and signature, from which the bad ones are made."""
 
-    def __init__(self, venue: ChainVenue, step: str) -> None:
+    def __init__(self, step: str) -> None:
         self.step = step
-        self.venue = venue
         self.good = document(step)
         self.payload: Payload = self.good["requests"][0]["payload"]
         self.struct: str = self.payload["primaryType"]
@@ -92,7 +90,7 @@ def signature_by(signer: LocalAccount, payload: Payload, *, high_s: bool = False
     return rs + bytes([27 + parity])
 
 
-def intent_of(ground: Ground, step: str, **message: object) -> tuple[str, bytes, bytes]:
+def intent_of(step: str, **message: object) -> tuple[str, bytes, bytes]:
     """Return a step's struct, its encoding and signature, with other members of its message."""
     made = document(step)
     payload = made["requests"][0]["payload"]
@@ -121,8 +119,8 @@ CONTRACT_IS_STRICTER = {
 """Where the contract rejects what the gate lets pass; nothing is lost but a signature that nobody takes."""
 
 
-def alterations(venue: ChainVenue, step: str) -> Iterator[Altered]:
-    bench = Bench(venue, step)
+def alterations(step: str) -> Iterator[Altered]:
+    bench = Bench(step)
     for family in (_messages, _shown, _types, _domains, _signers, _times, encodings, signatures, _lies):
         yield from family(bench)
 
@@ -246,13 +244,11 @@ def _signers(bench: Bench) -> Iterator[Altered]:
     yield bench.resigned("signer", "a stranger", bench.good, STRANGER)
     other = DESK_SENDER if bench.signer is TREASURY_SENDER else TREASURY_SENDER
     allowed = CATALOGUE[bench.struct].signer_rule == "trader-or-delegate"
-    yield bench.resigned(
-        "signer not planned" if allowed else "signer", "delegate and trader changed", bench.good, other
-    )
+    kind = "signer not planned" if allowed else "signer"
+    yield bench.resigned(kind, "delegate and trader changed", bench.good, other)
     if not allowed:
-        yield bench.altered(
-            "signer", "a delegate's, said to be the trader's", signature=signature_by(other, bench.payload)
-        )
+        signature = signature_by(other, bench.payload)
+        yield bench.altered("signer", "a delegate's, said to be the trader's", signature=signature)
 
 
 def _times(bench: Bench) -> Iterator[Altered]:
@@ -275,6 +271,10 @@ def _times(bench: Bench) -> Iterator[Altered]:
         yield bench.resigned(kind, f"{name}: {value}", bench.changed((name,), str(value)))
 
 
+def flipped(data: bytes, place: int, pick: random.Random) -> bytes:
+    return data[:place] + bytes([data[place] ^ 1 << pick.randrange(8)]) + data[place + 1 :]
+
+
 def encodings(bench: Bench) -> Iterator[Altered]:
     raw = bytes.fromhex(bench.payload["encodedIntent"][2:])
     for other, what in _other_encodings(bench, raw):
@@ -287,10 +287,7 @@ def encodings(bench: Bench) -> Iterator[Altered]:
 def _other_encodings(bench: Bench, raw: bytes) -> Iterator[tuple[bytes, str]]:
     for _ in range(FLIPS_OF_AN_ENCODING):
         place = bench.pick.randrange(len(raw))
-        yield (
-            raw[:place] + bytes([raw[place] ^ 1 << bench.pick.randrange(8)]) + raw[place + 1 :],
-            f"byte {place} flipped",
-        )
+        yield flipped(raw, place, bench.pick), f"byte {place} flipped"
     for cut in (1, 32, 64, len(raw) - 32, len(raw) - 1):
         yield raw[:-cut], f"{cut} bytes cut off"
     yield raw[32:] + raw[:32], "the first word moved to the end"
@@ -332,8 +329,7 @@ def _loosely_read(raw: bytes) -> list[bytes]:
 def signatures(bench: Bench) -> Iterator[Altered]:
     good = bench.signature
     for place in bench.pick.sample(range(65), FLIPS_OF_A_SIGNATURE):
-        other = good[:place] + bytes([good[place] ^ 1 << bench.pick.randrange(8)]) + good[place + 1 :]
-        yield bench.altered("signature", f"byte {place} flipped", signature=other)
+        yield bench.altered("signature", f"byte {place} flipped", signature=flipped(good, place, bench.pick))
     for v in (good[64] - 27, 55 - good[64], 29, 255, good[64] + 35):
         yield bench.altered("signature", f"v is {v}", signature=good[:64] + bytes([v]))
     zero, order = b"\0" * 32, CURVE_ORDER.to_bytes(32, "big")

@@ -162,6 +162,5 @@ def document(step: str) -> dict[str, Any]:
 
 
 def signer_of(step: str) -> LocalAccount:
-    """Return who the plan names to sign a step."""
     address = "0x" + plan().steps[step].signer.address.hex()
     return cast(LocalAccount, {each.address.lower(): each for each in (TREASURY_SENDER, DESK_SENDER)}[address])

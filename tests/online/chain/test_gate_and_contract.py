@@ -51,12 +51,12 @@ def contract_rejects(ground: Ground, struct: str, altered: Altered) -> str:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_the_contract_rejects_where_the_gate_refuses(ground: Ground, step: str) -> None:
-    where, bench = situation(), Bench(ground.venue, step)
+    where, bench = situation(), Bench(step)
     untouched = bench.altered("none", "nothing")
     assert not gate_refuses(untouched, where)
     assert not contract_rejects(ground, bench.struct, untouched)
     differed: Counter[str] = Counter()
-    for altered in every_nth([*alterations(ground.venue, step)], 10, lambda altered: altered.kind):
+    for altered in every_nth([*alterations(step)], 10, lambda altered: altered.kind):
         gate, contract = gate_refuses(altered, where), contract_rejects(ground, bench.struct, altered)
         told = f"{altered.kind}, {altered.what}: the gate refuses {gate or 'nothing'}, the contract {contract or 'nothing'}"
         if altered.kind in CONTRACT_IS_STRICTER:
@@ -73,8 +73,8 @@ def test_the_contract_rejects_where_the_gate_refuses(ground: Ground, step: str) 
     assert {kind for kind, count in differed.items() if count} <= {*GATE_IS_STRICTER, *CONTRACT_IS_STRICTER}
 
 
-def test_there_are_enough_alterations_and_each_explained_kind_occurs(ground: Ground) -> None:
-    made = Counter(altered.kind for step in STEPS for altered in alterations(ground.venue, step))
+def test_there_are_enough_alterations_and_each_explained_kind_occurs() -> None:
+    made = Counter(altered.kind for step in STEPS for altered in alterations(step))
     assert made.total() >= ALTERATIONS_AT_LEAST
     assert {*GATE_IS_STRICTER, *CONTRACT_IS_STRICTER, *NAMED, "message", "encoding"} == set(made)
 

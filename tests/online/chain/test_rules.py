@@ -32,20 +32,23 @@ from shared.make_transactions import NOT_SIGNED, SELECTORS
 from shared.world import selectors
 
 CONTRACTS = {"usdc": USDC, "tradingRouter": ROUTER, "referral": REFERRAL}
+SOURCES = ROOT / "online/rehearsal/src/airlock_rehearsal/contracts"
+SIZE_AT_MOST = 24_576  # EIP-170
+DEPLOYED = ("Usdc", "TradingStorage", "Referral", "TradingRouter")
 
 
 def test_the_spaces_of_trading_and_referral_are_independent(ground: Ground) -> None:
-    ground.venue.submit(*intent_of(ground, "close", _nonce=4))
+    ground.venue.submit(*intent_of("close", _nonce=4))
     assert ground.venue.nonce_used(ROUTER, TREASURY, 4)
     assert not ground.venue.nonce_used(REFERRAL, TREASURY, 4)
-    ground.venue.submit(*intent_of(ground, "referral", _nonce=4))
+    ground.venue.submit(*intent_of("referral", _nonce=4))
     assert ground.venue.nonce_used(REFERRAL, TREASURY, 4)
     with pytest.raises(Reverted, match="NonceUsed"):
-        ground.venue.submit(*intent_of(ground, "own-code", _nonce=4))
+        ground.venue.submit(*intent_of("own-code", _nonce=4))
 
 
 def test_a_delegates_intent_spends_the_traders_nonce(ground: Ground) -> None:
-    bench = Bench(ground.venue, "increase")
+    bench = Bench("increase")
     intent = bytes.fromhex(bench.payload["encodedIntent"][2:])
     ground.venue.submit(bench.struct, intent, signature_by(DESK_SENDER, bench.payload))
     assert ground.venue.nonce_used(ROUTER, TREASURY, 6)
@@ -56,7 +59,7 @@ def test_a_delegates_intent_spends_the_traders_nonce(ground: Ground) -> None:
 
 @pytest.mark.parametrize(("deadline_ms", "last_s"), [(NOW_MS + 5_999, NOW_S + 5), (NOW_MS + 6_000, NOW_S + 6)])
 def test_a_deadline_is_over_when_a_later_second_has_begun(ground: Ground, deadline_ms: int, last_s: int) -> None:
-    arguments = intent_of(ground, "close", _deadline=deadline_ms)
+    arguments = intent_of("close", _deadline=deadline_ms)
     ground.clock.now_s = last_s
     ground.venue.check(*arguments)
     ground.clock.now_s = last_s + 1
@@ -65,12 +68,12 @@ def test_a_deadline_is_over_when_a_later_second_has_begun(ground: Ground, deadli
 
 
 def test_a_stamp_within_the_second_of_the_block_is_now_and_a_later_one_is_not(ground: Ground) -> None:
-    ground.venue.check(*intent_of(ground, "take-profit", signTimestamp=NOW_MS + 999))
+    ground.venue.check(*intent_of("take-profit", signTimestamp=NOW_MS + 999))
     with pytest.raises(Reverted, match="SignedInFuture"):
-        ground.venue.check(*intent_of(ground, "take-profit", signTimestamp=NOW_MS + 1_000))
-    ground.venue.check(*intent_of(ground, "take-profit", signTimestamp=NOW_MS - 600_000))
+        ground.venue.check(*intent_of("take-profit", signTimestamp=NOW_MS + 1_000))
+    ground.venue.check(*intent_of("take-profit", signTimestamp=NOW_MS - 600_000))
     with pytest.raises(Reverted, match="StaleSignature"):
-        ground.venue.check(*intent_of(ground, "take-profit", signTimestamp=NOW_MS - 600_001))
+        ground.venue.check(*intent_of("take-profit", signTimestamp=NOW_MS - 600_001))
 
 
 def test_an_expired_removed_or_unknown_delegate_acts_for_nobody(ground: Ground) -> None:
@@ -98,11 +101,6 @@ def test_the_selectors_are_the_published_ones() -> None:
         for owner in (ROUTER, REFERRAL) if name == "nonceBitmap" else (owners[name],):
             assert selector(owner, name).hex() == text, name
     assert {bytes.fromhex(SELECTORS[s]): s.partition("(")[0] for s in SELECTORS} == selectors()
-
-
-SOURCES = ROOT / "online/rehearsal/src/airlock_rehearsal/contracts"
-SIZE_AT_MOST = 24_576  # EIP-170
-DEPLOYED = ("Usdc", "TradingStorage", "Referral", "TradingRouter")
 
 
 def test_the_committed_contracts_are_of_these_sources() -> None:

@@ -21,7 +21,7 @@ from online.crash.venue import EVENTS as LIFE
 from online.crash.venue import tracking_id
 from online.delivering_machine import NOW, unsent
 
-TICK = os.sysconf("SC_CLK_TCK")
+TICK, SAMPLE_S = os.sysconf("SC_CLK_TCK"), 0.25
 
 
 class Counted(NamedTuple):
@@ -63,8 +63,6 @@ class Sample(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """A whole run."""
-
     code: int
     lines: list[Line]
     samples: list[Sample]
@@ -128,7 +126,6 @@ def follow_planned(
     hanging: Sequence[str] = (),
     patience_s: int = 120,
     journal: str = "",
-    sample_s: float = 0.25,
 ) -> Followed:
     """Follow so many accepted orders by the installed command, and return what came of it.
 
@@ -152,7 +149,7 @@ def follow_planned(
             samples = []
             while (sample := _sample(process.pid, venue)) is not None:
                 samples.append(sample)
-                time.sleep(sample_s)
+                time.sleep(SAMPLE_S)
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             reader.join()

@@ -113,5 +113,4 @@ class _Stream(httpcore.NetworkStream):
 
 
 def named(names: Iterable[str], kind: str) -> list[str]:
-    """Return the names of one kind."""
     return [name for name in names if name.partition(":")[0] == kind]

@@ -14,7 +14,7 @@ from airlock_online.journal.order_states import FINAL
 from draws import every_nth, step_of
 from online.crash.orders import WAYS
 from online.crash.points import named
-from online.crash.runs import WORKERS, Launcher, Stand, at_once, killed, recover, stand
+from online.crash.runs import WORKERS, Launcher, at_once, killed, recover, stand
 
 POINTS_AT_LEAST = 300
 UNANSWERED = "receive-before:1"  # everything is sent, nothing has come back
@@ -52,14 +52,6 @@ def _unharmed(way: str, folder: Path, launcher: Launcher) -> Whole:
         return Whole(ran.names, ran.events, place.venue.steps)
 
 
-def _left_open(place: Stand, at: str) -> None:
-    """Kill a submission at a place from which `follow` has something to do."""
-    assert killed(place.run("submit", die_at=at))
-
-
-# ---- the program is killed ------------------------------------------------------------------------------------------
-
-
 @each_way
 def test_a_submission_killed_anywhere_is_sent_once_and_loses_nothing(
     way: str, launchers: list[Launcher], lives: dict[str, Whole], tmp_path: Path
@@ -78,12 +70,12 @@ def test_a_following_killed_anywhere_loses_nothing_and_sends_nothing(
     way: str, left_at: str, launchers: list[Launcher], lives: dict[str, Whole], tmp_path: Path
 ) -> None:
     with stand(way, tmp_path / "unharmed", launchers[0]) as place:
-        _left_open(place, left_at)
+        assert killed(place.run("submit", die_at=left_at))
         names = place.run("follow").names
 
     def check(launcher: Launcher, name: str) -> None:
         with stand(way, tmp_path / name, launcher) as place:
-            _left_open(place, left_at)
+            assert killed(place.run("submit", die_at=left_at))
             assert killed(place.run("follow", die_at=name))
             recover(place, lives[way].events)
             assert place.venue.started == 1
@@ -101,9 +93,6 @@ def test_the_places_are_several_hundred_and_cover_every_kind_of_step(lives: dict
         assert all(named(life.names, kind) for kind in (*kinds, *steps))
 
 
-# ---- the service is killed ------------------------------------------------------------------------------------------
-
-
 @each_way
 def test_a_service_that_dies_at_any_step_gets_the_order_once_and_is_asked_again_when_it_is_back(
     way: str, launchers: list[Launcher], lives: dict[str, Whole], tmp_path: Path
@@ -114,9 +103,6 @@ def test_a_service_that_dies_at_any_step_gets_the_order_once_and_is_asked_again_
             recover(place, lives[way].events)
 
     at_once(launchers, every_nth(range(1, lives[way].steps + 1), 4), check)
-
-
-# ---- the disk is full -----------------------------------------------------------------------------------------------
 
 
 @each_way

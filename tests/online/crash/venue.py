@@ -101,8 +101,6 @@ class Venue:
             self._down, self._die_at = False, 0
             self._listen(self._port)
 
-    # ---- connections ------------------------------------------------------------------------------------------------
-
     def _listen(self, port: int) -> None:
         self._socket = socket.create_server(("127.0.0.1", port), backlog=512)
         self._port: int = self._socket.getsockname()[1]
@@ -186,8 +184,6 @@ class Venue:
         with self._lock:
             self.bodies.append(request.body)
             self._stored = request.path.startswith("/price-triggers")
-
-    # ---- answers ----------------------------------------------------------------------------------------------------
 
     def _answer(self, connection: socket.socket, request: Request, *, submitting: bool) -> None:
         del submitting
@@ -292,7 +288,6 @@ class Venue:
 
 
 def tracking_id(intent: str) -> str:
-    """Return the id under which an intent's order is followed."""
     return f"t-{intent[-8:]}"
 
 

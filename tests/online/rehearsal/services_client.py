@@ -51,9 +51,8 @@ class ServicesClient:
         assert reply.status_code == 200, reply.text
         return reply.json()["data"]
 
-    def ask(self, name: str, fields: Json, method: str = "POST") -> httpx.Response:
-        url = f"{self.services.builder_url}/v2/intents/{name}"
-        return self.http.get(url, params=fields) if method == "GET" else self.http.post(url, json=fields)
+    def ask(self, name: str, fields: Json) -> httpx.Response:
+        return self.http.post(f"{self.services.builder_url}/v2/intents/{name}", json=fields)
 
     def build(self, name: str, **fields: Any) -> Json:
         reply = self.ask(name, fields)
@@ -77,10 +76,9 @@ class ServicesClient:
         assert reply.status_code == 200, reply.text
         return events_in(reply.text)
 
-    def relay(self, payload: Json, key: Any = TRADER, **other: Any) -> httpx.Response:
+    def relay(self, payload: Json) -> httpx.Response:
         body = {"primaryType": payload["primaryType"], "userIntent": payload["encodedIntent"]}
-        body |= {"userSignature": signature(payload, key)} | other
-        return self.http.post(self.services.relayer_url + "/intents", json=body)
+        return self.http.post(self.services.relayer_url + "/intents", json=body | {"userSignature": signature(payload)})
 
     def relayed(self, intent_id: str) -> Json:
         for _ in range(500):
@@ -89,14 +87,14 @@ class ServicesClient:
                 return data
         raise AssertionError("the intent stayed pending")
 
-    def register_delegate(self, expiry_s: int = START_MS // 1000 + 3600) -> None:
-        payload = self.build("delegate", trader=TRADER.address, delegate=DELEGATE.address, expirySeconds=expiry_s)
+    def register_delegate(self) -> None:
+        """Register the delegate for an hour."""
+        until = START_MS // 1000 + 3600
+        payload = self.build("delegate", trader=TRADER.address, delegate=DELEGATE.address, expirySeconds=until)
         assert self.relayed(self.relay(payload).json()["data"]["id"])["status"] == "confirmed"
 
-    def nonce_used(self, payload: Json, space: str = "trading") -> bool:
-        message = payload["message"]
-        check = message.get("_nonce", message.get("nonce"))
-        used: bool = self.read("/v2/nonce", trader=TRADER.address, check=check, space=space)["used"]
+    def nonce_used(self, payload: Json) -> bool:
+        used: bool = self.read("/v2/nonce", trader=TRADER.address, check=payload["message"]["nonce"])["used"]
         return used
 
 

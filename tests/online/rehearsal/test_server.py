@@ -21,6 +21,8 @@ from commands import run_command
 from online.rehearsal.conftest import OpenClient
 from online.rehearsal.services_client import PROMPT, TRADER
 
+SERVE = [sys.executable, "-c", "from airlock_online.cli.main import main; main()", "rehearse", "serve"]
+
 
 def thread_names() -> list[str]:
     return [t.name for t in threading.enumerate() if "rehearsal" in t.name]
@@ -56,9 +58,6 @@ def test_its_chains_are_those_of_the_gate_of_which_nothing_is_imported() -> None
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             shared = {name for name in names if name.startswith("airlock_shared")}
             assert shared <= allowed, path.name
-
-
-SERVE = [sys.executable, "-c", "from airlock_online.cli.main import main; main()", "rehearse", "serve"]
 
 
 def test_the_command_says_where_it_serves_and_stops_on_a_signal() -> None:
