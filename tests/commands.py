@@ -40,6 +40,11 @@ class FinishedCommand(NamedTuple):
         """Return the one JSON document of stdout."""
         return json.loads(self.out)
 
+    def done(self) -> Self:
+        """Require that it did what was asked, and return it."""
+        assert self.code == 0, self.out + self.err
+        return self
+
     @property
     def lines(self) -> list[Any]:
         """The JSON lines of stdout."""

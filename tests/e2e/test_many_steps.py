@@ -62,8 +62,7 @@ class LongDay(Day):
         asks.write_text(json.dumps(document))
         self.folder("online").mkdir(exist_ok=True)
         output = self.folder("online") / "proofs.json"
-        ended = self.desk.online("delegate", "proof", asks, "--plan", plan, "-o", output)
-        assert ended.code == 0, ended.err
+        self.desk.online("delegate", "proof", asks, "--plan", plan, "-o", output).done()
 
 
 def test_many_delegates_are_led_to_a_complete_report_through_two_interruptions(

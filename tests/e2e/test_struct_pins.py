@@ -17,7 +17,7 @@ def _trust(desk: BothMachines, text: str) -> FinishedCommand:
     struct = {"encode_type": text, "leaves": LEAVES, **rest}
     profile, own = desk.path("venue.json"), desk.path("own.json")
     profile.write_text(json.dumps({"format": "airlock/venue-signed@1", "structs": {"MoveReq": struct}}))
-    assert (ended := desk.fetch(own, "--venue-profile", profile)).code == 0, ended.err
+    desk.fetch(own, "--venue-profile", profile).done()
     return desk.offline("trust", own, "--json", typed="Yes\n")
 
 

@@ -35,8 +35,7 @@ def test_an_approval_of_a_told_token_is_shown_and_signed_with_blind_signing_off(
 ) -> None:
     plan, requests, unsigned = write_transaction(desk.folder, told_deployment(desk, USDC_RECORD))
     output = desk.path("keeper.signatures.json")
-    ended = desk.sign(ledger, plan, requests, output)
-    assert ended.code == 0, ended.err
+    ended = desk.sign(ledger, plan, requests, output).done()
     assert "Approve | 2500.5 USDC" in ended.err
     assert "Approve to | 0x" in ended.err
     assert "leave Blind signing off" in " ".join(ended.err.split())
@@ -44,17 +43,3 @@ def test_an_approval_of_a_told_token_is_shown_and_signed_with_blind_signing_off(
     item = json.loads(output.read_text())["signatures"][0]
     raw = raw_transaction(unsigned, Transaction(**FILLED), bytes.fromhex(item["signature"][2:]))
     assert Account.recover_transaction(raw) == TRADER
-
-
-def test_a_steps_own_transaction_is_not_replaced_in_silence(desk: BothMachines, blind: Ledger) -> None:
-    plan, requests, _ = write_transaction(desk.folder, desk.path("deployment.json"))
-    assert desk.sign(blind, plan, requests, desk.path("first.json")).code == 0
-    document = json.loads(requests.read_text())
-    document["requests"][0]["transaction"] = FILLED | {"maxFeePerGas": FILLED["maxFeePerGas"] + 1}
-    requests.write_text(json.dumps(document))
-    told = desk.offline("verify", requests, "--plan", plan)
-    assert (told.code, "NONCE-PENDING" in told.out) == (3, True), told.out
-    ended = desk.sign(blind, plan, requests, desk.path("second.json"))
-    assert (ended.code, desk.path("second.json").exists()) == (3, False), ended.err
-    assert "NONCE-USED" in ended.err
-    assert "NONCE-PENDING" in ended.err

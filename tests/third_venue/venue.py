@@ -28,13 +28,9 @@ class Asked(NamedTuple):
 class ThirdVenue:
     """The venue's process, and what it says of itself: the address of each service and of its node."""
 
-    types = None
-    """It has no second form: what it signs is what ships."""
-
     def __init__(self, *words: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, FILES / "venue.py", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        line, null = [sys.executable, "-m", "public_venue.venue", *words], subprocess.DEVNULL
+        self.process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=null, text=True, cwd=FILES.parent)
         assert self.process.stdout is not None
         with self.process.stdout as told:
             self.told: dict[str, str] = json.loads(told.readline())
@@ -45,10 +41,7 @@ class ThirdVenue:
         return self.told[service.replace("node", "rpc")]
 
     def tell(self, **said: object) -> list[Asked]:
-        """Have the relayer say that it is ``busy``, and what ``lies`` so, and which contracts it takes calls of.
-
-        Return what was asked until now.
-        """
+        """Say which contracts the relayer takes calls of (``relay_type2``), and return what was asked until now."""
         told = httpx.post(f"{self.url}/_venue/set", json=said, timeout=30).json()
         return [Asked(*each) for each in told["asked"]]
 
