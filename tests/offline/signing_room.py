@@ -124,3 +124,9 @@ def set_up(folder: Path, step: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     roles = [word for person in PEOPLE for word in ("--role", person)]
     assert room.run(ceremony.begin, "--plan", folder / "plan.toml", *roles, obj=room.place()) == 0
     return folder
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
+    stop_the_clock(monkeypatch)
+    return Room(set_up(tmp_path / "room", "open", monkeypatch))
