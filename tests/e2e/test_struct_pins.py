@@ -5,7 +5,7 @@ import json
 import pytest
 
 from commands import FinishedCommand
-from e2e.conftest import BothMachines
+from e2e.conftest import BothMachines, Ledger
 from plans import TRADER, plan_head
 
 LEAVES = {"trader": "trader", "until": "deadlineMs", "nonce": "nonce", "fee": "raw", "tick": "raw"}
@@ -94,3 +94,20 @@ def test_a_deployment_that_nobody_agreed_to_on_record_is_not_in_force(desk: Both
         path.unlink()
     ended = desk.offline("verify", requests, "--plan", plan)
     assert (ended.code, "PIN-DEPLOYMENT" in ended.err, "nobody agreed to one" in ended.err) == (3, True, True), ended
+
+
+# ---- a fork of the main network: the chain id and contracts of another deployment -----------------------------------
+
+
+NOTE = "NOTE: a signature for rehearsal is valid at fork too"
+
+
+def test_a_fork_is_told_where_a_deployment_is_fetched_pinned_and_signed_for(desk: BothMachines, ledger: Ledger) -> None:
+    builder = json.loads(desk.path("deployment.json").read_text())["base_urls"]["builder"]
+    fetched = desk.online("deployment", "fetch", "--name", "fork", "--builder", builder, "-o", desk.path("fork.json"))
+    assert "NOTE: a signature for fork is valid at rehearsal too" in " ".join(fetched.err.split())
+    pinned = desk.offline("trust", desk.path("fork.json"), typed="Yes\n")
+    assert "NOTE: a signature for fork is valid at rehearsal too" in " ".join(pinned.err.split())
+    plan, requests = desk.prepare("market-close")
+    ended = desk.sign(ledger, plan, requests, desk.path("out.json"), typed="no\n")
+    assert NOTE in " ".join(ended.err.split())

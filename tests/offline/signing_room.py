@@ -57,7 +57,6 @@ class Room(NamedTuple):
         return int(code or 0)
 
     def run_to_end(self, name: str) -> int:
-        """Sign the document of this name, and return the exit code."""
         return int(self.commands()[f"sign {name}"]() or 0)  # type: ignore[call-overload, no-any-return]
 
     def place(self) -> CeremonyMachine:

@@ -6,10 +6,11 @@ import pytest
 
 from airlock_offline.device_connection import Device
 from airlock_offline.ledger import device_errors as errors
+from airlock_offline.ledger.device_errors import STATUS_WORDS, error_for
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.transport import parse_path
 from airlock_offline.ledger.typed_data import SIGNED_BITS, fields_flow
-from airlock_shared.errors import DeviceError, UsageError
+from airlock_shared.errors import AirlockError, Declined, DeviceError, ExitCode, UsageError
 from airlock_shared.ethereum.eip712 import TypedData
 from airlock_shared.ethereum.typed_document import read_typed_data
 from offline.recordings import Scripted, answering, recorded
@@ -182,3 +183,47 @@ def test_a_refused_width_is_found_below_the_message_and_not_in_a_struct_that_is_
 def test_a_hash_of_another_length_is_a_programming_error(lengths: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="32 bytes"):
         answering(b"").sign_hashes(PATH, bytes(lengths[0]), bytes(lengths[1]))
+
+
+# ---- each status word is a named error that says what happened and what to do ---------------------------------------
+
+
+EXPECTED: dict[tuple[int, ...], tuple[type[AirlockError], str, str]] = {
+    (0x5515, 0x6B0C, 0x6804, 0x6982): (errors.Locked, "locked", "PIN"),
+    (0x650F, 0x6511, 0x6D02, 0x6E01): (errors.AppClosed, "Ethereum app is not open", "open the Ethereum app"),
+    (0x6E00,): (errors.WrongApp, "", ""),
+    (0x5502,): (errors.NotSetUp, "no PIN", "not the Ledger"),
+    (0x6601,): (errors.Busy, "opening or closing", "wait"),
+    (0x6901,): (errors.Busy, "menu", "leave that menu"),
+    (0x6807,): (errors.AppMissing, "", ""),
+    (0x5501, 0x6985): (errors.RefusedOnDevice, "", ""),
+    (0x6A80,): (errors.SettingOff, "", "Raw messages"),
+    (0x6A88,): (errors.FiltersMissing, "", ""),
+    (0x6D00, 0x6501): (errors.NotSupported, "", ""),
+    (0x6A15,): (errors.PathNotAllowed, "", "plan"),
+    (0x6A84,): (errors.TooLargeForDevice, "", ""),
+    (0x6980,): (errors.WrongOrder, "", ""),
+    (0x6A00, 0x6B00): (errors.AppFault, "", ""),
+}
+KNOWN = {sw: told for words, told in EXPECTED.items() for sw in words}
+UNKNOWN = (0x6F00, 0x0000, 0x6100, 0x9001, 0xFFFF)
+
+
+@pytest.mark.parametrize("sw", [*KNOWN, *UNKNOWN])
+def test_every_word_is_an_error_that_says_what_was_tried_what_happened_and_what_to_do(sw: int) -> None:
+    found = error_for(sw, doing="sign the typed data", setting=errors.RAW_MESSAGES)
+    error, said, do = KNOWN.get(sw, (errors.UnknownStatus, "", ""))
+    assert (type(found), sw in STATUS_WORDS) == (error, sw in KNOWN)
+    assert found.what.startswith("could not sign the typed data: ")
+    assert f"{sw:04x}" in found.what
+    assert said in found.what
+    assert do in found.do
+    assert len(found.do) > 20
+    assert "{" not in found.do
+    declined = error is errors.RefusedOnDevice
+    assert isinstance(found, Declined if declined else DeviceError)
+    assert found.exit_code == (ExitCode.DECLINED if declined else ExitCode.DEVICE)
+
+
+def test_refused_data_without_another_setting_names_blind_signing() -> None:
+    assert "Blind signing" in error_for(0x6A80, doing="sign the transaction").do

@@ -37,14 +37,12 @@ def tail(recording: Recording) -> list[Exchange]:
 
 
 def assert_signed(recording: Recording, signature: bytes) -> None:
-    """The signature is the recorded one, and recovers to the recorded signer."""
     v = recording.raw("signature")[64]
     assert signature == recording.raw("signature")[:64] + bytes((v if v >= 27 else v + 27,))
     assert recovered(signature, recording.raw("digest")) == recording.json["signer"]
 
 
 def ask(recording: Recording, app: EthereumApp) -> Any:
-    """Ask of the client what was asked of the device."""
     values, path = recording.input, recording.path
     match recording.operation:
         case "eip712-full":

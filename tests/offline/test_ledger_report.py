@@ -18,7 +18,6 @@ SHIPPED = Path(__file__).parents[2] / "offline/udev/70-airlock-ledger.rules"
 
 
 def report(ledger: SoftwareLedger, *words: str) -> dict[str, Any]:
-    """What ``preflight`` reports with these words on its command line."""
     found: dict[str, Any] = {}
 
     @click.command()

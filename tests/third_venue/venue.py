@@ -17,8 +17,6 @@ BUSY_WORD = "RELAYER_BUSY"
 
 
 class Asked(NamedTuple):
-    """A request as it came to a service."""
-
     method: str
     service: str
     path: str
@@ -37,7 +35,6 @@ class ThirdVenue:
         self.url = self.told["url"]
 
     def address(self, service: str) -> str:
-        """Return the address of a service, or of the node."""
         return self.told[service.replace("node", "rpc")]
 
     def tell(self, **said: object) -> list[Asked]:
@@ -47,15 +44,12 @@ class ThirdVenue:
 
     @property
     def asked(self) -> list[Asked]:
-        """What the services were asked."""
         return self.tell()
 
     def read(self, path: str, **asked: str) -> Any:
-        """Return what the builder says in a read."""
         return httpx.get(f"{self.url}/builder{path}", params=asked, timeout=30).json()["data"]
 
     def rpc(self, method: str, *params: object) -> Any:
-        """Return what the node answers."""
         asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         return httpx.post(self.address("node"), json=asked, timeout=30).json()["result"]
 
