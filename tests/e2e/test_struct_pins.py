@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from commands import FinishedCommand
 from e2e.conftest import BothMachines, Ledger
 from plans import TRADER, plan_head
@@ -55,22 +53,6 @@ def test_widths_that_the_ledger_refuses_are_told_when_the_struct_is_pinned_and_w
     by_hashes = PLAN.replace("\n[[steps]]", 'show = "hashes"\n\n[[steps]]')
     assert _check(desk, by_hashes).code == 0
     assert _check(desk, PLAN.replace('"MoveReq"', '"OtherReq"')).code == 2
-
-
-@pytest.mark.parametrize(
-    ("fields", "check", "said"),
-    [
-        ('fee = "1", tick = "2", more = "1"', "PLAN-FIELD", "the struct has no such field"),
-        ('fee = "1"', "PLAN-UNDECIDED", "no rule decides this field"),
-    ],
-)
-def test_a_plan_whose_custom_step_does_not_fit_what_is_pinned_is_told_so_at_once(
-    desk: BothMachines, fields: str, check: str, said: str
-) -> None:
-    assert _trust(desk, WIDE.replace("int40", "int64")).code == 0
-    checked = _check(desk, PLAN.replace('fee = "1", tick = "-1"', fields))
-    [mistake] = checked.json()["mistakes"]
-    assert (checked.code, mistake["check"], mistake["line"], mistake["what"]) == (2, check, FIELDS_LINE, said)
 
 
 # ---- a pin that changed on the disk ------------------------------------------------------------------------------
