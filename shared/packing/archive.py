@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import tarfile
 import textwrap
@@ -23,19 +22,17 @@ def settle(kit: Path, programs: Collection[str], epoch_s: int) -> None:
         os.utime(path, (epoch_s, epoch_s))
 
 
-def pack(kit: Path, tar: Path, epoch_s: int) -> None:
-    """Write the tar: sorted by path, nobody's, with fixed modes and dates."""
+def pack(kit: Path, tar: Path) -> None:
+    """Write the tar of a folder that is settled: sorted by path, and nobody's."""
     with tarfile.open(tar, "x", format=tarfile.GNU_FORMAT) as archive:
         for path in (kit, *sorted(kit.rglob("*"))):
-            entry = tarfile.TarInfo(path.relative_to(kit.parent).as_posix())
-            entry.mtime, entry.mode = epoch_s, path.stat().st_mode & 0o777
-            if path.is_dir():
-                entry.type = tarfile.DIRTYPE
-                archive.addfile(entry)
-            else:
-                data = path.read_bytes()
-                entry.size = len(data)
-                archive.addfile(entry, io.BytesIO(data))
+            archive.add(path, path.relative_to(kit.parent), recursive=False, filter=_nobodys)
+
+
+def _nobodys(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = ""
+    return entry
 
 
 def fingerprints(kit: Path, tar: Path, commit: str, title: str) -> str:

@@ -89,7 +89,7 @@ def _pack(package: Package, root: Path, out: Path, target: wheels.Target) -> Non
         folder.mkdir()
         _fill(package, folder, target, source)
         archive.settle(folder, package.programs, source.epoch_s)
-        archive.pack(folder, tar, source.epoch_s)
+        archive.pack(folder, tar)
         paper.write_text(archive.fingerprints(folder, tar, source.commit, package.title))
         for made, result in zip((folder, tar, paper), results, strict=True):
             made.rename(result)

@@ -106,7 +106,7 @@ class World:
 def _device() -> Iterator[Any]:
     ledger = SoftwareLedger(seed=SEED, settings=AppSettings(blind_signing=True, smart_accounts=True))
     device = SimpleNamespace(app=lambda: open_app(ledger), close=lambda: None, model="", listed_model="", version="")
-    device.probe = lambda app, need: vars(device).update(model="flex", listed_model="flex", version="1.22.0")
+    device.probe = lambda need: vars(device).update(model="flex", listed_model="flex", version="1.22.0")
     yield device
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from airlock_offline import device_connection
 from airlock_offline.cli import sign
-from airlock_offline.ledger.uploads import need_of
+from airlock_offline.ledger.typed_data import need_of
 from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.documents.ledger_metadata import read_token_metadata
 from airlock_shared.errors import AirlockError

@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
 from airlock_offline.device_connection import Device
 from airlock_offline.ledger.device_errors import WrongAnswer
 from airlock_offline.ledger.ethereum_app import open_app
-from airlock_offline.preflight.ledger import device_lines, device_report, raw_messages_options, udev_rule
+from airlock_offline.preflight.ledger import device_lines, device_report, udev_rule
 from airlock_shared.host.files import LOOK, OK
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
@@ -17,18 +16,11 @@ from airlock_software_ledger.app import SoftwareLedger
 SHIPPED = Path(__file__).parents[2] / "offline/udev/70-airlock-ledger.rules"
 
 
-def report(ledger: SoftwareLedger, *words: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-
-    @click.command()
-    @raw_messages_options
-    def command() -> None:
-        device = Device(None, None)
-        device._app = open_app(ledger)
-        found.update(device_report(device))
-
-    command.main(args=list(words), standalone_mode=False)
-    return found
+def report(ledger: SoftwareLedger, attested: str | None = None, *, prove: bool = False) -> dict[str, Any]:
+    """What ``preflight`` reports of a Ledger with these options on its command line."""
+    device = Device(None, None)
+    device._app = open_app(ledger)
+    return device_report(device, attested, prove=prove)
 
 
 def ledger(*, raw: bool = True, blind: bool = False, faults: tuple[str, ...] = ()) -> SoftwareLedger:
@@ -44,12 +36,12 @@ def test_the_version_and_the_blind_signing_flag_are_read(blind: bool) -> None:
 
 @pytest.mark.parametrize(("raw", "proven"), [(True, "proven on"), (False, "proven off")])
 def test_a_harmless_message_proves_raw_messages_against_the_operators_word(raw: bool, proven: str) -> None:
-    assert report(ledger(raw=raw), "--prove-raw-messages", "--raw-messages", "on")["raw_messages"] == proven
+    assert report(ledger(raw=raw), "on", prove=True)["raw_messages"] == proven
 
 
 def test_a_proof_that_does_not_recover_is_an_error() -> None:
     with pytest.raises(WrongAnswer, match="test message was signed by"):
-        report(ledger(faults=("wrong-hash",)), "--prove-raw-messages")
+        report(ledger(faults=("wrong-hash",)), prove=True)
 
 
 @pytest.mark.parametrize(

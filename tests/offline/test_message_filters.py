@@ -12,7 +12,7 @@ from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.screens import Page, ShownTransaction, transaction_pages, typed_data_pages
 from airlock_offline.ledger.transport import Ins
-from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused, NoDate
+from airlock_offline.ledger.typed_data import FilteredMessage, FiltersRefused, NoDate
 from airlock_shared.documents.ledger_metadata import FieldFilter, MessageFilters, read_token_metadata
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.ethereum.typed_document import read_typed_data

@@ -8,15 +8,37 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.ledger import models, screens
 from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
+from airlock_offline.ledger.models import (
+    INTER_MEDIUM_36,
+    MODELS,
+    OPEN_SANS_EXTRABOLD_11,
+    OPEN_SANS_REGULAR_11,
+    Buttons,
+    counted_lines,
+    cut_lines,
+    screen_of,
+    shown_models,
+    text_lines,
+    text_pages,
+    title_line,
+    width_px,
+)
+from airlock_offline.ledger.screens import (
+    TYPED_DATA,
+    ScreenField,
+    ShownTransaction,
+    button_field_pages,
+    not_shown_in_full,
+    review_pages,
+    transaction_pages,
+)
 from airlock_offline.signing.review import screen_lines
 from airlock_shared.ethereum.typed_document import read_typed_data
 from offline.recordings import RECORDINGS, Recording, recorded
 
-INTER, SANS, BOLD = models.INTER_MEDIUM_36, models.OPEN_SANS_REGULAR_11, models.OPEN_SANS_EXTRABOLD_11
 HASH = bytes.fromhex("6814a1ccab5871d8d799d59215fdcf5cb9422e309f6461273fbca50604aa4640")
-SHOWN = screens.ShownTransaction(
+SHOWN = ShownTransaction(
     "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D",
     1,
     bytes.fromhex("6b175474e89094c44da98b954eedeac495271d0f"),
@@ -49,7 +71,7 @@ NANO = [
 
 @pytest.mark.parametrize(("model", "fields"), [("flex", WIDE), ("stax", STAX), ("apexp", APEX)])
 def test_a_call_on_a_touch_screen_is_as_the_app_publishes_it(model: str, fields: list[list[str]]) -> None:
-    pages = screens.transaction_pages(SHOWN, model)[1:]
+    pages = transaction_pages(SHOWN, model)[1:]
     assert pages == [
         ["Review transaction", "Reject", "1 of 4", "Blind signing required."],
         [*fields[0], *fields[1], *fields[2], "Reject", "2 of 4"],
@@ -57,80 +79,73 @@ def test_a_call_on_a_touch_screen_is_as_the_app_publishes_it(model: str, fields:
         ["Accept risk and sign ", "transaction?", "Reject", "4 of 4", "Hold to sign"],
     ]
     for nano in ("nanosp", "nanox"):
-        assert (
-            screens.transaction_pages(SHOWN, nano)[2:-1] == NANO
-        )  # without an amount: it is nothing, and there is calldata
+        assert transaction_pages(SHOWN, nano)[2:-1] == NANO  # without an amount: it is nothing, and there is calldata
     for shown in (SHOWN._replace(data=b""), SHOWN._replace(value_wei=1)):
-        assert "Amount" in [line for page in screens.transaction_pages(shown, "nanosp") for line in page]
+        assert "Amount" in [line for page in transaction_pages(shown, "nanosp") for line in page]
 
 
 def test_a_line_breaks_after_each_delimiter_and_in_a_word_without_one() -> None:
     for text in ("a b-c_d " * 60, "0x" + "ab" * 180, "-" + "9" * 60, "one\ntwo\n\nthree", "-", " ", ""):
-        lines = models.text_lines(text, INTER, 416)
+        lines = text_lines(text, INTER_MEDIUM_36.within(416))
         assert "".join(lines) == text.replace("\n", "")  # nothing is lost
-        assert all(models.width_px(line.rstrip(" -_"), INTER) <= 416 for line in lines)
-    assert models.text_lines("a" * 15 + " b", INTER, 320) == ["a" * 15 + " ", "b"]
-    assert models.text_lines("a" * 10 + "-" + "b" * 10, INTER, 320) == ["a" * 10 + "-", "b" * 10]
-    assert models.text_lines("a" * 10 + "_" + "b" * 10, INTER, 320) == ["a" * 10 + "_", "b" * 10]
-    assert models.text_lines("a" * 20, INTER, 320) == ["a" * 15, "a" * 5]
-    number = "-" + "9" * 40  # a line that begins with a delimiter is counted otherwise than drawn
-    assert (
-        len(models.text_lines(number, INTER, 416)),
-        models.counted_lines(number, INTER, 416),
-    ) == (3, 4)
+        assert all(width_px(line.rstrip(" -_"), INTER_MEDIUM_36) <= 416 for line in lines)
+    assert text_lines("a" * 15 + " b", INTER_MEDIUM_36.within(320)) == ["a" * 15 + " ", "b"]
+    assert text_lines("a" * 10 + "-" + "b" * 10, INTER_MEDIUM_36.within(320)) == ["a" * 10 + "-", "b" * 10]
+    assert text_lines("a" * 10 + "_" + "b" * 10, INTER_MEDIUM_36.within(320)) == ["a" * 10 + "_", "b" * 10]
+    assert text_lines("a" * 20, INTER_MEDIUM_36.within(320)) == ["a" * 15, "a" * 5]
+    number = ("-" + "9" * 40, INTER_MEDIUM_36.within(416))  # begins with a delimiter: counted otherwise than drawn
+    assert (len(text_lines(*number)), counted_lines(*number)) == (3, 4)
 
 
 def test_a_long_title_on_a_nano_is_cut_in_its_middle() -> None:
-    assert models.title_line("initialPosToken", BOLD, 114) == "initialPosToken"
-    cut = models.title_line("collateralToCloseInUsdc (1/2)", BOLD, 114)
+    assert title_line("initialPosToken", OPEN_SANS_EXTRABOLD_11.within(114)) == "initialPosToken"
+    cut = title_line("collateralToCloseInUsdc (1/2)", OPEN_SANS_EXTRABOLD_11.within(114))
     assert (cut[:7], "..." in cut, cut[-6:]) == ("collate", True, " (1/2)")
-    assert models.width_px(cut, BOLD) <= 114
+    assert width_px(cut, OPEN_SANS_EXTRABOLD_11) <= 114
 
 
 def test_the_review_says_so_of_a_model_that_nobody_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     note = "No real Stax was compared with this list."
     assert not any(note in line for line in screen_lines([["Review"]], "stax"))
-    monkeypatch.setitem(models.MODELS, "stax", models.MODELS["stax"]._replace(proved=False))
+    monkeypatch.setitem(MODELS, "stax", MODELS["stax"]._replace(proved=False))
     assert any(note in line for line in screen_lines([["Review"]], "stax"))
     monkeypatch.undo()
-    assert {models.MODELS[name].proved for name in models.shown_models()} == {
-        True
-    }  # all that are offered were compared
+    assert {MODELS[name].proved for name in shown_models()} == {True}  # all that are offered were compared
 
 
 def test_only_the_height_limits_how_many_fields_a_page_has() -> None:
     """``getNbTagValuesInPage`` knows no number of fields; five short ones fit on a Stax, and four on the others."""
-    fields = [screens.ScreenField(f"field{number}", "1") for number in range(6)]
-    bodies = {name: screens.review_pages(screens.TYPED_DATA, fields, name)[2:-1] for name in ("stax", "flex", "apexp")}
+    fields = [ScreenField(f"field{number}", "1") for number in range(6)]
+    bodies = {name: review_pages(TYPED_DATA, fields, name)[2:-1] for name in ("stax", "flex", "apexp")}
     titles = {name: [sum(line.startswith("field") for line in body) for body in bodies[name]] for name in bodies}
     assert titles == {"stax": [5, 1], "flex": [4, 2], "apexp": [4, 2]}
 
 
 def test_three_dots_take_the_place_of_three_characters_where_they_do_not_fit() -> None:
-    assert models.cut_lines("a" * 10 + " " + "b" * 90, INTER, 416, 1) == ["a" * 10 + " ..."]
-    assert models.cut_lines("a" * 90, INTER, 416, 2) == ["a" * 19, "a" * 16 + "..."]
+    assert cut_lines("a" * 10 + " " + "b" * 90, INTER_MEDIUM_36.within(416), 1) == ["a" * 10 + " ..."]
+    assert cut_lines("a" * 90, INTER_MEDIUM_36.within(416), 2) == ["a" * 19, "a" * 16 + "..."]
     # as the real app showed it: the space takes room on the line, and the dots come after it all the same
     value = "wU,LVrRy_MxnFivIcE1 " + "more" * 20
-    assert models.cut_lines(value, INTER, 416, 1) == ["wU,LVrRy_MxnFivIcE1 ..."]
+    assert cut_lines(value, INTER_MEDIUM_36.within(416), 1) == ["wU,LVrRy_MxnFivIcE1 ..."]
     # as the real app showed it too (tests/speculos/test_held_out.py): no dots follow a line that ends at a line feed
-    assert models.cut_lines("a" * 10 + "\n" + "b" * 90, INTER, 416, 1) == ["a" * 10]
-    assert models.cut_lines("a\n\nb\n\nc", INTER, 416, 3) == ["a", "", "b"]
+    assert cut_lines("a" * 10 + "\n" + "b" * 90, INTER_MEDIUM_36.within(416), 1) == ["a" * 10]
+    assert cut_lines("a\n\nb\n\nc", INTER_MEDIUM_36.within(416), 3) == ["a", "", "b"]
 
 
 def test_an_empty_line_takes_its_room() -> None:
-    assert models.text_lines("a\n\nb\n", INTER, 416) == ["a", "", "b"]
-    assert models.text_lines("a" * 19 + "\nb", INTER, 416) == ["a" * 19, "b"]
-    assert models.text_pages("a\n\nb\nc\nd", SANS, 114, 3) == [["a", "", "b"], ["c", "d"]]
-    full = next("i" * number for number in range(1, 99) if models.width_px("i" * (number + 1), SANS) > 114)
-    assert models.text_pages(f"a\nb\n{full}i\nc", SANS, 114, 3) == [["a", "b", full], ["i", "c"]]
-    assert models.text_pages(f"a\nb\n{full[1:]} \nc\nd", SANS, 114, 3)[1][:2] == ["c", "d"]
+    assert text_lines("a\n\nb\n", INTER_MEDIUM_36.within(416)) == ["a", "", "b"]
+    assert text_lines("a" * 19 + "\nb", INTER_MEDIUM_36.within(416)) == ["a" * 19, "b"]
+    assert text_pages("a\n\nb\nc\nd", OPEN_SANS_REGULAR_11.within(114), 3) == [["a", "", "b"], ["c", "d"]]
+    full = next("i" * number for number in range(1, 99) if width_px("i" * (number + 1), OPEN_SANS_REGULAR_11) > 114)
+    assert text_pages(f"a\nb\n{full}i\nc", OPEN_SANS_REGULAR_11.within(114), 3) == [["a", "b", full], ["i", "c"]]
+    assert text_pages(f"a\nb\n{full[1:]} \nc\nd", OPEN_SANS_REGULAR_11.within(114), 3)[1][:2] == ["c", "d"]
 
 
 def test_a_long_title_is_cut_at_35_letters_where_its_value_has_several_pages() -> None:
-    title, layout = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG", models.screen_of("nanosp").layout
-    assert isinstance(layout, models.Buttons)
-    [alone] = screens.button_field_pages(screens.ScreenField(title, "1"), layout)
-    first, *_ = screens.button_field_pages(screens.ScreenField(title, "word " * 40), layout)
+    title, layout = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG", screen_of("nanosp").layout
+    assert isinstance(layout, Buttons)
+    [alone] = button_field_pages(ScreenField(title, "1"), layout)
+    first, *_ = button_field_pages(ScreenField(title, "word " * 40), layout)
     assert (alone[0][:4], alone[0][-3:], first[0][:4], first[0][-3:]) == ("abcd", "EFG", "abcd", "678")
 
 
@@ -138,7 +153,7 @@ def test_a_long_title_is_cut_at_35_letters_where_its_value_has_several_pages() -
 def test_a_long_message_is_listed_to_its_end(model: str) -> None:
     """The app keeps a personal message whole, and no 379 characters of it (tests/speculos/test_every_kind.py)."""
     message = b"".join(b"word%03d " % number for number in range(100)) + b"the end."
-    pages = screens.review_pages(MESSAGE_REVIEW, message_fields(message, model), model)
+    pages = review_pages(MESSAGE_REVIEW, message_fields(message, model), model)
     shown = "".join(line for page in pages[1:-1] for line in page[1:])
     assert shown.replace(" ", "") == message.decode().replace(" ", "")
 
@@ -155,7 +170,7 @@ FULL = [
 def notes(type_name: str, value: Any, model: str) -> str:
     types = {"Order": [{"name": "note", "type": type_name}]}
     document = {"types": types, "primaryType": "Order", "domain": {"name": "Desk"}, "message": {"note": value}}
-    return " ".join(screens.not_shown_in_full(read_typed_data(document)[0], model))
+    return " ".join(not_shown_in_full(read_typed_data(document)[0], model))
 
 
 def leaf_values(value: Any) -> list[Any]:
@@ -166,7 +181,7 @@ def leaf_values(value: Any) -> list[Any]:
 
 @pytest.mark.parametrize("recording", FULL, ids=lambda r: r.id)
 def test_where_nothing_is_noted_every_value_was_on_the_recorded_screens(recording: Recording) -> None:
-    if screens.not_shown_in_full(recording.typed_data()[0], recording.model):
+    if not_shown_in_full(recording.typed_data()[0], recording.model):
         assert any(word in recording.id for word in ("delegate", "string", "bytes", "negative", "empty"))
         return
     pages = [page[1:] if recording.model == "nanosp" else page for page in recording.screens]  # without the titles
@@ -178,11 +193,11 @@ def test_where_nothing_is_noted_every_value_was_on_the_recorded_screens(recordin
 
 def test_the_terms_of_a_delegation_go_on_behind_more_on_a_flex_and_lack_their_last_line_there() -> None:
     delegation = next(r for r in RECORDINGS if r.id == "a-flex-full-delegate").typed_data()[0]
-    said = " ".join(screens.not_shown_in_full(delegation, "flex"))
+    said = " ".join(not_shown_in_full(delegation, "flex"))
     assert "tnc continues behind More" in said
     assert "The end of tnc is not drawn behind More" in said
     assert 'ends in "losses it may cause me."' in said
-    assert list(screens.not_shown_in_full(delegation, "nanosp")) == []
+    assert list(not_shown_in_full(delegation, "nanosp")) == []
 
 
 @pytest.mark.parametrize("model", ["flex", "nanosp"])

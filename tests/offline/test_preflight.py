@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -17,7 +18,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.installation import Installation, KitFinding
 from airlock_offline.ledger.usb import PluggedLedger, UsbPort
 from airlock_offline.preflight.isolation import interface_lines, radio_lines, route_lines
-from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, kit_lines, look_at
+from airlock_offline.preflight.page import Kit, PreflightInputs, kit_lines, look_at
 from airlock_shared.cli.machine import read_deployments, transcript_line
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host import machine as host
@@ -38,12 +39,14 @@ KIT = Installation("airlock-offline-kit-0.1.0-cp311-x86_64", "ab" * 32, 1234, ()
 CHANGED = KitFinding("KIT-INSTALLED", "lib/python3.11/site-packages/airlock_offline/home.py", "changed", "00", "11")
 
 
-def look(home: Path, world: MachineProbes, told: Mapping[str, Any] | None = None) -> PreflightResult:
+def look(home: Path, world: MachineProbes, told: Mapping[str, Any] | None = None) -> SimpleNamespace:
     statement = {"stated_ms": NOW_MS, "machine_ms": NOW_MS, "uncertainty_s": 60}
     usual = PreflightInputs(
         NOW_MS, statement, None, READY, "/etc/udev/rules.d/70-airlock-ledger.rules", False, KIT, None, ENFORCED
     )
-    return look_at(home, TranscriptFile(home / "transcript.jsonl"), usual._replace(**(told or {})), world)
+    made = look_at(home, TranscriptFile(home / "transcript.jsonl"), usual._replace(**(told or {})), world)
+    lines = [Observed(**line) for line in made["lines"]]
+    return SimpleNamespace(report=made, lines=lines, production=made["production"])
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from airlock_offline.cli.main import program as program_command
 from airlock_offline.confinement.command import UNCONFINED, Confinement
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.ethereum_app import Need
+from airlock_offline.ledger.typed_data import Need
 from airlock_offline.preflight.isolation import Isolation, airgap_lines, is_production, require_isolation
 from airlock_offline.preflight.page import as_notes
 from airlock_shared.documents.deployment import Deployment, parse_deployment
@@ -75,7 +75,7 @@ def test_production_is_refused_before_a_review_and_in_a_rehearsal_it_is_a_note(
     isolation = Isolation(OfflineHome(home).pins(), 9999, kernel, world)
     isolation.begin(said.append)
     assert said == [f"NOTE: this machine is not isolated ({what}). Production refuses this."]
-    assert isolation.guarded(lambda: "app")() == "app"
+    isolation.look_again()
     pin(home, rehearsal=False)
     for port in (None, 9999):
         with pytest.raises(Refusal, match=what):
@@ -86,11 +86,10 @@ def test_a_cable_that_is_plugged_in_later_is_noticed_before_the_ledger(home: Pat
     pin(home, rehearsal=False)
     isolation = Isolation(OfflineHome(home).pins(), None, ENFORCED, cut_off)
     isolation.begin()
-    app = isolation.guarded(lambda: "app")
-    assert app() == "app"
+    isolation.look_again()
     interface(cut_off, "eth0", "0x1003", "up", "1")
     with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
-        app()
+        isolation.look_again()
 
 
 def commands(home: Path, tmp_path: Path) -> list[tuple[object, ...]]:
@@ -130,9 +129,14 @@ def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
     line = Observed("network", "eth0", "up", REFUSED, "unplug it", "AIRGAP-INTERFACE")
     monkeypatch.setattr("airlock_offline.preflight.isolation.airgap_lines", lambda _world: [line])
     place = f"airlock_offline.cli.{command}"
-    device = SimpleNamespace(app=object, model="nanosp", listed_model="nanosp", version="1.22.0", close=lambda: None)
-    device.probe = lambda app, _need: app() if first else None
-    monkeypatch.setattr(f"{place}.opened", lambda *_, **__: nullcontext(device))
+    device = SimpleNamespace(model="nanosp", listed_model="nanosp", version="1.22.0", close=lambda: None)
+    device.probe = lambda _need: device.app() if first else None
+
+    def opened(*_: object, guard: object, **__: object) -> nullcontext[SimpleNamespace]:
+        device.app = guard
+        return nullcontext(device)
+
+    monkeypatch.setattr(f"{place}.opened", opened)
     monkeypatch.setattr(f"{place}.ask_yes", lambda _question, *, piped: None)
     if command == "sign":  # the document's own checks are not what this is about
         monkeypatch.setattr(f"{place}.require_none", lambda _verdicts: None)
@@ -174,7 +178,8 @@ def test_in_production_a_machine_that_is_cut_off_goes_on_without_a_word(home: Pa
     for kernel in (ENFORCED, without_landlock):
         isolation = Isolation(OfflineHome(home).pins(), None, kernel, cut_off)
         isolation.begin(said.append)
-        assert (isolation.guarded(lambda: "app")(), said) == ("app", [])
+        isolation.look_again()
+        assert said == []
 
 
 def test_a_damaged_pin_is_an_error_and_not_a_rehearsal(home: Path, cut_off: MachineProbes) -> None:

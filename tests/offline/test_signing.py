@@ -7,7 +7,6 @@ import io
 import json
 import os
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,9 @@ from airlock_offline.cli.preflight import Statement
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import open_app, require_ready
 from airlock_offline.ledger.screens import Page
-from airlock_offline.ledger.uploads import need_of
+from airlock_offline.ledger.typed_data import need_of
 from airlock_offline.signing import sign_item as ceremony
-from airlock_offline.signing.sign_item import SigningDesk, account_lock, sign_item
+from airlock_offline.signing.sign_item import SigningDesk, sign_item
 from airlock_shared.checks.intent import typed_data_of
 from airlock_shared.checks.model import Case, IntentCase
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
@@ -71,8 +70,8 @@ class Table:
         proofs = frozenset(challenge.sha256() for challenge in good_challenges())
         self.desk = SigningDesk(
             self.state, "demo", ledger or UsedNonces(), self._look, lambda: open_app(self), self.close, lambda: self.now_ms,
-            lambda entries: clock_of(entries, self.now_ms, None), partial(account_lock, home), lambda _examined: None,
-            self._ask, self.told.append, proofs, SameProcess,
+            lambda entries: clock_of(entries, self.now_ms, None), lambda _examined: None, self._ask, self.told.append,
+            proofs, SameProcess,
         )  # fmt: skip
 
     def _look(self, case: Case) -> None:

@@ -15,9 +15,9 @@ from airlock_offline.device_connection import Device
 from airlock_offline.home import read_config
 from airlock_offline.ledger import device_errors as errors
 from airlock_offline.ledger import usb
-from airlock_offline.ledger.ethereum_app import Need, WrongDevice, open_app
+from airlock_offline.ledger.ethereum_app import WrongDevice, open_app
 from airlock_offline.ledger.models import MODELS, model_of_product
-from airlock_offline.ledger.uploads import need_of
+from airlock_offline.ledger.typed_data import Need, need_of
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import ItemResult, sign_item
 from airlock_shared.errors import AirlockError, DeviceError, UsageError
@@ -76,7 +76,7 @@ PATH = "m/44'/60'/0'/0/0"
 
 def look(device: Device, path: str = PATH, **need: Any) -> None:
     account = open_app(SoftwareLedger(seed=SEED)).address(path).address
-    device.probe(device.app, Need(path, account, **need))
+    device.probe(Need(path, account, **need))
 
 
 def looked(**need: Any) -> AirlockError:
@@ -233,7 +233,7 @@ class AtTheTable:
     def sign(self) -> ItemResult:
         device = Device(None, None)
         desk = self.table.desk._replace(
-            probe=lambda signed: device.probe(device.app, need_of(signed)), app=device.app, let_go=device.close
+            probe=lambda signed: device.probe(need_of(signed)), app=device.app, let_go=device.close
         )
         return sign_item(case(), situation(), desk)
 

@@ -9,7 +9,8 @@ import pytest
 
 from airlock_online.addresses import join_address, segment
 from airlock_online.clients.builder import BuilderClient, BuilderError, advice_on
-from airlock_online.clients.http import MAX_JSON_BYTES, Http, HttpCall, NotSent
+from airlock_online.clients.connection import MAX_JSON_BYTES, HttpCall, NotSent
+from airlock_online.clients.http import Http
 from airlock_shared.errors import ServiceError, UsageError
 from online.loopback import Answer, Wire, closed_port, http, reply
 

@@ -18,8 +18,8 @@ from airlock_online.addresses import shown_address
 from airlock_online.clients import kept_pool as kept
 from airlock_online.clients.api_key import ApiKey, read_api_key
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.clients.connection import Reply, code_of, json_of, reason_text
-from airlock_online.clients.http import FOREVER_S, Http, HttpCall, NotSent, Timeouts
+from airlock_online.clients.connection import HttpCall, NotSent, Reply, code_of, json_of, reason_text
+from airlock_online.clients.http import FOREVER_S, Http, Timeouts
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import ApiKeySettings
 from airlock_online.secrets import redact

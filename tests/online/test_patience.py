@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from airlock_online.cli import prepare_steps
-from airlock_online.clients.http import NotSent
+from airlock_online.clients.connection import NotSent
 from airlock_online.preparing.patience import MAX_BUILDS, WAIT_AT_MOST_S, Patience
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 

@@ -283,7 +283,7 @@ def test_a_number_in_another_form_is_not_told(column: Column, value: object) -> 
 
 
 def test_the_pairs_are_listed_against_the_pinned_ones(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ask(told([pair.as_json() for pair in PAIRS], "/v2/pairs"), "pairs") == 0
+    assert ask(told([pair.as_json() for pair in PAIRS.values()], "/v2/pairs"), "pairs") == 0
     lines = shown(capsys).splitlines()
     assert lines[1].split() == ["0", "BTC/USD", "ordinary", "1", "to", "100"]
     assert lines[3].endswith("not as pinned")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from airlock_rehearsal.chain import json_rpc
+from airlock_rehearsal.services.delivery import rpc
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.server import RehearsalServices
 from online.online_command import APPROVAL, CODE, TRIGGER, TWAP, OnlineCommand
@@ -62,7 +62,7 @@ def test_a_trigger_replaces_another_and_both_ids_are_kept(machine: OnlineCommand
 def test_a_node_on_another_chain_is_not_sent_to(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     signatures = machine.signatures(step=APPROVAL)
     with RehearsalServices() as other:
-        monkeypatch.setattr(json_rpc, "CHAIN_ID", 1337)
+        monkeypatch.setattr(rpc, "CHAIN_ID", 1337)
         (machine.home / "config.toml").write_text(f'[rpc]\nurl = "{other.rpc_url}"\n')
         assert machine("submit", signatures, "--by-rpc").code == 3
     assert machine.states() == {}

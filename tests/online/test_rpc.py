@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from eth_account import Account
 
-from airlock_online.clients.http import Http, NotSent, Timeouts
+from airlock_online.clients.connection import NotSent
+from airlock_online.clients.http import Http, Timeouts
 from airlock_online.clients.rpc import (
     MAX_REPLY_BYTES,
     ChainBlock,

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_online.clients.sse import Caps, SseDecoder, SseEvent
+from airlock_online.clients import sse
+from airlock_online.clients.sse import SseDecoder, SseEvent
 from airlock_shared.errors import ServiceError
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "sse"
@@ -25,8 +26,8 @@ CASES: list[dict[str, Any]] = [
 each_case = pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 
 
-def decode(*chunks: bytes, caps: Caps | None = None) -> list[SseEvent]:
-    decoder = SseDecoder(caps or Caps())
+def decode(*chunks: bytes) -> list[SseEvent]:
+    decoder = SseDecoder()
     return [item for chunk in chunks for item in decoder.feed(chunk)]
 
 
@@ -131,7 +132,10 @@ def test_any_stream_decodes_as_the_standard_says(pieces: list[bytes], at: int) -
     assert found == by_the_standard(stream)
 
 
-SMALL = Caps(line=20, event=30, total=100)
+@pytest.fixture
+def small_caps(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, cap in (("LINE", 20), ("EVENT", 30), ("STREAM", 100)):
+        monkeypatch.setattr(sse, f"{name}_AT_MOST", cap)
 
 
 @pytest.mark.parametrize(
@@ -147,12 +151,14 @@ SMALL = Caps(line=20, event=30, total=100)
         ([b"x" * 101], "stream"),
     ],
 )
+@pytest.mark.usefixtures("small_caps")
 def test_a_cap_passed_is_a_service_error(chunks: list[bytes], what: str) -> None:
     with pytest.raises(ServiceError, match=what):
-        decode(*chunks, caps=SMALL)
+        decode(*chunks)
 
 
+@pytest.mark.usefixtures("small_caps")
 def test_caps_are_not_passed_by_what_fits_exactly_and_count_anew_for_each_event() -> None:
-    assert decode(b"data: " + b"x" * 14 + b"\n\n", caps=SMALL) == [SseEvent("message", "x" * 14, None)]
-    assert decode(*[b":\n"] * 50, caps=SMALL) == []
-    assert len(decode(*[b"data: 12345678\n\n"] * 6, caps=SMALL)) == 6
+    assert decode(b"data: " + b"x" * 14 + b"\n\n") == [SseEvent("message", "x" * 14, None)]
+    assert decode(*[b":\n"] * 50) == []
+    assert len(decode(*[b"data: 12345678\n\n"] * 6)) == 6

@@ -7,7 +7,8 @@ from typing import Any
 import httpcore
 import pytest
 
-from airlock_online.clients.http import Http, HttpCall, NotSent
+from airlock_online.clients.connection import HttpCall, NotSent
+from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.submit import follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderState

@@ -3,6 +3,7 @@
 import tomllib
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -477,18 +478,20 @@ def test_a_trigger_s_id_may_be_a_whole_number(desk: DeliveringMachine, told: dic
     assert outcome.state is (OrderState.CONFIRMED if entity else OrderState.UNKNOWN)
 
 
-def test_questions_begin_evenly_apart_and_without_a_limit_at_once() -> None:
+def test_questions_begin_evenly_apart_and_without_a_limit_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s, slept = [100.0], list[float]()
 
     def sleep(seconds: float) -> None:
         slept.append(seconds)
         now_s[0] += seconds
 
-    spacing = Spacing(30, lambda: now_s[0], sleep)
+    clock = SimpleNamespace(monotonic=lambda: now_s[0], sleep=sleep)
+    monkeypatch.setattr("airlock_online.clients.builder.time", clock)
+    spacing = Spacing(30)
     for _ in range(3):
         spacing.wait()
     now_s[0] += 60
     spacing.wait()
     assert slept == [2.0, 2.0]
-    Spacing(0, lambda: now_s[0], sleep).wait()
+    Spacing(0).wait()
     assert slept == [2.0, 2.0]

@@ -20,9 +20,8 @@ from eth_account import Account  # noqa: E402
 from airlock_online.delivery.deliveries import raw_transaction  # noqa: E402
 from airlock_rehearsal.machines import Play  # noqa: E402
 from airlock_rehearsal.play import rehearse, summary_lines  # noqa: E402
-from airlock_rehearsal.scenarios import DELEGATE, TRADER  # noqa: E402
+from airlock_rehearsal.scenarios import TRADER  # noqa: E402
 from airlock_rehearsal.services.server import RehearsalServices  # noqa: E402
-from airlock_rehearsal.services.venue.venue_state import ChainRecord  # noqa: E402
 from airlock_shared.ethereum.signatures import Transaction  # noqa: E402
 from e2e.transaction_requests import FILLED, write_transaction  # noqa: E402
 from speculos.app_file import read_app_file  # noqa: E402
@@ -44,8 +43,7 @@ def main(elf: Path, folder: Path) -> int:
             return app.port
 
         with Person(app), RehearsalServices(trader=TRADER) as services:
-            on_chain = ChainRecord(services.state, (DELEGATE,)).since
-            stage = Play(folder, ONLINE, OFFLINE, services.urls, port, app.file.model, "file", on_chain)
+            stage = Play(folder, ONLINE, OFFLINE, services.urls, port, app.file.model, "file")
             rows = rehearse(stage)
         app.configure(raw_messages=True, blind_signing=True)
         signer = _transaction(app, folder)

@@ -16,7 +16,7 @@ from airlock_offline.ledger.device_errors import FiltersMissing
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.screens import typed_data_pages
 from airlock_offline.ledger.transport import Apdu, Ins, LoopbackTransport, Transport, ethereum_apdu
-from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused
+from airlock_offline.ledger.typed_data import FilteredMessage, FiltersRefused
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger

@@ -8,7 +8,7 @@ from workspace import house
 from workspace.house import ROOT
 
 MODULES_IN_A_FOLDER_AT_MOST = 16
-TEST_LINES_AT_MOST = 53_201  # it may only sink, to 48,000; raised for the faults that readers found
+TEST_LINES_AT_MOST = 53_212  # it may only sink, to 48,000; raised for the faults that readers found
 CHAIN_AT_MOST = {"airlock_shared": 10, "airlock_online": 10, "airlock_offline": 10, "airlock_rehearsal": 9}
 
 
@@ -42,7 +42,7 @@ COMMANDS = frozenset(
 ONE_FORM = frozenset("CALL_CHECKS CHECKS MODULES ROUTE complete parcel read_call".split())
 TWIN_HALVES = frozenset("HOME_VARIABLE default_home now_ms read_config".split())
 """What may stand in several files: a command in each half, what modules of one form are asked for, a half's own home."""
-SHARED_WITH_THE_REHEARSAL_AT_MOST = 44
+SHARED_WITH_THE_REHEARSAL_AT_MOST = 41
 """The venue's peer and the software Ledger say the same things in their own code: endpoints, standards, constants."""
 
 

@@ -69,7 +69,7 @@ _IN_ORDER = {
     },
     "the Ledger": {
         "offline": "device_connection",
-        "offline.ledger": "models transport usb ethereum_app typed_data uploads device_errors screens",
+        "offline.ledger": "models transport usb ethereum_app typed_data device_errors screens",
     },
     "what people see, made safe": {"shared": "text.safe errors cli.terminal cli.program cli.qr.file_or_qr"},
     "the disk": {"shared.host": "files"},

@@ -7,6 +7,7 @@ Modules are imported where they are used, so that an older Python gets as far as
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 KIT = Path(__file__).resolve().parents[1]
@@ -45,7 +46,12 @@ def compile_all(folder: str) -> None:
 
 def examine(folder: str, fingerprint: str) -> None:
     """Compare an installation with the kit's lists, and show the fingerprint; leave with 3 when anything differs."""
-    from airlock_offline.installation import INTERPRETER, PAPERS, examine_installation  # noqa: PLC0415 - as above
+    from airlock_offline.installation import (  # noqa: PLC0415 - as above
+        INSTALL_AGAIN,
+        INTERPRETER,
+        PAPERS,
+        examine_installation,
+    )
     from airlock_shared.text.safe import (  # noqa: PLC0415 - as above
         grouped,
         safe,
@@ -68,7 +74,7 @@ def examine(folder: str, fingerprint: str) -> None:
         for name, value in (("got:      ", finding.got), ("expected: ", finding.expected)):
             sys.stderr.write(f"  {name}{value}\n" if value else "")
     if installation.findings:
-        stop(f"{len(installation.findings)} findings", installation.findings[0].refusal().do, 3)
+        stop(f"{len(installation.findings)} findings", f"stop: {INSTALL_AGAIN}", 3)
     words = "\n  ".join(spoken_rows(fingerprint))
     sys.stderr.write(
         f"The installation matches the kit: {installation.files} files and their bytecode.\n"
@@ -84,15 +90,15 @@ def name_it(folder: str, new: str) -> None:
         stop(f"{new} cannot be given its name: {error.strerror}", "name a new folder")
 
 
+COMMANDS: dict[str, Callable[..., None]] = {
+    "interpreter": interpreter,
+    "compile": compile_all,
+    "examine": examine,
+    "name": name_it,
+}
+
 if __name__ == "__main__":
     command, *words = sys.argv[1:]
-    if command == "interpreter":
-        interpreter()
-    elif command == "compile":
-        compile_all(*words)
-    elif command == "examine":
-        examine(*words)
-    elif command == "name":
-        name_it(*words)
-    else:
+    if command not in COMMANDS:
         stop(f"{command} is not a command of this program", "only the kit's scripts call it")
+    COMMANDS[command](*words)

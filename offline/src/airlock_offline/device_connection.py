@@ -12,7 +12,7 @@ import click
 from airlock_offline import airgap
 from airlock_offline.confinement.command import APDU_LOG
 from airlock_offline.ledger.device_errors import LIST_AGAIN, AppClosed, OtherVersion, no_pages, wrong_model
-from airlock_offline.ledger.ethereum_app import EthereumApp, Need, open_app, require_ready
+from airlock_offline.ledger.ethereum_app import EthereumApp, open_app, require_ready
 from airlock_offline.ledger.models import model_of_product, shown_models, words_of
 from airlock_offline.ledger.transport import (
     REVIEW_S,
@@ -21,6 +21,7 @@ from airlock_offline.ledger.transport import (
     Meanwhile,
     Transport,
 )
+from airlock_offline.ledger.typed_data import Need
 from airlock_offline.ledger.usb import HidTransport, PluggedLedger, come_back, opens_app
 from airlock_shared.cli.terminal import say
 from airlock_shared.documents.deployment import Deployment
@@ -33,10 +34,6 @@ REVIEW = "airlock.review-seconds"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _log_to(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
-    context.meta[APDU_LOG] = path
-
-
 emulator_option = click.option(
     "--emulator",
     "emulator_port",
@@ -47,7 +44,7 @@ ledger_option = click.option("--ledger", "ledger_path", help="Which Ledger, when
 _log_option = click.option(
     "--apdu-log",
     type=click.Path(path_type=Path, dir_okay=False),
-    callback=_log_to,
+    callback=lambda context, _, path: context.meta.update({APDU_LOG: path}),
     expose_value=False,
     help="Also write the exchanges with the Ledger to a new file, without values, addresses or signatures.",
 )
@@ -102,12 +99,14 @@ class Device:
         *,
         named_model: str = "",
         review_s: int = REVIEW_S,
+        guard: Callable[[], None] = lambda: None,
     ) -> None:
         """Nothing is opened yet. Raises ``UsageError`` when the file for the APDU log exists.
 
-        ``named_model`` is the model that a person named, empty where nobody did.
+        ``named_model`` is the model that a person named, empty where nobody did. ``guard`` raises where the app may not be
+        handed out now.
         """
-        self._named_model, self._review_s = named_model, review_s
+        self._named_model, self._review_s, self._guard = named_model, review_s, guard
         if log is not None:
             require_new(log)
         self._emulator_port = emulator_port
@@ -127,7 +126,7 @@ class Device:
         """What USB says of the device; none before it is open, and for an emulator."""
 
     def app(self) -> EthereumApp:
-        """Return the Ethereum app's client, checked for model, name and version. Raises ``DeviceError``.
+        """Return the Ethereum app's client, checked for model, name and version. Raises ``DeviceError``, or as the guard.
 
         Once it was looked at, it must be of the same model and version.
         """
@@ -146,18 +145,19 @@ class Device:
                     do=LIST_AGAIN,
                 )
             self._app = app
+        self._guard()
         return self._app
 
-    def probe(self, app: Callable[[], EthereumApp], need: Need) -> None:
+    def probe(self, need: Need) -> None:
         """Before people read: learn whose pages will come, require that it can sign, and let go of it.
 
         At the home screen of a Ledger on USB the app is opened by command, which a person confirms there.
-        ``app`` is :meth:`app`, perhaps guarded. Raises ``DeviceError``, or a refusal of the account.
+        Raises as :meth:`app`, or a refusal of the account.
         """
         self.close()
         self.model = self.listed_model = self.version = ""  # another signer may have another Ledger
         try:
-            client = self._at_the_app(app)
+            client = self._at_the_app()
             model = self.model or self._named_model
             if model not in shown_models():
                 raise no_pages(model)
@@ -167,9 +167,9 @@ class Device:
         finally:
             self.close()
 
-    def _at_the_app(self, app: Callable[[], EthereumApp]) -> EthereumApp:
+    def _at_the_app(self) -> EthereumApp:
         try:
-            return app()
+            return self.app()
         except AppClosed:
             if self._transport is None or self._emulator_port is not None:
                 raise
@@ -177,7 +177,7 @@ class Device:
             if not opens_app(self._transport):
                 raise
         self.close()
-        return come_back(app, self.close)
+        return come_back(self.app, self.close)
 
     def _open(self) -> Transport:
         if self._emulator_port is not None:
@@ -217,15 +217,24 @@ class Device:
 
 
 def opened(
-    emulator_port: int | None, ledger_path: str | None, meanwhile: Meanwhile = nullcontext, *, named_model: str = ""
+    emulator_port: int | None,
+    ledger_path: str | None,
+    meanwhile: Meanwhile = nullcontext,
+    *,
+    named_model: str | None = None,
+    guard: Callable[[], None] = lambda: None,
 ) -> closing[Device]:
     """Give a device for a command; ``meanwhile`` is shown while it is waited for; ``--apdu-log`` logs its exchanges.
 
-    ``named_model`` is the model that a person named. Raises ``UsageError`` where two Ledgers are named.
+    ``named_model`` is the model that a person named, ``guard`` is asked each time before the app is handed out. Raises
+    ``UsageError`` where two Ledgers are named.
     """
     if emulator_port is not None and ledger_path is not None:
         raise UsageError("--emulator is the software Ledger, --ledger one on USB", do="give one of them")
     context = click.get_current_context(silent=True)
     meta = context.meta if context else {}
     log, review_s = meta.get(APDU_LOG), meta.get(REVIEW, REVIEW_S)
-    return closing(Device(emulator_port, ledger_path, log, meanwhile, named_model=named_model, review_s=review_s))
+    named = named_model or ""
+    return closing(
+        Device(emulator_port, ledger_path, log, meanwhile, named_model=named, review_s=review_s, guard=guard)
+    )

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Set
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.errors import UsageError
 
 # ---- bytecode -------------------------------------------------------------------------------------------------------
 # Bytecode that can be made again, byte for byte, and so be compared without being loaded.
@@ -87,6 +87,7 @@ INTERPRETER, _ENVIRONMENT = "bin/python3", "pyvenv.cfg"
 PROGRAMS = frozenset({"install.sh", "verify.sh", "program/airlock-offline"})
 """The files of a kit that may be run."""
 
+INSTALL_AGAIN = "install again from a kit whose fingerprint you have on paper, and find out who changed this"
 _LINE = re.compile(r"([0-9a-f]{64})  ([^\\\n]+)")
 _MAX_BYTES = 16 << 20  # of a list, or of one module
 
@@ -99,11 +100,6 @@ class KitFinding(NamedTuple):
     what: str
     got: str = ""
     expected: str = ""
-
-    def refusal(self) -> Refusal:
-        """Return the finding as the refusal that it is."""
-        do = "stop: install again from a kit whose fingerprint you have on paper, and find out who changed this"
-        return Refusal(self.check, f"{self.path}: {self.what}", got=self.got, expected=self.expected, do=do)
 
 
 class Installation(NamedTuple):
@@ -228,25 +224,25 @@ class _Tree:
         self.links: dict[str, str] = {}
         self.others: dict[str, str] = {}
         self.stats: dict[str, os.stat_result] = {}
-        self._read(folder, "")
+        self._read(folder)
 
-    def _read(self, folder: Path, prefix: str) -> None:
+    def _read(self, place: Path) -> None:
+        path = place.relative_to(self.folder).as_posix()
         try:
-            self.stats[prefix.rstrip("/") or "."] = os.lstat(folder)
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    path = prefix + entry.name
-                    if entry.is_symlink():
-                        self.links[path] = str(Path(entry.path).readlink())
-                    elif entry.is_dir():
-                        self._read(Path(entry.path), f"{path}/")
-                    elif entry.is_file():
-                        self.files.add(path)
-                        self.stats[path] = entry.stat(follow_symlinks=False)
-                    else:
-                        self.others[path] = "neither a file nor a folder"
+            found = place.lstat()
+            if stat.S_ISLNK(found.st_mode):
+                self.links[path] = str(place.readlink())
+            elif stat.S_ISREG(found.st_mode):
+                self.files.add(path)
+                self.stats[path] = found
+            elif stat.S_ISDIR(found.st_mode):
+                self.stats[path] = found
+                for below in place.iterdir():
+                    self._read(below)
+            else:
+                self.others[path] = "neither a file nor a folder"
         except OSError as error:
-            self.others[prefix or "."] = f"cannot be read: {error.strerror}"
+            self.others[path] = f"cannot be read: {error.strerror}"
 
     def unlisted(self, known: Set[str], check: str, links: Set[str] = frozenset()) -> Iterator[KitFinding]:
         """Yield what is there and should not be."""

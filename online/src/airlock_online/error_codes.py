@@ -173,8 +173,3 @@ ERROR_CODES: dict[str, ErrorCode] = {
     each.code: each for each in (*_BUILDER, *_RELAY, *_BATCHED, *_CONTRACT, *_RPC, *_HTTP)
 }
 """Every known code. The codes are unique over all services."""
-
-
-def known_code(code: str) -> ErrorCode | None:
-    """Return what is known of a code, which is compared as it is, or None."""
-    return ERROR_CODES.get(code)

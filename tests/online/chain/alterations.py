@@ -8,7 +8,8 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from airlock_rehearsal.chain.deploy import Sender
+from eth_account.signers.local import LocalAccount
+
 from airlock_rehearsal.chain.evm import CHAIN_ID, CONTRACTS, REFERRAL, ROUTER, USDC
 from airlock_rehearsal.chain.venue import ChainVenue
 from airlock_shared.documents.requests import Answer
@@ -73,18 +74,20 @@ class Bench:
         signature = self.signature if signature is None else signature
         return self._answered(kind, what, made or self.good, signature, self.payload["digest"], self.signer)
 
-    def resigned(self, kind: str, what: str, made: Payload, signer: Sender | None = None) -> Altered:
+    def resigned(self, kind: str, what: str, made: Payload, signer: LocalAccount | None = None) -> Altered:
         """Return an alteration whose payload was sealed and signed after it was altered."""
         payload, signer = made["requests"][0]["payload"], signer or self.signer
         return self._answered(kind, what, made, signature_by(signer, payload), payload["digest"], signer)
 
-    def _answered(self, kind: str, what: str, made: Payload, signature: bytes, digest: str, signer: Sender) -> Altered:
+    def _answered(
+        self, kind: str, what: str, made: Payload, signature: bytes, digest: str, signer: LocalAccount
+    ) -> Altered:
         text = "0x" + signature.hex()
         signed = Answer(self.step, "signed", "", digest, text, signer.address, "fields", "1.22.0")
         return Altered(kind, what, made, signature, signed)
 
 
-def signature_by(signer: Sender, payload: Payload, *, high_s: bool = False) -> bytes:
+def signature_by(signer: LocalAccount, payload: Payload, *, high_s: bool = False) -> bytes:
     parity, rs = sign(signer.key, bytes.fromhex(payload["digest"][2:]), high_s=high_s)
     return rs + bytes([27 + parity])
 

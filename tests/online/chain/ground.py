@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from eth_account import Account
+from eth_account.signers.local import LocalAccount
 
 from airlock_rehearsal.chain import embedded
-from airlock_rehearsal.chain.deploy import Sender, signed, transact
 from airlock_rehearsal.chain.evm import CHAIN_ID, CONTRACTS, REFERRAL, ROUTER, STORAGE, USDC, EvmCall, EvmReceipt
+from airlock_rehearsal.chain.sending import signed, transact
 from airlock_rehearsal.chain.venue import ChainVenue, call_to
 from airlock_shared.checks.model import Situation
 from airlock_shared.documents.deployment import parse_deployment
@@ -26,8 +27,8 @@ NOW_S = NOW_MS // 1000
 EXPIRY_S = 1_806_451_200  # of the desk's delegation, as in the vectors
 ONE, USDC_ONE = 10**10, 10**6
 OPENED_S = {(0, 1): 1_789_000_000, (0, 2): 1_789_000_000, (1, 0): 1_789_000_000, (7, 0): 1_788_220_800}
-STRANGER = Sender(str(Account.from_key("0x" + "07" * 32).address), b"\x07" * 32)
-TREASURY_SENDER, DESK_SENDER = (Sender(who, bytes.fromhex(KEYS[who][2:])) for who in (TREASURY, DESK))
+STRANGER = Account.from_key("0x" + "07" * 32)
+TREASURY_SENDER, DESK_SENDER = (Account.from_key(KEYS[who]) for who in (TREASURY, DESK))
 
 
 class Clock:
@@ -67,11 +68,11 @@ class Ground(NamedTuple):
     def evm(self) -> EmbeddedEvm:
         return cast(EmbeddedEvm, self.venue.evm)
 
-    def send(self, sender: Sender, contract: str, function: str, *arguments: Any) -> EvmReceipt:
+    def send(self, sender: LocalAccount, contract: str, function: str, *arguments: Any) -> EvmReceipt:
         """Send a transaction of a person's, once its simulation has gone through."""
         return transact(self.evm, sender, call_to(contract, function, *arguments))
 
-    def raw(self, sender: Sender, contract: str, data: bytes, gas: int = 1_500_000) -> bytes:
+    def raw(self, sender: LocalAccount, contract: str, data: bytes, gas: int = 1_500_000) -> bytes:
         return signed(self.evm, sender, EvmCall(CONTRACTS[contract], data, gas))
 
 
@@ -160,7 +161,7 @@ def document(step: str) -> dict[str, Any]:
     return made
 
 
-def signer_of(step: str) -> Sender:
+def signer_of(step: str) -> LocalAccount:
     """Return who the plan names to sign a step."""
     address = "0x" + plan().steps[step].signer.address.hex()
-    return next(sender for sender in (TREASURY_SENDER, DESK_SENDER) if sender.address.lower() == address)
+    return cast(LocalAccount, {each.address.lower(): each for each in (TREASURY_SENDER, DESK_SENDER)}[address])

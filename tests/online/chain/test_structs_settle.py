@@ -7,8 +7,8 @@ import pytest
 
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_online.delivery.export_package import item_of
-from airlock_rehearsal.chain.deploy import transact
 from airlock_rehearsal.chain.evm import CONTRACTS, REFERRAL, STORAGE, USDC, EvmCall, Reverted
+from airlock_rehearsal.chain.sending import transact
 from airlock_rehearsal.chain.venue import ENTRY_POINTS, CallOutcome
 from airlock_shared.checks.intent import typed_data_of
 from airlock_shared.checks.judge import Known, judge_item

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from airlock_online.clients.http import Http, HttpCall, Timeouts, json_of
+from airlock_online.clients.connection import HttpCall, json_of
+from airlock_online.clients.http import Http, Timeouts
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.submit import follow_submission, submit_delivery

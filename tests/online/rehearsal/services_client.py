@@ -7,7 +7,7 @@ import httpx
 from eth_account import Account
 from eth_utils.crypto import keccak
 
-from airlock_rehearsal.services.runtime import RehearsalSettings
+from airlock_rehearsal.services.runtime import RehearsalSettings, signing_domain
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.venue.eip712_peer import digest_of, encode, types_of
 
@@ -106,9 +106,9 @@ def signature(payload: Json, key: Any = TRADER) -> str:
     return "0x" + bytes(Account.sign_typed_data(key.key, full_message=document).signature).hex()
 
 
-def handmade(desk: ServicesClient, primary: str, message: Json, space: str = "trading") -> Json:
+def handmade(primary: str, message: Json) -> Json:
     """Return a payload that no builder endpoint builds."""
-    domain, types = desk.state.settings.domain(space), types_of(primary)
+    domain, types = signing_domain("trading"), types_of(primary)
     digest = "0x" + digest_of(types, primary, domain, message).hex()
     return {
         "primaryType": primary, "types": types, "domain": domain, "message": message, "digest": digest,

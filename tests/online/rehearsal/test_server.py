@@ -19,7 +19,7 @@ from airlock_shared.documents import deployment
 from airlock_shared.errors import UsageError
 from commands import run_command
 from online.rehearsal.conftest import OpenClient
-from online.rehearsal.services_client import PROMPT, TRADER, ServicesClient
+from online.rehearsal.services_client import PROMPT, TRADER
 
 
 def thread_names() -> list[str]:
@@ -91,34 +91,19 @@ def test_the_command_refuses_what_it_does_not_know(words: list[str], said: str) 
 
 
 def test_every_fault_has_one_sentence_and_holds_at_its_place_alone() -> None:
-    assert len(FAULTS) == len(IN_PAYLOADS) + len(IN_EXECUTION) + len(EVERYWHERE) == 31
+    assert len(FAULTS) == len(IN_PAYLOADS) + len(IN_EXECUTION) + len(EVERYWHERE) == 29
     assert all(fault.does.endswith(".") and fault.where for fault in FAULTS.values())
     assert all(set(fault.where) <= set(PLACES) for fault in FAULTS.values())
-    faults = Faults.of(
-        "http-500@relay", "slow", "attempts-fail=3@batched", "attempts-fail=12", "error=NO_PRICE@batched"
-    )
+    faults = Faults.of("http-500@relay", "slow", "attempts-fail=3@batched", "attempts-fail=12")
     assert (faults.has("http-500", "relay"), faults.has("http-500", "builder")) == (True, False)
     assert all(faults.has("slow", place) for place in PLACES)
     assert faults.failing_attempts == 12
-    assert (faults.value("error", "batched"), faults.value("error", "core")) == ("NO_PRICE", None)
 
 
 @pytest.mark.parametrize(
     "name",
-    ["nope", "", "attempts-fail", "attempts-fail=1000", "attempts-fail=2@core", "error=a b", "http-500@builder@core"],
+    ["nope", "", "attempts-fail", "attempts-fail=1000", "attempts-fail=2@core", "http-500@builder@core"],
 )
-def test_a_fault_that_is_not_in_the_table_is_refused(shared_desk: ServicesClient, name: str) -> None:
+def test_a_fault_that_is_not_in_the_table_is_refused(name: str) -> None:
     with pytest.raises(UsageError):
         Faults.of(name)
-    reply = shared_desk.http.put(shared_desk.services.url + "/rehearsal/faults", json={"faults": [name]})
-    assert reply.status_code == 400
-    assert shared_desk.services.faults == Faults()
-
-
-def test_faults_are_switched_over_http_too(desk: ServicesClient) -> None:
-    url = desk.services.url + "/rehearsal/faults"
-    assert desk.http.put(url, json={"faults": ["http-500@builder"]}).json()["in_force"] == ["http-500@builder"]
-    assert desk.http.get(desk.services.builder_url + "/v2/meta").status_code == 500
-    assert desk.http.get(desk.services.batched_url + "/tracking-id/x/status").status_code == 404
-    assert desk.http.put(url, json={"faults": []}).json()["in_force"] == []
-    assert desk.http.get(desk.services.builder_url + "/v2/meta").status_code == 200

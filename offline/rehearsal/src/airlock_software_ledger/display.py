@@ -47,7 +47,7 @@ def address_pages(network: str, address: str, model: str) -> list[Page]:
         first = [f"Verify {network}", "address", "Swipe to continue", "Cancel", "1 of 2"]
         return [
             first,
-            [field.title, *text_lines(address, layout.values, layout.line_px), "Cancel", "2 of 2", "Confirm"],
+            [field.title, *text_lines(address, layout.values), "Cancel", "2 of 2", "Confirm"],
         ]
     return [[f"Verify {network}", "address"], *button_field_pages(field, layout), ["Confirm"]]
 

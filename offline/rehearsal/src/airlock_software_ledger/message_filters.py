@@ -21,7 +21,7 @@ from airlock_software_ledger.answers import (
 from airlock_software_ledger.display import Tokens, is_ledgers
 from airlock_software_ledger.typed_stream import ADDRESS, DOMAIN, UINT, FieldType, TypedStream
 
-_ACTIVATE, _MESSAGE, _DATETIME, _TOKEN, _AMOUNT, _RAW = 0x00, 0x0F, 0xFC, 0xFD, 0xFE, 0xFF
+_MESSAGE, _DATETIME, _TOKEN, _AMOUNT, _RAW = 0x0F, 0xFC, 0xFD, 0xFE, 0xFF
 _MAGIC = {_MESSAGE: 183, _DATETIME: 33, _TOKEN: 11, _AMOUNT: 22, _RAW: 72}
 _TYPES = {_DATETIME: UINT, _TOKEN: ADDRESS, _AMOUNT: UINT}
 _MOST, _PLACES, _THE_CONTRACT, _AMOUNT_LABEL = 50, 5, 0xFF, 25

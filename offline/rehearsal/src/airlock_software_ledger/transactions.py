@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from airlock_offline.ledger.screens import (
     TOKEN_CALLS,
-    Frame,
     Review,
     ScreenField,
     ShownTransaction,
@@ -125,11 +124,9 @@ KNOWN_CONTRACTS = {bytes.fromhex("4cd241e8d1510e30b2076397afc7508ae59c66c9"): "S
 _TAGS = (0, 1, 2, 3)  # structure version, contract, chain id, nonce
 _NOBODY = bytes(20)
 _REVOKE = Review(
-    Frame(("Review authorization ", "to revoke smart ", "contract delegation?"), ("Sign operation",)),
-    Frame(
-        ("Review authorization to ", "revoke smart contract ", "delegation?"),
-        ("Sign authorization to ", "revoke smart contract ", "delegation?"),
-    ),
+    "Review authorization to revoke smart contract delegation?",
+    "Sign operation",
+    "Sign authorization to revoke smart contract delegation?",
     blind=False,
 )
 

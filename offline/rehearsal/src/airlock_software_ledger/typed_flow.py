@@ -6,7 +6,7 @@ within the definitions is added to: the next flow fails late with 6A80. Recorded
 
 from __future__ import annotations
 
-from airlock_offline.ledger.models import screen_of
+from airlock_offline.ledger.models import Touch, screen_of
 from airlock_offline.ledger.screens import FILTERED, HASHES, TYPED_DATA, Review, ScreenField, hash_fields
 from airlock_offline.ledger.transport import P1_PARTIAL, P2_ARRAY, P2_FIELD, P2_NAME, P2_SIGN_FIELDS, P2_SIGN_HASHES
 from airlock_offline.ledger.typed_data import SIGNED_BITS
@@ -33,10 +33,14 @@ class TypedFlow:
     """The app's state between the commands of typed data. Every method raises ``Failed`` for what the app refuses."""
 
     def __init__(self, model: str, settings: AppSettings, tokens: Tokens) -> None:
+        """As recorded: with Raw messages and Blind signing off, a touch screen refuses typed data at its first command.
+
+        A Nano does at the first value; and with Blind signing alone it shows a hash, where a touch screen shows the fields.
+        """
         self._model = model
         self._tokens = tokens
         self._filtering: Filtering | None = None
-        self._raw_messages_first = screen_of(model).raw_messages_first
+        self._raw_messages_first = isinstance(screen_of(model).layout, Touch)
         self._settings = settings
         self._typed: TypedStream | None = None
 

@@ -9,8 +9,9 @@ import click
 from airlock_offline.cli.device_waits import wait_notice
 from airlock_offline.device_connection import opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome, now_ms
-from airlock_offline.ledger.ethereum_app import Need, require_ready
+from airlock_offline.ledger.ethereum_app import require_ready
 from airlock_offline.ledger.message_screens import message_pages
+from airlock_offline.ledger.typed_data import Need
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import QUARANTINED, recovered_by
@@ -101,17 +102,17 @@ def prove_command(
     isolation = Isolation(state.pins(), emulator_port, state.confinement)
     isolation.begin()
     need = Need(path, parse_address(challenge.delegate))
-    with opened(emulator_port, ledger_path, wait_notice, named_model=model or "") as device:
-        app = isolation.guarded(device.app)
-        device.probe(app, need)
+    guard = isolation.look_again
+    with opened(emulator_port, ledger_path, wait_notice, named_model=model, guard=guard) as device:
+        device.probe(need)
         say("The delegate key signs this text:")
         say_all(f"  {safe_again(line)}" for line in challenge.text().decode().splitlines())
         pages = message_pages(challenge.text(), device.listed_model)
         say_all(("", *screen_lines(pages, device.listed_model, device.version)))
         ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=not isolation.is_production())
         state.record_unenforced(now_ms())
-        require_ready(app(), need)
-        signature = app().sign_personal_message(path, challenge.text())
+        require_ready(device.app(), need)
+        signature = device.app().sign_personal_message(path, challenge.text())
     _require_possession(state, challenge, signature)
     write_new(output, write_proofs([(challenge, "0x" + signature.hex())]))
     if as_json:

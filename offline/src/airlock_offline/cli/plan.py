@@ -244,31 +244,18 @@ def ledger_faults(known: Situation) -> list[PlanError]:
     """Return the steps whose struct the Ethereum app refuses field by field, or signs over another digest."""
     errors = []
     for position, step in enumerate(known.plan.steps.values()):
-        intent = known.deployment.structs.get(step.action.primary_type) if step.signer.show == "fields" else None
-        structs = definitions(intent).structs if intent else {}
+        intent = known.deployment.structs.get(step.action.primary_type)
+        if intent is None or step.signer.show != "fields":
+            continue
+        structs = definitions(intent).structs
         where = f"steps[{position}].{'fields.struct' if step.action.name == CUSTOM else 'action'}"
-        if refused := refused_integers(structs):
-            errors.append(
-                plan_error(
-                    "PLAN-WIDTH",
-                    "the Ledger takes no integers of this width",
-                    where,
-                    got=", ".join(refused),
-                    expected=WIDTHS,
-                    do=BY_HASHES_DO,
-                )
-            )
-        if faults := type_faults(structs, intent.name) if intent else []:
-            errors.append(
-                plan_error(
-                    "DIGEST-LEDGER",
-                    "the Ledger's app signs another digest for this struct",
-                    where,
-                    got="; ".join(faults),
-                    expected=EXPECTED,
-                    do=BY_HASHES_DO,
-                )
-            )
+        another = "the Ledger's app signs another digest for this struct"
+        for check, what, got, expected in (
+            ("PLAN-WIDTH", "the Ledger takes no integers of this width", ", ".join(refused_integers(structs)), WIDTHS),
+            ("DIGEST-LEDGER", another, "; ".join(type_faults(structs, intent.name)), EXPECTED),
+        ):
+            if got:
+                errors.append(plan_error(check, what, where, got=got, expected=expected, do=BY_HASHES_DO))
     return errors
 
 

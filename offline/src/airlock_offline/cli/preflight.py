@@ -18,11 +18,11 @@ from airlock_offline.home import OfflineHome, now_ms, uptime
 from airlock_offline.installation import examine_installation, examine_kit, read_installation_fingerprint
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
 from airlock_offline.ledger.screens import typed_data_pages
-from airlock_offline.preflight.ledger import PROOF, device_report, not_ready, raw_messages_options, udev_rule
+from airlock_offline.ledger.usb import LEDGER_VENDOR
+from airlock_offline.preflight.ledger import PROOF, PROVEN, device_report, not_ready, udev_rule
 from airlock_offline.preflight.page import (
     Kit,
     PreflightInputs,
-    PreflightResult,
     look_at,
     preflight_verdict_lines,
     report_lines,
@@ -49,7 +49,7 @@ from airlock_shared.cli.terminal import (
 )
 from airlock_shared.errors import DeviceError, ExitCode, Expired, UsageError
 from airlock_shared.ethereum.typed_document import read_typed_data
-from airlock_shared.host.files import REFUSED, MachineProbes, write_new
+from airlock_shared.host.files import MachineProbes, write_new
 from airlock_shared.host.machine import installed
 from airlock_shared.text.safe import safe
 from airlock_shared.units import span_text, utc_text
@@ -62,8 +62,6 @@ from airlock_shared.wire.strict_json import JsonObject
 
 
 _FORMAT = "airlock/hardware-record@1"
-LEDGER_VENDOR_ID = "2c97"
-PROVEN = "proven on"
 
 
 def recorded(device: Device, *, software: bool) -> tuple[JsonObject, JsonObject | None]:
@@ -116,7 +114,7 @@ def _confirmed(pages: list[list[str]], *, piped: bool) -> list[JsonObject]:
 def _record(device: Device, report: JsonObject, model: str, answers: list[JsonObject], *, software: bool) -> JsonObject:
     plugged = device.plugged
     usb = plugged and {
-        "vendor_id": LEDGER_VENDOR_ID,
+        "vendor_id": f"{LEDGER_VENDOR:04x}",
         "product_id": f"{plugged.product_id:04x}",
         "release": f"{plugged.release:04x}",
     }
@@ -214,7 +212,14 @@ ASKED_UNCERTAINTY_S = 60
     metavar="FILE",
     help="Also write which Ledger showed which pages to a new file, to send; see below.",
 )
-@raw_messages_options
+@click.option(
+    "--raw-messages",
+    type=click.Choice(["on", "off"]),
+    help="What you see in the app's settings; the record says that you stated it.",
+)
+@click.option(
+    "--prove-raw-messages", "prove", is_flag=True, help="Prove it: sign a harmless test message on the Ledger."
+)
 @device_options
 @json_option
 @click.pass_obj
@@ -226,6 +231,8 @@ def preflight(
     kit: Path | None,
     fingerprint: str | None,
     record: Path | None,
+    raw_messages: str | None,
+    prove: bool,
     emulator_port: int | None,
     ledger_path: str | None,
     as_json: bool,
@@ -253,7 +260,7 @@ def preflight(
         raise UsageError("the time is given already", do="leave out --time, or --watch")
     clock = _ask_time(state, uncertainty) if watch else _state_time(state, stated, uncertainty)
     valid_ms = clock_of(state.transcript.entries(), now_ms(), uptime()).uncertainty_ms
-    device = _device(emulator_port, ledger_path, record)
+    device = _device(emulator_port, ledger_path, record, raw_messages, prove=prove)
     with working("Looking at every installed file"):
         installation = examine_installation()
     with working("Looking at every file of the kit"):
@@ -262,9 +269,9 @@ def preflight(
     told = PreflightInputs(
         now_ms(), clock, valid_ms, device, udev_rule(), software, installation, examined, state.confinement
     )
-    result = look_at(state.home, state.transcript, told, MachineProbes())
-    state.transcript.record("preflight", result.report, now_ms())
-    _end(result, as_json=as_json)
+    report = look_at(state.home, state.transcript, told, MachineProbes())
+    state.transcript.record("preflight", report, now_ms())
+    _end(report, as_json=as_json)
 
 
 def _kit(folder: Path | None, fingerprint: str | None) -> Kit | None:
@@ -289,18 +296,17 @@ def _ask_time(state: OfflineHome, uncertainty_s: int | None) -> JsonObject | Non
             say(explain_error(error))
 
 
-def _end(result: PreflightResult, *, as_json: bool) -> None:
+def _end(report: JsonObject, *, as_json: bool) -> None:
     """Show the page, and end with the worst exit code."""
-    refused = [line for line in result.lines if line.verdict == REFUSED]
-    not_ready = "error" in result.report["device"]
+    refused, not_ready = report["refused"], "error" in report["device"]
     fit = not refused and not not_ready
     if as_json:
-        show_json({"ok": fit, **result.report})
+        show_json({"ok": fit, **report})
     elif not (led() and fit):  # where it is led, the page comes when people agree to it
-        show_by_screens(list(report_lines(result.report, kit=not led(), whole=not led())), show)
-        say_all(preflight_verdict_lines(result.report, whole=not led()))
+        show_by_screens(list(report_lines(report, kit=not led(), whole=not led())), show)
+        say_all(preflight_verdict_lines(report, whole=not led()))
         if led() and not_ready:  # what is waited for stands last
-            say_all(rows("The Ledger is not ready: ", ". ".join(result.report["device"].values())))
+            say_all(rows("The Ledger is not ready: ", ". ".join(report["device"].values())))
     finish(worst([*([ExitCode.REFUSED] if refused else []), *([ExitCode.DEVICE] if not_ready else [])]))
 
 
@@ -325,11 +331,13 @@ def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | Non
     return data
 
 
-def _device(emulator_port: int | None, ledger_path: str | None, record: Path | None) -> JsonObject:
+def _device(
+    emulator_port: int | None, ledger_path: str | None, record: Path | None, attested: str | None, *, prove: bool
+) -> JsonObject:
     with opened(emulator_port, ledger_path, wait_notice) as device:
         if record is None:
             try:
-                return device_report(device)
+                return device_report(device, attested, prove=prove)
             except DeviceError as error:
                 return not_ready(error)
         software = emulator_port is not None

@@ -12,7 +12,7 @@ import click
 from airlock_offline.confinement.command import start_child
 from airlock_offline.home import OfflineHome, read_config
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models, words_of
-from airlock_offline.ledger.uploads import device_pages
+from airlock_offline.ledger.typed_data import device_pages
 from airlock_shared.cli.report import (
     add_deployment,
     folder_option,
@@ -42,16 +42,6 @@ from airlock_shared.report.verify import read_evidence
 
 # ---- report pages ---------------------------------------------------------------------------------------------------
 # The Ledger's pages for a report: computed from the requests as they were when they were signed.
-
-
-def model_of(evidence: Evidence, otherwise: str) -> str:
-    """Return the Ledger's model at the last signing of these requests; ``otherwise`` when the transcript does not tell.
-
-    Where nobody named another one either, it is the first of those that we know.
-    """
-    return next(
-        (model for model in reversed(models_named(evidence)) if model in shown_models()), otherwise or DEFAULT_MODEL
-    )
 
 
 def signed_screens(evidence: Evidence, model: str) -> Screens:
@@ -159,8 +149,9 @@ def make_command(
         files[SIGNATURES_FILE] = withhold(files[SIGNATURES_FILE], ())
     if requests_file is not None and signatures_file is not None:
         evidence = read_evidence(files)
-        model = model_of(evidence, read_config(state.settings_file).ledger.model)
-        files[SCREENS] = write_screens(signed_screens(evidence, model))
+        otherwise = read_config(state.settings_file).ledger.model or DEFAULT_MODEL  # where the transcript does not tell
+        models = [model for model in models_named(evidence) if model in shown_models()]
+        files[SCREENS] = write_screens(signed_screens(evidence, [otherwise, *models][-1]))
     make_report(folder, files, judge, click.get_current_context().meta.get(PRINTING), as_json=as_json)
 
 

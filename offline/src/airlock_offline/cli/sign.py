@@ -13,9 +13,8 @@ import click
 from airlock_offline.cli.review_pages import GroupPages, ReviewPages, deciding_lines, deciding_rows
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome, now_ms, uptime
-from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.screens import not_shown_in_full
-from airlock_offline.ledger.uploads import device_pages, filtered_message, need_of
+from airlock_offline.ledger.typed_data import device_pages, filtered_message, need_of
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing import review
 from airlock_offline.signing.review import groups_of
@@ -24,7 +23,6 @@ from airlock_offline.signing.sign_item import (
     ItemFault,
     ItemResult,
     SigningDesk,
-    account_lock,
     first_to_sign,
     judged,
     left_behind,
@@ -46,7 +44,7 @@ from airlock_shared.checks.intent import typed_data_of
 from airlock_shared.checks.judge import Examined, Known, judge_header, judge_steps, require_none
 from airlock_shared.checks.model import Case, IntentCase, Situation
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
-from airlock_shared.checks.times import clock_of
+from airlock_shared.checks.times import Clock, clock_of
 from airlock_shared.cli.qr.file_or_qr import incoming, keep_file, qr_option, require_output, restart_option
 from airlock_shared.cli.terminal import (
     LEDGER_HERE,
@@ -149,9 +147,8 @@ def sign(
         say_all((*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)))
     document = {"requests": fingerprint, "plan": plan.fingerprint}
     meanwhile = pages.turning if pages else nullcontext
-    with opened(emulator_port, ledger_path, meanwhile, named_model=model or "") as device:
-        app = isolation.guarded(device.app)
-        desk = _desk(state, plan.id, entries, device, app, ask, pages)
+    with opened(emulator_port, ledger_path, meanwhile, named_model=model, guard=isolation.look_again) as device:
+        desk = _desk(state, plan.id, entries, device, ask, pages)
         examined = [judged(item, situation, desk) for item in items]
         if first := first_to_sign(examined, state):
             desk.probe(first)  # nobody compares or reads anything for a Ledger that cannot sign it
@@ -258,7 +255,6 @@ def _desk(
     ceremony: str,
     entries: list[Entry],
     device: Device,
-    app: Callable[[], EthereumApp],
     ask: Callable[..., None],
     on_screen: ReviewPages | None,
 ) -> SigningDesk:
@@ -269,7 +265,7 @@ def _desk(
 
     def probe(case: Case) -> None:
         need = need_of(case)
-        device.probe(app, need)
+        device.probe(need)
         setting = _RAW_MESSAGES if need.raw_messages else RAW_MESSAGES_OFF if need.filtered else ""
         if setting and setting not in said[-1:]:
             said.append(setting)
@@ -306,18 +302,32 @@ def _desk(
         else:
             say_all(review.section_lines(sections))
 
-    def confirm(question: str) -> None:
+    def asked(question: str) -> None:
         try:
             (on_screen.ask if on_screen else ask)(question)
         finally:
             sections = sorted(on_screen.opened) if on_screen else "all"
             desk.record(REVIEWED, read[0] | {"opened": sections})
 
+    def clock(entries: list[Entry]) -> Clock:
+        return clock_of(entries, now_ms(), uptime())
+
     proofs, tell = proved(entries), on_screen.tell if on_screen else say
-    clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
     desk = SigningDesk(
-        state, ceremony, used, probe, app, device.close, now_ms, clock, alone, show, confirm, tell, proofs
-    )._replace(list_pages=list_pages)
+        state,
+        ceremony,
+        used,
+        probe,
+        device.app,
+        device.close,
+        now_ms,
+        clock,
+        show,
+        asked,
+        tell,
+        proofs,
+        list_pages=list_pages,
+    )
     return desk
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,9 @@ from airlock_offline.cli.accounts import choose_signer, signer_option
 from airlock_offline.cli.device_waits import wait_notice
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome, now_ms
-from airlock_offline.ledger.ethereum_app import EthereumApp, Need, require_ready
+from airlock_offline.ledger.ethereum_app import require_ready
 from airlock_offline.ledger.message_screens import message_pages
+from airlock_offline.ledger.typed_data import Need
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import QUARANTINED, recovered_by
@@ -89,10 +89,9 @@ def seal_transcript(
     isolation = Isolation(state.pins(), emulator_port, state.confinement)
     isolation.begin()
     signer = choose_signer(plan, signer_name)
-    said_no = no_on_record(state.transcript, plan, "seal", "signer", now_ms)
-    with said_no, opened(emulator_port, ledger_path, wait_notice, named_model=model or "") as device:
-        app = isolation.guarded(device.app)
-        while (entry := _seal_once(state, plan, signer, device, app, piped=not isolation.is_production())) is None:
+    said_no, guard = no_on_record(state.transcript, plan, "seal", "signer", now_ms), isolation.look_again
+    with said_no, opened(emulator_port, ledger_path, wait_notice, named_model=model, guard=guard) as device:
+        while (entry := _seal_once(state, plan, signer, device, piped=not isolation.is_production())) is None:
             pass
     if as_json:
         data = entry.data
@@ -103,16 +102,14 @@ def seal_transcript(
         show_all(labelled_hash_lines("head after the seal", entry.hash))
 
 
-def _seal_once(
-    state: OfflineHome, plan: Plan, signer: Signer, device: Device, app: Callable[[], EthereumApp], *, piped: bool
-) -> Entry | None:
+def _seal_once(state: OfflineHome, plan: Plan, signer: Signer, device: Device, *, piped: bool) -> Entry | None:
     """Show the head as it is now, have it signed, and record the seal; None when the transcript went on meanwhile."""
     entries = state.transcript.entries()
     if entries and entries[-1].event == SEALED and entries[-1].data["ceremony"] == plan.id:
         say("The transcript is sealed already, and has no newer entries; nothing to do.")
         return entries[-1]
     need = Need(signer.path, signer.address)
-    device.probe(app, need)
+    device.probe(need)
     state.record_unenforced(now_ms())
     entries = state.transcript.entries()
     seal = seal_of(entries, plan.id)
@@ -123,8 +120,8 @@ def _seal_once(
     pages = message_pages(seal.text(), device.listed_model)
     say_all(screen_lines(pages, device.listed_model, device.version))
     ask_yes("Was the outcome read? Then seal the transcript with this head.", piped=piped)
-    address = require_ready(app(), need)
-    rsv = app().sign_personal_message(signer.path, seal.text())
+    address = require_ready(device.app(), need)
+    rsv = device.app().sign_personal_message(signer.path, seal.text())
     recovered = recovered_by(seal.digest(), rsv)
     if recovered != checksum_address(address):
         data = {"digest": "0x" + seal.digest().hex(), "recovered": recovered, "expected": checksum_address(address)}

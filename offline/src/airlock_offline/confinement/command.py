@@ -73,21 +73,18 @@ class Needs(NamedTuple):
     ``reads``: files and folders to read. ``writes``: folders to write into.
     ``connect``: the software Ledger's loopback port.
     ``landlock``: whether Landlock is wanted at all.
-    ``machine``: whether all of ``/dev``, ``/sys`` and ``/proc`` is needed.
-    ``devices``: without ``machine``, the files of ``/dev`` that are used.
-    ``starting``: whether it starts other processes.
+    ``alone``: it starts no other process, and has nothing of ``/dev``, ``/sys`` and ``/proc`` but the ``devices``.
     """
 
     reads: tuple[Path, ...] = ()
     writes: tuple[Path, ...] = ()
     connect: int | None = None
     landlock: bool = True
-    machine: bool = True
+    alone: bool = False
     devices: tuple[Path, ...] = ()
-    starting: bool = True
 
 
-ALONE = Needs(machine=False, starting=False)
+ALONE = Needs(alone=True)
 """What a child needs in which other people's libraries run: packages to read, and no process beside it."""
 
 
@@ -111,7 +108,7 @@ def _refuse_calls(needs: Needs) -> str:
     machine = ARCHITECTURES.get(os.uname().machine)
     if machine is None or sys.maxsize < 2**32:
         return f"no table of system calls for {os.uname().machine}"
-    rules = kernel_filter.rules_for(machine, loopback=needs.connect is not None, starting=needs.starting)
+    rules = kernel_filter.rules_for(machine, loopback=needs.connect is not None, starting=not needs.alone)
     try:
         kernel_filter.install_filter(machine, kernel_filter.assemble(machine, rules))
     except OSError as error:
@@ -130,7 +127,7 @@ def _restrict_files(needs: Needs) -> tuple[int, str]:
     if (threads := len(os.listdir("/proc/self/task"))) != 1:  # noqa: PTH208 (names alone)
         return 0, f"{threads} threads run already, and it would apply to only one of them"
     runs = (sys.prefix, sys.base_prefix, *sys.path, *_LIBRARIES)
-    looks, uses = (READ_ONLY, DEVICES) if needs.machine else (("/etc",), ("/dev/null", "/dev/urandom"))
+    looks, uses = (("/etc",), ("/dev/null", "/dev/urandom")) if needs.alone else (READ_ONLY, DEVICES)
     paths = [
         *((Path(path), MAY_RUN) for path in dict.fromkeys(runs) if path),
         *((Path(path), MAY_READ) for path in (*looks, *needs.reads)),

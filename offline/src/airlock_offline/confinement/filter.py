@@ -319,17 +319,13 @@ def handled(abi: int) -> tuple[int, int, int]:
     )
 
 
-def attributes(abi: int) -> bytes:
-    """Return ``struct landlock_ruleset_attr`` as long as the ABI knows it."""
-    return struct.pack("<QQQ", *handled(abi))[: 8 if abi < 4 else 16 if abi < 6 else 24]
-
-
 def restrict_files(abi: int, paths: Iterable[tuple[Path, int]], *, connect: int | None = None) -> None:
     """Take every right from this thread and its children but those to these paths and what is beneath them.
 
     ``connect`` is the one TCP port that is left. Raises ``OSError``.
     """
-    shape = attributes(abi)
+    known = 8 if abi < 4 else 16 if abi < 6 else 24  # bytes of ``struct landlock_ruleset_attr``
+    shape = struct.pack("<QQQ", *handled(abi))[:known]
     ruleset = system_call(CREATE, ctypes.c_char_p(shape), len(shape), 0)
     try:
         for path, rights in paths:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_offline.ledger.device_errors import (
     BLIND_SIGNING,
@@ -49,16 +48,12 @@ from airlock_offline.ledger.transport import (
     encode_path,
     ethereum_apdu,
 )
-from airlock_offline.ledger.typed_data import fields_flow, require_no_fault
+from airlock_offline.ledger.typed_data import FilteredMessage, Need, fields_flow, require_no_fault
 from airlock_shared.documents.ledger_metadata import TokenMetadata
 from airlock_shared.errors import ExitCode, Refusal, UsageError
 from airlock_shared.ethereum.eip712 import TypedData
 from airlock_shared.ethereum.signatures import TYPE_2, checksum_address, keccak256, parse_address
 from airlock_shared.wire.strict_json import JsonObject
-
-if TYPE_CHECKING:
-    from airlock_offline.ledger.uploads import FilteredMessage
-
 
 APP_NAME = "Ethereum"
 HOME_SCREENS = ("BOLOS", "OLOS")  # the names that the home screen answers; some firmware ends it with a zero byte
@@ -125,10 +120,7 @@ class EthereumApp:
 
     def configuration(self) -> Configuration:
         """Ask for the app's flags and version."""
-        doing = "read the app's configuration"
-        reply = self.ask(ethereum_apdu(Ins.CONFIGURATION, 0, 0), doing)
-        if len(reply) != 4:
-            raise wrong_answer(doing, f"{len(reply)} bytes instead of 4")
+        reply = self.ask(ethereum_apdu(Ins.CONFIGURATION, 0, 0), "read the app's configuration", 4)
         blind, checked = (bool(reply[0] & flag) for flag in (_FLAG_BLIND_SIGNING, _FLAG_TRANSACTION_CHECK))
         return Configuration(blind, checked, (reply[1], reply[2], reply[3]))
 
@@ -151,13 +143,13 @@ class EthereumApp:
         reply, sw = self.exchange(first)
         if sw == SW_PARAMETER:  # a flow was left half-way, and is forgotten now: once more
             reply, sw = self.exchange(first)
-        self.require_silence(reply, sw, doing, setting)
+        checked_answer(reply, sw, doing, 0, setting)
         for apdu in rest:
-            self.require_silence(*self.exchange(apdu), doing, setting)
+            self.ask(apdu, doing, 0, setting)
         for apdu in flow.values:  # 1.22.0 shows all at the end; a version that shows each at once must not time out
             reply, sw = self.exchange(apdu, person=True)
             if filtered is None or not filtered.is_about_filters(apdu, reply, sw):
-                self.require_silence(reply, sw, doing, setting)
+                checked_answer(reply, sw, doing, 0, setting)
         return self.ask_to_sign(flow.sign, doing, setting)
 
     def sign_hashes(self, path: str, domain_hash: bytes, message_hash: bytes) -> bytes:
@@ -198,10 +190,9 @@ class EthereumApp:
         """Send what the app takes in pieces of 255 bytes, and return what was signed of the whole."""
         *pieces, last = chunks(payload)
         for piece in pieces:  # with Debug contracts a person reads and confirms between the pieces
-            apdu = ethereum_apdu(ins, first, 0, piece)
-            self.require_silence(*self.exchange(apdu, person=True), doing, BLIND_SIGNING)
+            self.ask(ethereum_apdu(ins, first, 0, piece), doing, 0, person=True)
             first = P1_MORE
-        return self.ask_to_sign(ethereum_apdu(ins, first, 0, last), doing, BLIND_SIGNING, first_v)
+        return self.ask_to_sign(ethereum_apdu(ins, first, 0, last), doing, first_v=first_v)
 
     def provide_token(self, token: TokenMetadata) -> None:
         """Tell the app of a token, for the next transaction alone: it then shows amounts of it.
@@ -215,10 +206,7 @@ class EthereumApp:
                 f"the Ledger does not accept the pinned record of {token.ticker}: its signature or its network",
                 do="pin a deployment with a newer record, or without one: an approval is then signed blind",
             )
-        if sw != SW_OK:
-            raise error_for(sw, doing=doing)
-        if len(reply) != 1:
-            raise wrong_answer(doing, f"{len(reply)} bytes instead of 1")
+        checked_answer(reply, sw, doing, 1)
 
     def ask_to_sign(self, apdu: Apdu, doing: str, setting: str = BLIND_SIGNING, first_v: int = 27) -> bytes:
         """Send the last command of a signature, and return the 65 bytes r, s and v, which is 27 or 28.
@@ -227,35 +215,36 @@ class EthereumApp:
         """
         self.may_have_signed = True
         reply, sw = self.exchange(apdu, person=True)
-        if sw != SW_OK:
-            self.may_have_signed = False
-            raise error_for(sw, doing=doing, setting=setting)
-        if len(reply) != _SIGNATURE_BYTES:
-            raise wrong_answer(doing, f"{len(reply)} bytes instead of a signature")
+        self.may_have_signed = sw == SW_OK
+        checked_answer(reply, sw, doing, _SIGNATURE_BYTES, setting)
         parity = reply[0] - first_v
         if parity not in (0, 1):
             raise wrong_answer(doing, f"a signature with v = {reply[0]}")
         return reply[1:] + bytes((27 + parity,))
 
-    def ask(self, apdu: Apdu, doing: str, *, person: bool = False) -> bytes:
-        """Send a command that signs nothing and return its answer. Raises what its status word stands for."""
-        reply, sw = self.exchange(apdu, person=person)
-        if sw != SW_OK:
-            raise error_for(sw, doing=doing)
-        return reply
+    def ask(
+        self, apdu: Apdu, doing: str, size: int | None = None, setting: str = BLIND_SIGNING, *, person: bool = False
+    ) -> bytes:
+        """Send a command that signs nothing and return its answer. Raises as :func:`checked_answer`."""
+        return checked_answer(*self.exchange(apdu, person=person), doing, size, setting)
 
     def exchange(self, apdu: Apdu, *, person: bool = False) -> ApduReply:
         """Send a command and return its answer and status word."""
         with self._meanwhile(person):
             return self._transport.exchange(apdu.encode(), person=person)
 
-    @staticmethod
-    def require_silence(reply: bytes, sw: int, doing: str, setting: str) -> None:
-        """Raise what a status word stands for, or ``WrongAnswer`` for an answer where none belongs."""
-        if sw != SW_OK:
-            raise error_for(sw, doing=doing, setting=setting)
-        if reply:
-            raise wrong_answer(doing, f"{len(reply)} bytes instead of none")
+
+def checked_answer(reply: bytes, sw: int, doing: str, size: int | None = None, setting: str = BLIND_SIGNING) -> bytes:
+    """Return an answer of ``size`` bytes, without it of any size.
+
+    Raises what the status word stands for, or ``WrongAnswer`` for another size.
+    """
+    if sw != SW_OK:
+        raise error_for(sw, doing=doing, setting=setting)
+    if size not in (None, len(reply)):
+        expected = {0: "none", _SIGNATURE_BYTES: "a signature"}.get(size, size)
+        raise wrong_answer(doing, f"{len(reply)} bytes instead of {expected}")
+    return reply
 
 
 def _length_value(data: bytes) -> list[bytes]:
@@ -288,20 +277,6 @@ class WrongDevice(Refusal):
     """The Ledger on the table is not the signer's, or its path is another: a matter of the device, exit code 5."""
 
     exit_code = ExitCode.DEVICE
-
-
-class Need(NamedTuple):
-    """What a Ledger is needed for: its 20-byte account at a path, and the settings without which the app does not sign.
-
-    Whether Blind signing is on can be read. Whether Raw messages is cannot: that is for people to look up. ``filtered``: a
-    message of which the app is told how to show it needs Raw messages off.
-    """
-
-    path: str
-    account: bytes
-    blind_signing: bool = False
-    raw_messages: bool = False
-    filtered: bool = False
 
 
 def require_ready(app: EthereumApp, need: Need) -> bytes:

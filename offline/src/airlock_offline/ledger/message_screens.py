@@ -6,11 +6,9 @@ Wording as recorded from the app (``tests/vectors/ledger``).
 from __future__ import annotations
 
 from airlock_offline.ledger.models import Buttons, screen_of
-from airlock_offline.ledger.screens import Frame, Page, Review, ScreenField, drawable, review_pages
+from airlock_offline.ledger.screens import Page, Review, ScreenField, drawable, review_pages
 
-MESSAGE_REVIEW = Review(
-    Frame(("Review message",), ("Sign message",)), Frame(("Review message",), ("Sign message?",)), blind=False
-)
+MESSAGE_REVIEW = Review("Review message", "Sign message", "Sign message?", blind=False)
 
 
 def message_fields(message: bytes, model: str) -> list[ScreenField]:

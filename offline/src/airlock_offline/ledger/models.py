@@ -22,10 +22,18 @@ from typing import NamedTuple
 
 
 class Typeface(NamedTuple):
-    """A typeface in one size: the pixels from line to line, and the width of the characters from the space to ``~``."""
+    """A typeface in one size: the pixels from line to line, and the width of the characters from the space to ``~``.
+
+    On a screen it stands in lines of ``line_px``.
+    """
 
     height_px: int
     widths_px: tuple[int, ...]
+    line_px: int = 0
+
+    def within(self, line_px: int) -> Typeface:
+        """Return the typeface in lines of so many pixels."""
+        return self._replace(line_px=line_px)
 
     def width_px(self, character: str) -> int:
         """Return the width of a character; one without a glyph has none."""
@@ -140,7 +148,7 @@ def width_px(text: str, face: Typeface) -> int:
     return sum(map(face.width_px, text))
 
 
-def counted_breaks(text: str, face: Typeface, line_px: int) -> Iterator[int]:
+def counted_breaks(text: str, face: Typeface) -> Iterator[int]:
     """Yield where each further line begins as the device counts them; a line feed belongs to neither line."""
     at = used_px = 0
     delimiter = -1
@@ -149,7 +157,7 @@ def counted_breaks(text: str, face: Typeface, line_px: int) -> Iterator[int]:
         if character in _DELIMITERS:
             delimiter = at
         own_px = face.width_px(character)
-        if character != "\n" and used_px + own_px <= line_px:
+        if character != "\n" and used_px + own_px <= face.line_px:
             used_px += own_px
             at += 1
             continue
@@ -162,25 +170,25 @@ def counted_breaks(text: str, face: Typeface, line_px: int) -> Iterator[int]:
         used_px, delimiter = 0, -1
 
 
-def counted_lines(text: str, face: Typeface, line_px: int) -> int:
+def counted_lines(text: str, face: Typeface) -> int:
     """Return how many lines a touch screen counts in a text: its height on the page follows from it."""
-    return 1 + sum(1 for _ in counted_breaks(text, face, line_px))
+    return 1 + sum(1 for _ in counted_breaks(text, face))
 
 
-def text_lines(text: str, face: Typeface, line_px: int) -> list[str]:
+def text_lines(text: str, face: Typeface) -> list[str]:
     """Return the lines that are drawn: broken after a space, ``-`` or ``_``, else anywhere; a line feed ends one.
 
     Between two line feeds stands an empty line: it takes its room, and a reader of the screen finds no text there.
     """
     result: list[str] = []
     while text:
-        end = _first_line(text, face, line_px)
+        end = _first_line(text, face)
         result.append(text[:end])
         text = text[end:].removeprefix("\n")
     return result
 
 
-def _first_line(text: str, face: Typeface, line_px: int) -> int:
+def _first_line(text: str, face: Typeface) -> int:
     """Return how many characters of a text its first line takes, without a line feed at its end."""
     used_px = delimiter = delimiter_px = 0
     for length, character in enumerate(text):
@@ -189,52 +197,52 @@ def _first_line(text: str, face: Typeface, line_px: int) -> int:
         own_px = face.width_px(character)
         if own_px and character in _DELIMITERS:
             delimiter, delimiter_px = length, used_px
-        if own_px and used_px + own_px > line_px:
+        if own_px and used_px + own_px > face.line_px:
             return delimiter + 1 if delimiter_px else max(length, 1)
         used_px += own_px
     return len(text)
 
 
-def text_pages(text: str, face: Typeface, line_px: int, lines: int) -> list[list[str]]:
+def text_pages(text: str, face: Typeface, lines: int) -> list[list[str]]:
     """Return the pages of so many lines over which a Nano spreads a text; at least one."""
-    count = 1 + sum(1 for _ in counted_breaks(text.removesuffix("\n"), face, line_px)) // lines
+    count = 1 + sum(1 for _ in counted_breaks(text.removesuffix("\n"), face)) // lines
     result = []
     for page in range(count):
-        result.append(text_lines(text, face, line_px)[:lines])
+        result.append(text_lines(text, face)[:lines])
         if page < count - 1:
-            at = [*counted_breaks(text, face, line_px), *[len(text)] * lines][lines - 1]
+            at = [*counted_breaks(text, face), *[len(text)] * lines][lines - 1]
             text = (
                 text[at:] if text[at - 1] == "\n" else text[at:].removeprefix("\n")
             )  # no page begins with an empty line
     return result
 
 
-def cut_lines(text: str, face: Typeface, line_px: int, lines: int) -> list[str]:
+def cut_lines(text: str, face: Typeface, lines: int) -> list[str]:
     """Return the first lines of a text that goes on; three dots end the last, in place of three characters if need be.
 
     The device measures a line that was broken at a delimiter without it. Where a line feed follows, there are no dots.
     """
-    result = text_lines(text, face, line_px)[: lines - 1]
+    result = text_lines(text, face)[: lines - 1]
     for _ in result:
-        text = text[_first_line(text, face, line_px) :].removeprefix("\n")
-    end = _first_line(text, face, line_px)
+        text = text[_first_line(text, face) :].removeprefix("\n")
+    end = _first_line(text, face)
     line = text[:end]
     if text[end : end + 1] == "\n":
         return [*result, line]
     measured = line[:-1] if text[:end][-1:] in _DELIMITERS else line
-    fits = width_px(measured, face) + width_px("...", face) < line_px
+    fits = width_px(measured, face) + width_px("...", face) < face.line_px
     return [*result, f"{line if fits else line[:-3]}..."]
 
 
-def title_line(title: str, face: Typeface, line_px: int) -> str:
+def title_line(title: str, face: Typeface) -> str:
     """Return a Nano's title as it stands on its one line: cut in its middle where it is too long.
 
     Source: ``nbgl_textReduceOnNbLines`` in ``nbgl_fonts.c``, ``displayTextPage`` in ``nbgl_step.c``: 23 characters are kept
     of what fits.
     """
-    if width_px(title, face) <= line_px:
+    if width_px(title, face) <= face.line_px:
         return title[:23]
-    half_px = (line_px - width_px(" ... ", face)) // 2
+    half_px = (face.line_px - width_px(" ... ", face)) // 2
     front = 0
     while width_px(title[: front + 1], face) <= half_px:
         front += 1
@@ -252,16 +260,11 @@ RELEASED, DEVELOPMENT = "1.22.0", "1.22.0-dev"
 
 
 class Buttons(NamedTuple):
-    """A Nano's screen: one field to a page, ``lines`` of its value under the field's name; sizes in pixels.
+    """A Nano's screen: one field to a page, ``lines`` of its value under the field's name; sizes in pixels."""
 
-    ``pause``: the page that asks to go on after each field of a long review.
-    """
-
-    face: Typeface
-    titles: Typeface
-    line_px: int
+    names: Typeface
+    values: Typeface
     lines: int
-    pause: tuple[str, ...]
 
 
 class Touch(NamedTuple):
@@ -275,7 +278,6 @@ class Touch(NamedTuple):
     names: Typeface
     values: Typeface
     bold: Typeface
-    line_px: int
     height_px: int
     height_with_skip_px: int
     top_px: int
@@ -287,28 +289,17 @@ class Touch(NamedTuple):
 NAME_GAP_PX = 4
 
 
-class Wording(NamedTuple):
-    """What the app says on this model in its own words: the warning page, and titles that differ."""
-
-    warning: tuple[str, ...]
-    transaction_hash: str
-    delegated_network: str
-
-
 class Screen(NamedTuple):
-    """How a model shows a review.
+    """How a model shows a review: its layout, the texts of the warning page, and titles that differ.
 
-    ``marks_every_cut``: as recorded; app 1.22.0 cuts a long string without its three dots, 1.22.0-dev never does.
-    ``raw_messages_first``: with Raw messages and Blind signing off, typed data is refused at its first command and not at
-    its first value; and with Blind signing alone the fields are shown all the same, where a Nano shows a hash.
     ``app_version``: the app that was recorded, and that the software Ledger names.
     """
 
     layout: Buttons | Touch
-    wording: Wording
-    marks_every_cut: bool
-    raw_messages_first: bool
-    app_version: str
+    warning: tuple[str, ...]
+    transaction_hash: str
+    delegated_network: str
+    app_version: str = RELEASED
 
 
 class Model(NamedTuple):
@@ -333,27 +324,19 @@ class Model(NamedTuple):
 
 _NANO_SCREEN = Screen(
     Buttons(
-        face=OPEN_SANS_REGULAR_11,
-        titles=OPEN_SANS_EXTRABOLD_11,
-        line_px=114,
+        names=OPEN_SANS_EXTRABOLD_11.within(114),
+        values=OPEN_SANS_REGULAR_11.within(114),
         lines=3,
-        pause=("Press right button to ", "continue message or ", "press both to skip"),
     ),
-    Wording(
-        warning=("Blind signing ahead", "To accept risk, press ", "both buttons"),
-        transaction_hash="Tx hash",
-        delegated_network="On network",
-    ),
-    marks_every_cut=False,
-    raw_messages_first=False,
-    app_version=RELEASED,
+    warning=("Blind signing ahead", "To accept risk, press both buttons"),
+    transaction_hash="Tx hash",
+    delegated_network="On network",
 )
 # The constants of ``nbgl_layout.h``, ``nbgl_types.h`` and ``nbgl_use_case.h``: screen less margins, headers and footers.
 _FLEX = Touch(
-    names=INTER_REGULAR_28,
-    values=INTER_MEDIUM_36,
-    bold=INTER_SEMIBOLD_28,
-    line_px=416,
+    names=INTER_REGULAR_28.within(416),
+    values=INTER_MEDIUM_36.within(416),
+    bold=INTER_SEMIBOLD_28.within(416),
     height_px=464,
     height_with_skip_px=408,
     top_px=0,
@@ -362,10 +345,9 @@ _FLEX = Touch(
     more_lines=11,
 )
 _STAX = Touch(
-    names=INTER_REGULAR_24,
-    values=INTER_MEDIUM_32,
-    bold=INTER_SEMIBOLD_24,
-    line_px=352,
+    names=INTER_REGULAR_24.within(352),
+    values=INTER_MEDIUM_32.within(352),
+    bold=INTER_SEMIBOLD_24.within(352),
     height_px=548,
     height_with_skip_px=492,
     top_px=24,
@@ -374,10 +356,9 @@ _STAX = Touch(
     more_lines=12,
 )
 _APEX = Touch(
-    names=NANOTEXT_MEDIUM_18,
-    values=NANODISPLAY_SEMIBOLD_24,
-    bold=NANOTEXT_BOLD_18,
-    line_px=268,
+    names=NANOTEXT_MEDIUM_18.within(268),
+    values=NANODISPLAY_SEMIBOLD_24.within(268),
+    bold=NANOTEXT_BOLD_18.within(268),
     height_px=316,
     height_with_skip_px=280,
     top_px=0,
@@ -388,28 +369,21 @@ _APEX = Touch(
 _LOSSES = (  # as the app writes it
     "If you sign this transaction, you could loose your assets. Explore safer alternatives: ledger.com/integrated-apps"
 )
-_TOUCH_WORDING = Wording(
-    warning=(
-        "Blind signing ahead",
-        _LOSSES,
-        "Accept risk and continue",
-        "Back to safety",
-    ),
+_FLEX_SCREEN = Screen(
+    _FLEX,
+    warning=("Blind signing ahead", _LOSSES, "Accept risk and continue", "Back to safety"),
     transaction_hash="Transaction hash",
     delegated_network="Delegate on network",
 )
-_DEVELOPMENT_WORDING = _TOUCH_WORDING._replace(
+_DEVELOPMENT_SCREEN = _FLEX_SCREEN._replace(
     warning=(
         "Blind signing ahead",
         "This transaction's details are not fully verifiable. If you sign, you could lose all your assets.",
         "Continue anyway",
         "Back to safety",
-    )
+    ),
+    app_version=DEVELOPMENT,
 )
-
-
-def _touch_screen(layout: Touch) -> Screen:
-    return Screen(layout, _TOUCH_WORDING, marks_every_cut=False, raw_messages_first=True, app_version=RELEASED)
 
 
 _RECORDS = (
@@ -426,15 +400,15 @@ _RECORDS = (
         "Flex",
         0x70,
         "open More for long texts; a text of twelve lines lacks its last one there",
-        _touch_screen(_FLEX),
+        _FLEX_SCREEN,
         usb_legacy=0x0007,
     ),
     Model("nanox", "Nano X", 0x40, "shows what a Nano S Plus shows; use its cable, Airlock does not use Bluetooth",
           _NANO_SCREEN, usb_legacy=0x0004),
     Model("stax", "Stax", 0x60, "shows what a Flex shows, more to a page; open More for long texts",
-          _touch_screen(_STAX), usb_legacy=0x0006),
+          _FLEX_SCREEN._replace(layout=_STAX), usb_legacy=0x0006),
     Model("apexp", "Nano Gen5", 0x80, "shows what a Flex shows, in narrower lines; open More for long texts",
-          _touch_screen(_APEX), usb_legacy=0x0008),
+          _FLEX_SCREEN._replace(layout=_APEX), usb_legacy=0x0008),
     Model(
         "nanos",
         "Nano S",
@@ -447,12 +421,12 @@ _RECORDS = (
         "Flex with a development build of the app",
         0x70,
         "for rehearsals alone",
-        Screen(_FLEX, _DEVELOPMENT_WORDING, marks_every_cut=True, raw_messages_first=True, app_version=DEVELOPMENT),
+        _DEVELOPMENT_SCREEN,
         offered=False,
     ),
 )  # fmt: skip
 MODELS = {model.name: model for model in _RECORDS}
-DEFAULT_MODEL = _RECORDS[0].name
+DEFAULT_MODEL = next(iter(MODELS))
 
 
 def shown_models() -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from airlock_offline.ledger.models import (
+    DEVELOPMENT,
     NAME_GAP_PX,
     Buttons,
     Touch,
@@ -22,22 +23,39 @@ from airlock_offline.ledger.models import (
     text_pages,
     title_line,
 )
-from airlock_offline.ledger.typed_data import Leaf, leaves
 from airlock_shared.documents.ledger_metadata import TokenMetadata
 from airlock_shared.documents.requests import Request
-from airlock_shared.ethereum.eip712 import Hashes, TypedData
+from airlock_shared.ethereum.eip712 import Hashes, MessageValue, TypedData
 from airlock_shared.ethereum.signatures import checksum_address, parse_address, value_wei
-from airlock_shared.ethereum.struct_types import DOMAIN_TYPE
+from airlock_shared.ethereum.struct_types import DOMAIN_TYPE, leaves_of
 from airlock_shared.units import NATIVE, UNLIMITED, Unit, to_human
 from airlock_shared.venue.calls import LEDGER_CONTRACTS
+from airlock_shared.venue.structs import leaf
 from airlock_shared.wire.strict_json import JsonObject
 
 Page = list[str]
 
+_PAUSE = "Press right button to continue message or press both to skip"
 _PAGED_TITLE = 35  # characters of a title with its page's number (``displayTextPage`` of the device SDK)
 MORE_TAKES_LINES = 3  # the room of the button
 SHOWN_CHARACTERS = 379  # of a value, as measured; the rest of it is hashed and not shown
-UNSHORTENED_FROM = 509  # app 1.22.0: a string of so many bytes is cut without its three dots
+UNSHORTENED_FROM = 509  # app 1.22.0, not 1.22.0-dev: a string of so many bytes is cut without its three dots
+
+
+class Leaf(NamedTuple):
+    """One value that the device hashes and shows: its field's name and atomic type, the canonical value, and its path."""
+
+    name: str
+    type: str
+    value: MessageValue
+    path: str
+
+
+def leaves(typed_data: TypedData, root: str) -> Iterator[Leaf]:
+    """Yield the values below ``EIP712Domain`` or below the primary type, in hashing order."""
+    values = typed_data.domain if root == DOMAIN_TYPE else typed_data.message
+    for path, kind in leaves_of(typed_data.structs, root):
+        yield Leaf(path.rpartition(".")[2], kind, leaf(values, path), path)
 
 
 class ScreenField(NamedTuple):
@@ -47,34 +65,24 @@ class ScreenField(NamedTuple):
     value: str
 
 
-class Frame(NamedTuple):
-    """The first and the last page around the fields, without what the layout adds."""
-
-    first: tuple[str, ...]
-    last: tuple[str, ...]
-
-
 class Review(NamedTuple):
-    """The frame around the fields of one kind of review, on each kind of screen, and what comes between.
+    """The texts around the fields of one kind of review, and what comes between: on the first page, and on the last one.
 
-    ``blind``: preceded by the warning; ``skippable``: a touch screen offers Skip; ``pauses``: buttons ask to go on after
-    each field.
+    The last one is of ``buttons`` or ``touch``. ``blind``: preceded by the warning; ``skippable``: a touch screen offers
+    Skip; ``pauses``: buttons ask to go on after each field.
     """
 
-    buttons: Frame
-    touch: Frame
+    first: str
+    buttons: str
+    touch: str
     blind: bool = True
     skippable: bool = False
     pauses: bool = False
 
 
-_TYPED_FRAMES = (
-    Frame(("Review typed ", "message"), ("Sign message",)),
-    Frame(("Review typed message",), ("Accept risk and sign ", "typed message?")),
-)
-TYPED_DATA = Review(*_TYPED_FRAMES, skippable=True, pauses=True)
-HASHES = Review(*_TYPED_FRAMES, skippable=True)
-FILTERED = Review(_TYPED_FRAMES[0], Frame(("Review typed message",), ("Sign typed message?",)), blind=False)
+HASHES = Review("Review typed message", "Sign message", "Accept risk and sign typed message?", skippable=True)
+TYPED_DATA = HASHES._replace(pauses=True)
+FILTERED = Review("Review typed message", "Sign message", "Sign typed message?", blind=False)
 
 
 def typed_data_pages(typed_data: TypedData, hashes: Hashes, model: str, *, by_hashes: bool) -> list[Page]:
@@ -123,7 +131,7 @@ def shown_bytes(value: bytes) -> str:
 def shown_string(value: bytes, model: str) -> str:
     """Return a string, given as its UTF-8 bytes, as the device shows it: cut, and without what it does not draw."""
     text = value.decode("latin-1")  # one character a byte: the device counts bytes
-    unmarked = len(text) >= UNSHORTENED_FROM and not screen_of(model).marks_every_cut
+    unmarked = len(text) >= UNSHORTENED_FROM and screen_of(model).app_version != DEVELOPMENT
     return drawable(text[:SHOWN_CHARACTERS] if unmarked else _cut(text))
 
 
@@ -142,39 +150,39 @@ def _cut(text: str) -> str:
 def review_pages(review: Review, fields: list[ScreenField], model: str) -> list[Page]:
     """Return the pages of a review, from the warning, if any, to the page that signs."""
     screen = screen_of(model)
-    layout, warning = screen.layout, list(screen.wording.warning)
+    layout = screen.layout
+    first = text_lines(review.first, layout.values)
     if isinstance(layout, Touch):
-        warning = [line for text in warning for line in text_lines(text, layout.names, layout.line_px)]
+        small = layout.names
         bodies = _touch_bodies(fields, layout, layout.height_with_skip_px if review.skippable else layout.height_px)
         count = len(bodies) + 2
         skip = ["Skip"] if review.skippable else []
-        first, last = (text_lines("".join(text), layout.values, layout.line_px) for text in review.touch)
         if review.blind:
             pages = [[*first, "Reject", f"1 of {count}", "Blind signing required."]]
         else:
             pages = [[*first, "Swipe to review", "Reject", f"1 of {count}"]]
         pages += [[*skip, *body, "Reject", f"{index} of {count}"] for index, body in enumerate(bodies, start=2)]
+        last = text_lines(review.touch, layout.values)
         pages.append([*last, "Reject", f"{count} of {count}", "Hold to sign"])
     else:
-        pages = [list(review.buttons.first)]
+        small = layout.values
+        pages = [first]
         for index, field in enumerate(fields):
             if index and review.pauses:
-                pages.append(list(layout.pause))
+                pages.append(text_lines(_PAUSE, layout.values))
             pages += button_field_pages(field, layout)
-        pages.append(list(review.buttons.last))
+        pages.append(text_lines(review.buttons, layout.values))
+    warning = [line for text in screen.warning for line in text_lines(text, small)]
     return [warning, *pages] if review.blind else pages
 
 
 def button_field_pages(field: ScreenField, layout: Buttons) -> list[Page]:
     """Return a field's pages: so many lines of the value to a page, counted in the title when they are several."""
-    parts = text_pages(field.value, layout.face, layout.line_px, layout.lines)
+    parts = text_pages(field.value, layout.values, layout.lines)
     titles = [f"{field.title} ({index}/{len(parts)})"[:_PAGED_TITLE] for index in range(1, len(parts) + 1)]
     if len(parts) == 1:
         titles = [field.title]
-    return [
-        [title_line(title, layout.titles, layout.line_px), *filter(None, part)]
-        for title, part in zip(titles, parts, strict=True)
-    ]
+    return [[title_line(title, layout.names), *filter(None, part)] for title, part in zip(titles, parts, strict=True)]
 
 
 def _touch_bodies(fields: list[ScreenField], layout: Touch, height_px: int) -> list[Page]:
@@ -188,9 +196,9 @@ def _touch_bodies(fields: list[ScreenField], layout: Touch, height_px: int) -> l
         body: Page = []
         used_px = layout.top_px
         for number, field in enumerate(rest):
-            lines = counted_lines(field.value, layout.values, layout.line_px)
+            lines = counted_lines(field.value, layout.values)
             used_px += layout.between_px if number else 0
-            used_px += counted_lines(field.title, layout.names, layout.line_px) * layout.names.height_px + NAME_GAP_PX
+            used_px += counted_lines(field.title, layout.names) * layout.names.height_px + NAME_GAP_PX
             used_px += lines * layout.values.height_px
             whole = used_px < height_px and lines <= layout.lines
             if whole or not number:
@@ -204,13 +212,13 @@ def _touch_bodies(fields: list[ScreenField], layout: Touch, height_px: int) -> l
 
 
 def _touch_field(field: ScreenField, layout: Touch, *, whole: bool) -> Page:
-    name = text_lines(field.title, layout.names, layout.line_px)
-    lines = text_lines(field.value, layout.values, layout.line_px)
+    name = text_lines(field.title, layout.names)
+    lines = text_lines(field.value, layout.values)
     if whole:
         return [*name, *filter(None, lines)]
     shown = layout.lines - MORE_TAKES_LINES
-    if counted_lines(field.value, layout.values, layout.line_px) > shown:
-        lines = cut_lines(field.value, layout.values, layout.line_px, shown)
+    if counted_lines(field.value, layout.values) > shown:
+        lines = cut_lines(field.value, layout.values, shown)
     return [*name, *filter(None, lines), "More"]
 
 
@@ -224,15 +232,15 @@ def not_drawn_behind_more(value: str, layout: Touch) -> str:
     The device counts the pages in one typeface and fills them in another, a bolder one. Source: ``displayDetails`` and
     ``displayDetailsPage`` in ``nbgl_use_case.c`` of the public device SDK.
     """
-    lines = counted_lines(value, layout.names, layout.line_px)
+    lines = counted_lines(value, layout.names)
     pages = -(-lines // layout.more_lines)
     if pages > 1:
-        a_line_holds = layout.line_px // 16
+        a_line_holds = layout.names.line_px // 16
         lost = -(-3 * (pages - 1) // a_line_holds)
         on_the_last = lines - (pages - 1) * layout.more_lines
         pages += lost // layout.more_lines + (on_the_last + lost % layout.more_lines > layout.more_lines)
     for _ in range(pages):
-        breaks = list(counted_breaks(value, layout.bold, layout.line_px))
+        breaks = list(counted_breaks(value, layout.bold))
         if len(breaks) < layout.more_lines:
             return ""
         value = value[breaks[layout.more_lines - 1] :]
@@ -267,11 +275,11 @@ def notes_of(leaf: Leaf, model: str, name: str) -> Iterator[str]:
             yield f"The Ledger shows {SHOWN_CHARACTERS} characters of {name} at most ({len(value)} bytes of data)."
     else:
         if isinstance(layout, Buttons) and type(value) is int:
-            pages = text_pages(str(value), layout.face, layout.line_px, layout.lines)
+            pages = text_pages(str(value), layout.values, layout.lines)
             if "".join(line for page in pages for line in page) != str(value):
                 yield f"A Nano repeats digits of {name} on its second page: compare page by page, do not join them."
         return
-    if isinstance(layout, Touch) and counted_lines(shown, layout.values, layout.line_px) > layout.lines:
+    if isinstance(layout, Touch) and counted_lines(shown, layout.values) > layout.lines:
         yield f"{name} continues behind More: tap it on the Ledger to read all of it."
         if not_drawn_behind_more(shown, layout):
             yield f'The end of {name} is not drawn behind More: read here that it ends in "{shown[-24:].strip()}".'
@@ -435,25 +443,12 @@ TOKEN_CALLS = {  # by selector: approve(address,uint256) and transfer(address,ui
 TOKEN_CALL_BYTES = 4 + 32 + 32
 
 
-_PLAIN = Review(
-    Frame(("Review transaction",), ("Sign transaction",)),
-    Frame(("Review transaction",), ("Sign transaction?",)),
-    blind=False,
-)
-BLIND = Review(
-    Frame(("Review transaction",), ("Accept risk and ", "sign transaction")),
-    Frame(("Review transaction",), ("Accept risk and sign ", "transaction?")),
-)
-
-
-def token_review(call: TokenCall, *, blind: bool) -> Review:
-    """Return the frame of a call of ERC-20, which names the kind of contract."""
-    first = ("Review transaction to ", f"{call.name} ERC20 token")
-    kind = f"{call.name} ERC20 token?"
+def _transaction_frame(*, blind: bool, to: str = "") -> Review:
+    """Return the frame of a transaction; ``to`` is what a call of ERC-20 is said to do."""
+    first, touch = f"Review transaction{to}", f"transaction{to}?"
     if blind:
-        accept = Frame(first, ("Accept risk and sign ", "transaction to ", kind))
-        return Review(Frame(first, ("Accept risk and ", "sign transaction")), accept)
-    return Review(Frame(first, ("Sign transaction",)), Frame(first, ("Sign transaction to ", kind)), blind=False)
+        return Review(first, "Accept risk and \nsign transaction", f"Accept risk and sign {touch}")
+    return Review(first, "Sign transaction", f"Sign {touch}", blind=False)
 
 
 class ShownTransaction(NamedTuple):
@@ -525,7 +520,8 @@ def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, lis
                 ScreenField(call.amount, token_amount(raw, shown.token)),
                 ScreenField(call.address, checksum_address(address)),
             ]
-        return token_review(call, blind=shown.blind), [ScreenField("From", shown.sender), *clear, *networks, fees]
+        frame = _transaction_frame(blind=shown.blind, to=f" to {call.name} ERC20 token")
+        return frame, [ScreenField("From", shown.sender), *clear, *networks, fees]
     amounts = [ScreenField("Amount", amount(shown.value_wei, shown.chain_id))]
     fields = [
         ScreenField("From", shown.sender),
@@ -534,10 +530,9 @@ def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, lis
         fees,
         *networks,
     ]
-    if not shown.data:
-        return _PLAIN, fields
-    title = screen_of(model).wording.transaction_hash
-    return BLIND, [*fields, ScreenField(title, "0x" + shown.digest.hex())]
+    if shown.data:
+        fields.append(ScreenField(screen_of(model).transaction_hash, "0x" + shown.digest.hex()))
+    return _transaction_frame(blind=bool(shown.data)), fields
 
 
 def token_amount(raw: int, token: TokenMetadata | None) -> str:
@@ -554,18 +549,16 @@ def transaction_pages(shown: ShownTransaction, model: str) -> list[Page]:
 # ---- EIP-7702 authorizations: the app shows the contract's name, and neither its address nor the account's nonce ---------
 
 _UPGRADE = Review(
-    Frame(("Review authorization ", "to upgrade into smart ", "contract account?"), ("Sign operation",)),
-    Frame(
-        ("Review authorization to ", "upgrade into smart ", "contract account?"),
-        ("Sign authorization to ", "upgrade into smart ", "contract account?"),
-    ),
+    "Review authorization to upgrade into smart contract account?",
+    "Sign operation",
+    "Sign authorization to upgrade into smart contract account?",
     blind=False,
 )
 
 
 def authorization_review(account: str, name: str, where: str, model: str) -> tuple[Review, list[ScreenField]]:
     """Return the frame and the fields with which an authorization of a contract and a network is shown, both by name."""
-    title = screen_of(model).wording.delegated_network
+    title = screen_of(model).delegated_network
     return _UPGRADE, [ScreenField("Account", account), ScreenField("Delegate to", name), ScreenField(title, where)]
 
 

@@ -130,7 +130,7 @@ class DeviceLock:
 # ---- usb ------------------------------------------------------------------------------------------------------------
 
 
-_LEDGER_VENDOR = 0x2C97
+LEDGER_VENDOR = 0x2C97
 LEDGER_CHANNEL = 0x0101
 LEDGER_USAGE_PAGE = 0xFFA0  # of the interface that takes APDUs; the others are U2F and keyboard
 PACKET_SIZE = 64  # bytes of one HID report
@@ -210,7 +210,7 @@ def plugged_ledgers() -> list[PluggedLedger]:
             entry.get("product_id", 0),
             entry.get("release_number", 0),
         )
-        for entry in hidapi().enumerate(_LEDGER_VENDOR, 0)
+        for entry in hidapi().enumerate(LEDGER_VENDOR, 0)
         if entry.get("usage_page") == LEDGER_USAGE_PAGE or entry.get("interface_number") == 0
     }
     return sorted(found)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from airlock_offline.confinement.command import NOT_ASKED, Confinement
 from airlock_shared.cli.terminal import say
@@ -238,9 +238,6 @@ def kernel_lines(found: Confinement) -> Iterator[Observed]:
 # ---- isolation ------------------------------------------------------------------------------------------------------
 
 
-_App = TypeVar("_App")
-
-
 def is_production(pins: Iterable[Deployment], *, software_ledger: bool) -> bool:
     """Tell whether this is production: a real Ledger, a deployment that is worth something, or none pinned."""
     return not (software_ledger and all_worth_nothing(pins))
@@ -300,13 +297,7 @@ class Isolation:
         elif ids := ", ".join(sorted({line.check for line in lines if line.verdict == REFUSED})):
             note(f"NOTE: this machine is not isolated ({ids}). Production refuses this.")
 
-    def guarded(self, app: Callable[[], _App]) -> Callable[[], _App]:
-        """Return ``app``, which gives the Ledger's app, with a look at the machine each time before it is handed out."""
-
-        def looked() -> _App:
-            client = app()
-            if self.is_production():
-                require_isolation(self._lines())
-            return client
-
-        return looked
+    def look_again(self) -> None:
+        """Refuse in production, each time before the Ledger's app is handed out."""
+        if self.is_production():
+            require_isolation(self._lines())

@@ -7,15 +7,14 @@ message proves it. The message names no application, no chain and no contract, a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import click
+from typing import TYPE_CHECKING, Any
 
 from airlock_offline.ledger.device_errors import SettingOff, WrongAnswer
 from airlock_offline.ledger.ethereum_app import MINIMUM, EthereumApp
 from airlock_offline.ledger.models import MODELS
+from airlock_offline.ledger.usb import LEDGER_VENDOR
 from airlock_shared.cli.terminal import say
 from airlock_shared.errors import DeviceError
 from airlock_shared.ethereum.signatures import checksum_address, recover
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 RULE_FOLDERS = ("etc/udev/rules.d", "run/udev/rules.d", "usr/lib/udev/rules.d", "lib/udev/rules.d")
 RULE = "udev/70-airlock-ledger.rules"
-_LEDGER_VENDOR = "2c97"
+PROVEN = "proven on"
 PROOF_PATH = "m/44'/60'/0'/0/0"
 PROOF: dict[str, Any] = {
     "types": {
@@ -44,47 +43,17 @@ PROOF: dict[str, Any] = {
     "domain": {"name": "Airlock settings test", "version": "0", "chainId": "0"},
     "message": {"note": "Harmless. The signature is thrown away."},
 }
-_KEY = "airlock.raw-messages"
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def _keep(context: click.Context, parameter: click.Parameter, value: object) -> None:
-    context.meta.setdefault(_KEY, {})[parameter.name] = value
-
-
-raw_messages_option = click.option(
-    "--raw-messages",
-    type=click.Choice(["on", "off"]),
-    callback=_keep,
-    expose_value=False,
-    help="What you see in the app's settings; the record says that you stated it.",
-)
-prove_option = click.option(
-    "--prove-raw-messages",
-    is_flag=True,
-    callback=_keep,
-    expose_value=False,
-    help="Prove it: sign a harmless test message on the Ledger.",
-)
-
-
-def raw_messages_options(command: _Command) -> _Command:
-    """Add ``--raw-messages`` and ``--prove-raw-messages``; :func:`device_report` finds their values."""
-    return raw_messages_option(prove_option(command))
-
-
-def device_report(device: Device, *, prove: bool = False) -> JsonObject:
-    """Return what is known of the Ledger; ``prove`` has the test message signed whatever the options say.
+def device_report(device: Device, attested: str | None = None, *, prove: bool = False) -> JsonObject:
+    """Return what is known of the Ledger; of Raw messages what a person ``attested``, or what the test message proves.
 
     Raises ``DeviceError``, or ``Declined`` when the proof is refused on it.
     """
-    context = click.get_current_context(silent=True)
-    words: dict[str, Any] = context.meta.get(_KEY, {}) if context else {}
     app = device.app()
     found, configuration = app.app_and_version(), app.configuration()
-    attested = words.get("raw_messages")
     raw = f"attested {attested}" if attested else "not stated"
-    if prove or words.get("prove_raw_messages"):
+    if prove:
         raw = "not provable while Blind signing is on" if configuration.blind_signing else _prove(app)
     return {
         "app": found.name,
@@ -111,7 +80,7 @@ def _prove(app: EthereumApp) -> str:
             f"the test message was signed by {checksum_address(signer)} and not by {checksum_address(expected)}",
             do="find out why before you sign with this Ledger",
         )
-    return "proven on"
+    return PROVEN
 
 
 def udev_rule(root: Path = Path("/"), platform: str = sys.platform) -> str | None:
@@ -124,7 +93,7 @@ def udev_rule(root: Path = Path("/"), platform: str = sys.platform) -> str | Non
                 lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
             except OSError:  # not ours to read
                 continue
-            if any(_LEDGER_VENDOR in line.lower() for line in lines if not line.lstrip().startswith("#")):
+            if any(f"{LEDGER_VENDOR:04x}" in line.lower() for line in lines if not line.lstrip().startswith("#")):
                 return str(path)
     return ""
 

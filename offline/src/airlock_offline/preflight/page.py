@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from airlock_offline.confinement.command import Confinement
-from airlock_offline.installation import Installation, KitFinding, paper
+from airlock_offline.installation import INSTALL_AGAIN, Installation, KitFinding, paper
 from airlock_offline.preflight.isolation import airgap_lines, is_production, kernel_lines
 from airlock_offline.preflight.ledger import device_lines
 from airlock_shared.checks.times import time_advice
 from airlock_shared.cli.machine import read_deployments, transcript_line
-from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ExitCode
 from airlock_shared.host.files import (
     FAULT,
@@ -64,18 +63,7 @@ def clock_lines(machine_ms: int, statement: JsonObject | None, valid_ms: int | N
 
 
 FINDINGS_SHOWN = 5
-_AGAIN = "install again from a kit whose fingerprint you have on paper, and find out who changed this"
 FROM_SOURCE = "install from a kit (docs/reference/kit.md): without a kit, nobody can check these files"
-
-
-def pin_as_json(pin: Deployment) -> JsonObject:
-    """Return a pin for the transcript."""
-    return {
-        "name": pin.name,
-        "rehearsal": pin.rehearsal,
-        "fingerprint": pin.fingerprint,
-        "words": spoken(pin.fingerprint),
-    }
 
 
 def system_libraries(root: Path | None = None) -> tuple[Library, ...]:
@@ -103,19 +91,13 @@ def kit_lines(findings: Sequence[KitFinding], folder: Path, fingerprint: str) ->
         yield Observed("installed", "medium", f"{safe(str(folder))} is whole, with the fingerprint given: {given}")
 
 
-def installation_as_json(found: Installation) -> JsonObject:
-    """Return an installation for the transcript, with every finding."""
-    differ = [{"check": finding.check, "path": finding.path, "what": finding.what} for finding in found.findings]
-    return {"kit": found.kit, "fingerprint": found.fingerprint, "files": found.files, "findings": differ}
-
-
 def _findings(findings: Sequence[KitFinding]) -> Iterator[Observed]:
     for finding in findings[:FINDINGS_SHOWN]:
         found = f"{finding.what}: {safe(finding.path)}"
-        yield Observed("installed", "files", found, REFUSED, _AGAIN, finding.check, ExitCode.REFUSED)
+        yield Observed("installed", "files", found, REFUSED, INSTALL_AGAIN, finding.check, ExitCode.REFUSED)
     if len(findings) > FINDINGS_SHOWN:
         more = f"and {len(findings) - FINDINGS_SHOWN} more; the transcript has them all"
-        yield Observed("installed", "files", more, REFUSED, _AGAIN, findings[0].check, ExitCode.REFUSED)
+        yield Observed("installed", "files", more, REFUSED, INSTALL_AGAIN, findings[0].check, ExitCode.REFUSED)
 
 
 # ---- page -----------------------------------------------------------------------------------------------------------
@@ -150,16 +132,11 @@ class PreflightInputs(NamedTuple):
     kernel: Confinement
 
 
-class PreflightResult(NamedTuple):
-    """The lines of the page, and the whole result."""
+def look_at(home: Path, transcript: TranscriptFile, inputs: PreflightInputs, world: MachineProbes) -> JsonObject:
+    """Look at the machine, judge it, and return the result as the transcript keeps it, with every line of the page.
 
-    lines: list[Observed]
-    report: JsonObject
-    production: bool
-
-
-def look_at(home: Path, transcript: TranscriptFile, inputs: PreflightInputs, world: MachineProbes) -> PreflightResult:
-    """Look at the machine and judge it. Raises ``DocumentError("DOC-CHAIN")`` when nothing can be recorded."""
+    Raises ``DocumentError("DOC-CHAIN")`` when nothing can be recorded.
+    """
     head = transcript.head()
     pins, pin_lines = read_deployments(current(home / "pins"), first=TRUST)
     damaged = any(line.verdict == REFUSED for line in pin_lines)
@@ -173,26 +150,35 @@ def look_at(home: Path, transcript: TranscriptFile, inputs: PreflightInputs, wor
         camera_line(world),
         *device_lines(inputs.device, inputs.rule),
         *library_lines(world, system_libraries() or LIBRARIES),
-        *_installed(inputs),
+        *installation_lines(inputs.installation),
+        *(kit_lines(inputs.kit.findings, inputs.kit.folder, inputs.kit.fingerprint) if inputs.kit else ()),
         *pin_lines,
         transcript_line(transcript),
     ]
     lines = [line._replace(verdict=LOOK) if line.verdict == FAULT else line for line in lines]
-    report = {
+    differ = [{"check": each.check, "path": each.path, "what": each.what} for each in inputs.installation.findings]
+    return {
         "airlock": version("airlock-offline"),
         "time_utc": utc_text(inputs.now_ms),
         "production": production,
         "clock": inputs.statement,
-        "pins": [pin_as_json(pin) for pin in pins],
+        "pins": [
+            {
+                "name": pin.name,
+                "rehearsal": pin.rehearsal,
+                "fingerprint": pin.fingerprint,
+                "words": spoken(pin.fingerprint),
+            }
+            for pin in pins
+        ],
         "transcript_head": head,
         "udev_rule": inputs.rule,
         "device": inputs.device,
         "kernel": inputs.kernel.as_json(),
-        "installed": installation_as_json(inputs.installation),
+        "installed": inputs.installation._asdict() | {"findings": differ},
         "lines": [line.as_json() for line in lines],
         "refused": sorted({line.check for line in lines if line.verdict == REFUSED}),
     }
-    return PreflightResult(lines, report, production)
 
 
 def as_notes(lines: Iterable[Observed]) -> list[Observed]:
@@ -230,12 +216,3 @@ def preflight_verdict_lines(report: Mapping[str, Any], *, whole: bool = True) ->
 
 def _lines_of(report: Mapping[str, Any]) -> list[Observed]:
     return [Observed(**line) for line in report["lines"]]
-
-
-def _installed(inputs: PreflightInputs) -> list[Observed]:
-    found = list(installation_lines(inputs.installation))
-    return (
-        found
-        if inputs.kit is None
-        else [*found, *kit_lines(inputs.kit.findings, inputs.kit.folder, inputs.kit.fingerprint)]
-    )

@@ -44,14 +44,6 @@ def read_texts(data: bytes) -> list[str]:
     return value
 
 
-def read_remark(data: bytes) -> str:
-    """Return a remark. Raises ``DocumentError("QR-IMAGE")``."""
-    value = _value(data)
-    if not _is_text(value):
-        raise _broken("a remark that is not a text")
-    return str(value)
-
-
 def read_error(data: bytes) -> AirlockError:
     """Return an error: a refusal that a picture may have, a wrong use, or that the process is broken."""
     value = _value(data)
@@ -110,7 +102,10 @@ def texts_by_child(
             if kind == TEXTS:
                 yield read_texts(data)
             elif kind == REMARK:
-                tell(read_remark(data))
+                remark = _value(data)
+                if not _is_text(remark):
+                    raise _broken("a remark that is not a text")
+                tell(remark)
             else:
                 raise read_error(data) if kind == ERROR else _broken(f"a record of kind {kind.hex()}")
     finally:

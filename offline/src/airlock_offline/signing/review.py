@@ -200,7 +200,11 @@ def _case_sections(head: list[str], case: Case, verdicts: Verdicts) -> Iterator[
         rows = chain(marked(KEPT, signer_rows(case, "signer")), about, goes_to(case))
     yield [*head, title, "=" * WIDTH, *rows]
     if not known:
-        values = list(chain(*map(_raw_value, case.decisions)))
+        values = [  # whose unit and meaning nobody has established, as they came
+            line
+            for decision in case.decisions
+            for line in row(decision.name, safe(raw_text(decision.raw), limit=_MOST_REFUSED))
+        ]
         yield ["RECEIVED, not compared with anything", *values] if values else []
         return
     for decided_by, *headings in _GROUPS:
@@ -239,11 +243,6 @@ def _decision(decision: Decision, now_ms: int, *, refused: bool) -> Iterator[str
         said = f"expected {expected}"
     rows = value_rows(decision, now_ms, limit=_MOST_REFUSED if refused else None)
     return marked(mark_of(decision), chain(rows, row("", said) if said else ()))
-
-
-def _raw_value(decision: Decision) -> Iterator[str]:
-    """Yield a value whose unit and meaning nobody has established, as it came."""
-    yield from row(decision.name, safe(raw_text(decision.raw), limit=_MOST_REFUSED))
 
 
 def review_warnings(case: Case) -> Iterator[str]:

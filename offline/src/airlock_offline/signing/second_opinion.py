@@ -52,19 +52,20 @@ def compare_opinion(case: Case, opinion: bytes) -> None:
     if len(opinion) != OPINION_BYTES:
         raise no_opinion(f"{len(opinion)} bytes")
     digest, other = opinion[:32], opinion[32:]
-    if not isinstance(case, IntentCase):
-        for library, found in (("eth-account", digest), ("rlp", other)):
-            if found != case.digest:
-                what = f"{library} computes another hash"
-                raise Refusal("TX-DISAGREE", what, got=found.hex(), expected=case.digest.hex())
-        return
-    if digest != case.hashes.digest:
-        what, expected = "eth-account computes another digest", case.hashes.digest.hex()
-        raise Refusal("DIGEST-DISAGREE", what, got=digest.hex(), expected=expected)
-    encoded = sha256(bytes.fromhex(case.request.payload["encodedIntent"][2:])).digest()
-    if other != encoded:
-        what = "eth-abi computes another encoding, as its SHA-256 shows"
-        raise Refusal("ENC-DISAGREE", what, got=other.hex(), expected=encoded.hex())
+    if isinstance(case, IntentCase):
+        encoded = sha256(bytes.fromhex(case.request.payload["encodedIntent"][2:])).digest()
+        compared = (
+            ("DIGEST-DISAGREE", "eth-account computes another digest", digest, case.hashes.digest),
+            ("ENC-DISAGREE", "eth-abi computes another encoding, as its SHA-256 shows", other, encoded),
+        )
+    else:
+        compared = (
+            ("TX-DISAGREE", "eth-account computes another hash", digest, case.digest),
+            ("TX-DISAGREE", "rlp computes another hash", other, case.digest),
+        )
+    for check, what, found, expected in compared:
+        if found != expected:
+            raise Refusal(check, what, got=found.hex(), expected=expected.hex())
 
 
 def no_opinion(got: str) -> Refusal:

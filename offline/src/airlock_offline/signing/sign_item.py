@@ -12,7 +12,7 @@ import os
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import EthereumApp, require_ready
-from airlock_offline.ledger.typed_data import require_no_fault
-from airlock_offline.ledger.uploads import filtered_message, need_of
+from airlock_offline.ledger.typed_data import filtered_message, need_of, require_no_fault
 from airlock_offline.signing.review import verdict_lines
 from airlock_offline.signing.second_opinion import Opinion, OpinionProcess, compare_opinion, opinion_question
 from airlock_shared.ceremony.sections import people_of
@@ -52,9 +51,8 @@ class SigningDesk(NamedTuple):
     and ``let_go`` ends that.
     ``show`` shows an examined item with its verdicts; ``list_pages`` has the Ledger's pages of one that was confirmed on a
     page of its group, to be shown while the Ledger waits; ``ask`` returns when a person has confirmed, and raises
-    ``Declined`` otherwise; ``tell`` says what happens next. ``clock`` is what a transcript says of the clock now, and
-    ``alone`` keeps every other Airlock of the machine from signing with an account. ``opinion`` begins to ask somebody else
-    what is to be signed.
+    ``Declined`` otherwise; ``tell`` says what happens next. ``clock`` is what a transcript says of the clock now.
+    ``opinion`` begins to ask somebody else what is to be signed.
     """
 
     state: OfflineHome
@@ -65,7 +63,6 @@ class SigningDesk(NamedTuple):
     let_go: Callable[[], None]
     now_ms: Callable[[], int]
     clock: Callable[[list[Entry]], Clock]
-    alone: Callable[[bytes], AbstractContextManager[None]]
     show: Callable[[Examined], None]
     ask: Callable[[str], None]
     tell: Callable[[str], None]
@@ -146,7 +143,7 @@ def _confirm_and_sign(case: Case, desk: SigningDesk, opinion: Opinion, *, ask: b
     try:
         if ask:
             desk.ask(f"Sign step {case.request.step} as {case.step.signer.account}?")
-        with desk.alone(case.step.signer.address):
+        with account_lock(desk.state.home, case.step.signer.address):
             return _sign_alone(case, desk, opinion)
     except Declined as declined:
         return _declined(case, desk, declined.what)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import uuid
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 from airlock_offline.home import OfflineHome
 from airlock_shared.checks.intent import definitions, encoding_of
@@ -209,9 +209,6 @@ def _request(step: Step, situation: Situation, payload: JsonObject, route: str) 
 # The wallet takes an answer by the id of its request, which no document of ours holds.
 
 
-_MEMBERS = {"step": str, "digest": str, "signer": str, "data_type": int, "request_id": str}
-
-
 class WalletRequest(NamedTuple):
     """A wallet's request: the step made of it, its digest and signer (hex), its kind, its id (empty: it gave none)."""
 
@@ -239,7 +236,7 @@ def require_request(state: OfflineHome, requests_fingerprint: str) -> WalletRequ
             do="give the signatures of a request that was scanned here with: airlock-offline scan --plan",
         )
     value: Any = parse_json(read_input(path))
-    return WalletRequest(**read_members(value, "wallet request kept", _MEMBERS))
+    return WalletRequest(**read_members(value, "wallet request kept", get_type_hints(WalletRequest)))
 
 
 def _path(state: OfflineHome, requests_fingerprint: str) -> Path:

@@ -16,7 +16,7 @@ from airlock_rehearsal.machines import Play
 from airlock_rehearsal.play import rehearse as play_all
 from airlock_rehearsal.play import summary_lines
 from airlock_rehearsal.processes import find_command, software_ledger
-from airlock_rehearsal.scenarios import DELEGATE, TRADER
+from airlock_rehearsal.scenarios import TRADER
 from airlock_shared.cli.terminal import say, show
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import require_new
@@ -72,7 +72,6 @@ def rehearse(
     if context.invoked_subcommand is not None:
         return
     from airlock_rehearsal.services.server import RehearsalServices  # noqa: PLC0415 - py-evm takes a second
-    from airlock_rehearsal.services.venue.venue_state import ChainRecord  # noqa: PLC0415 - as above
 
     unattended = yes or not sys.stdin.isatty()
     if unattended and context.get_parameter_source("ceremony") is ParameterSource.COMMANDLINE:
@@ -98,9 +97,8 @@ def rehearse(
             software_ledger(offline, ["--model", model]) as port,
             software_ledger(offline, ["--model", model, "--blind-signing"]) as blind_port,
         ):
-            on_chain = ChainRecord(services.state, (DELEGATE,)).since
             ports = {False: port, True: blind_port}.__getitem__
-            rows = play_all(Play(folder, online, offline, services.urls, ports, model, channel, on_chain))
+            rows = play_all(Play(folder, online, offline, services.urls, ports, model, channel))
     for line in summary_lines(rows, folder):
         show(line)
 
@@ -159,7 +157,7 @@ def serve(port: int | None, trader: str, names: tuple[str, ...], eip7702: bool, 
     from airlock_rehearsal.services.runtime import RehearsalSettings  # noqa: PLC0415 - as above
     from airlock_rehearsal.services.server import RehearsalServices, serve_forever  # noqa: PLC0415 - py-evm takes a second
 
-    settings = RehearsalSettings(execution="eip7702" if eip7702 else "eip712", rate_limit=rate_limit)
+    settings = RehearsalSettings(eip7702, rate_limit=rate_limit)
     faults = Faults.of(*names)
     services = RehearsalServices(trader=trader, settings=settings, faults=faults)
     serve_forever(services, port=PORT if port is None else port)

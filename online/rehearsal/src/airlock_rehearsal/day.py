@@ -90,7 +90,7 @@ def begin(day: Day, urls: dict[str, str]) -> None:
     """Make both machines' folders and the plan, show the papers, and lead the people of the online machine to the end."""
     for place in (f"online/{_PICTURES}", f"offline/{_PICTURES}", "stick"):
         (day.folder / place).mkdir(parents=True)
-    if code := day.machine("online", *fetching(urls, "deployment.json")):
+    if code := day.machine("online", *fetching(urls)):
         raise RehearsalFailed("the deployment was not fetched", code)
     plans = {each.id: each.plan for each in ceremonies_now(led=True)}
     for half in MACHINES:
@@ -154,7 +154,9 @@ def _photograph(day: Day) -> None:
     done: set[Path] = set()
     while True:
         sleep(_LOOKS_S)
-        for page in sorted(day.folder.glob("*/*.ceremony/codes/hand-over-*.html"), key=_made_at, reverse=True):
+        for page in sorted(
+            day.folder.glob("*/*.ceremony/codes/hand-over-*.html"), key=lambda page: page.stat().st_mtime, reverse=True
+        ):
             document, taken = page.with_suffix(".json"), day.folder / "camera" / page.stem
             words = ("--home", day.folder / "camera" / "home", "show", document, "--as", "png", "-o", taken)
             if page not in done and subprocess.run([day.online, *words], capture_output=True, check=False).returncode:  # noqa: S603 (ours)
@@ -164,10 +166,6 @@ def _photograph(day: Day) -> None:
             place = day.folder / other / _PICTURES / min(json.loads(document.read_text())["files"]).partition(".")[0]
             if not place.exists():  # or somebody has removed what lay there
                 shutil.copytree(taken, taken.with_suffix(".copy")).rename(place)
-
-
-def _made_at(page: Path) -> float:
-    return page.stat().st_mtime
 
 
 def _bring_proof(day: Day) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import textwrap
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -17,11 +16,10 @@ from PIL import Image
 from airlock_rehearsal.chain.evm import CONTRACTS, STORAGE
 from airlock_rehearsal.processes import run_command
 from airlock_rehearsal.scenarios import Ceremony, ceremonies, service_words
-from airlock_shared.cli.terminal import show
+from airlock_shared.cli.terminal import rows, show, show_all
 from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.host.files import make_folder
 from airlock_shared.qr.scan import texts_in
-from airlock_shared.text.safe import WIDTH
 from airlock_shared.ur.decode import Decoder
 
 ANSWERS = "Yes\n" * 8
@@ -32,8 +30,7 @@ class Play(NamedTuple):
     """What a rehearsal is played on: the folder, both programs, the services' addresses, and the Ledger.
 
     ``ledger_port`` gives the Ledger's port, after its owner has switched Blind signing on (True) or off. ``channel`` is how
-    documents cross the gap: as a ``file``, or by QR codes (``qr``). ``on_chain`` tells what happened on the chain since
-    it was last asked, as labels and texts.
+    documents cross the gap: as a ``file``, or by QR codes (``qr``).
     """
 
     folder: Path
@@ -43,53 +40,35 @@ class Play(NamedTuple):
     ledger_port: Callable[[bool], int]
     model: str
     channel: str
-    on_chain: Callable[[], tuple[tuple[str, str], ...]]
-
-    def path(self, half: str, name: str) -> str:
-        """Return where a machine has a document."""
-        return str(self.folder / half / name)
 
     def ledger(self, *, blind: bool = False) -> tuple[str, str]:
         """Return the words that name the software Ledger, with Blind signing on or off."""
         return ("--emulator", str(self.ledger_port(blind)))
 
     def run(self, half: str, *words: str, reading: str = "") -> str:
-        """Run a command of a machine, whose people read another screen's words, and return what its screen showed.
+        """Run a command in a machine's folder and return what its screen showed; its people read another screen's words.
 
         Raises ``RehearsalFailed``.
         """
         program = self.online if half == "online" else self.offline
-        shown = [program.name, *(Path(word).name if word.startswith(str(self.folder)) else word for word in words)]
-        show(
-            "\n"
-            + textwrap.fill(
-                f"--- {MACHINES[half]} $ {' '.join(shown)}",
-                WIDTH,
-                subsequent_indent="      ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
+        show_all(["", *rows(f"--- {MACHINES[half]} $ ", " ".join((program.name, *words)))])
         answers = partial(_two_words, reading) if reading else ANSWERS
-        screen, code = run_command([program, "--home", self.path(half, "home"), *words], answers)
+        screen, code = run_command([program, "--home", "home", *words], answers, self.folder / half)
         if code != 0:
-            raise RehearsalFailed(f"{shown[0]} {shown[1]} ended with exit code {code}", code)
+            raise RehearsalFailed(f"{program.name} {words[0]} ended with exit code {code}", code)
         return screen
 
-    def carry(self, name: str, source: str, target: str) -> str:
-        """Carry a document across the gap, by QR codes or as a USB stick would; return its path on the other machine."""
-        destination = self.path(target, name)
+    def carry(self, name: str, source: str, target: str) -> None:
+        """Carry a document across the gap, by QR codes or as a USB stick would."""
         if self.channel == "qr":
-            codes, pictures = self.path(source, f"{name}.codes"), self.path(target, f"{name}.pictures")
-            shown = self.run(source, "show", self.path(source, name), "--as", "png", "-o", codes)
-            played, seen = photograph(Path(codes), Path(pictures), seed=name)
+            codes, pictures = f"{name}.codes", f"{name}.pictures"
+            shown = self.run(source, "show", name, "--as", "png", "-o", codes)
+            played, seen = photograph(self.folder / source / codes, self.folder / target / pictures, seed=name)
             show(f"\n=== {name} crosses the gap by QR codes: {source} -> {target}, {played} frames played, {seen} seen")
-            read = self.run(target, "scan", pictures, "-o", self.path(target, name))
-            self.compare("document's", "document", shown, read)
+            self.compare("document's", "document", shown, self.run(target, "scan", pictures, "-o", name))
         else:
-            shutil.copyfile(self.path(source, name), destination)
+            shutil.copyfile(self.folder / source / name, self.folder / target / name)
             show(f"\n=== {name} crosses the gap: {source} -> {target}")
-        return destination
 
     def compare(self, what: str, label: str, first: str, second: str) -> None:
         """Say that two screens show the same fingerprint. Raises ``RehearsalFailed`` where they do not."""
@@ -132,9 +111,9 @@ MACHINES = {"online": "ONLINE MACHINE", "offline": "AIR-GAPPED MACHINE"}
 _DEPLOYMENT = "rehearsal"
 
 
-def fetching(urls: dict[str, str], document: str) -> tuple[str, ...]:
+def fetching(urls: dict[str, str]) -> tuple[str, ...]:
     """Return the words of the command that fetches the rehearsal's deployment."""
-    return ("deployment", "fetch", "--name", _DEPLOYMENT, *service_words(urls), "-o", document)
+    return ("deployment", "fetch", "--name", _DEPLOYMENT, *service_words(urls), "-o", "deployment.json")
 
 
 def ceremonies_now(*, led: bool = False) -> list[Ceremony]:
@@ -147,8 +126,7 @@ class RehearsalFailed(AirlockError):
 
     def __init__(self, what: str, code: int) -> None:
         super().__init__(what, do="read its messages above; the folder is kept unchanged")
-        known = [known for known in ExitCode if known == code and code != 0]
-        self.exit_code = known[0] if known else ExitCode.UNKNOWN
+        self.exit_code = next((known for known in ExitCode if known == code), ExitCode.UNKNOWN)
 
 
 def _two_words(reading: str, screen: str) -> str:

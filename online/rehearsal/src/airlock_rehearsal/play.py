@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -33,7 +32,7 @@ class Participants(NamedTuple):
     def run(self, half: str, *words: str, more: tuple[str, ...] = ()) -> None:
         """Run a command of the record on a machine: its words, the plan, and more."""
         if self.named:
-            self.play.run(half, *words, "--plan", self.play.path(half, self.plan), *more)
+            self.play.run(half, *words, "--plan", self.plan, *more)
 
     def begin(self) -> None:
         """Name everybody on both machines; then look at the air-gapped one and at the Ledger, and confirm what is known."""
@@ -55,8 +54,6 @@ class Participants(NamedTuple):
 
     def end(self) -> None:
         """Seal the air-gapped machine's transcript, and end the ceremony on both machines."""
-        if not self.named:
-            return
         self.run("offline", "transcript", "seal", more=("--model", self.play.model, *self.play.ledger()))
         self.confirm("offline", "seal")
         for half in MACHINES:
@@ -67,18 +64,16 @@ class Participants(NamedTuple):
         if not self.named:
             return
         play, evidence = self.play, signatures.replace("signatures.json", "evidence")
-        folders = {half: play.path(half, evidence) for half in MACHINES}
-        words = ("--requests", play.path("offline", requests), "--signatures", play.path("offline", signatures))
-        self.run("offline", "report", "make", more=(*words, "-o", folders["offline"]))
-        brought = ["--signatures", play.path("online", signatures)]
-        if play.channel == "file":
-            for option, file in (("--transcript", "offline-transcript.jsonl"), ("--screens", "screens.json")):
-                brought += [option, play.path("online", file)]
-                shutil.copyfile(Path(folders["offline"]) / "artefacts" / file, brought[-1])
-                show(f"\n=== {file} crosses the gap: offline -> online")
-        self.run("online", "report", "make", more=(*brought, "-o", folders["online"]))
+        made = ("--signatures", signatures, "-o", evidence)
+        self.run("offline", "report", "make", more=("--requests", requests, *made))
+        brought = [("--transcript", "offline-transcript.jsonl"), ("--screens", "screens.json")]
+        brought = brought if play.channel == "file" else []
+        for _, file in brought:
+            shutil.copyfile(play.folder / "offline" / evidence / "artefacts" / file, play.folder / "online" / file)
+            show(f"\n=== {file} crosses the gap: offline -> online")
+        self.run("online", "report", "make", more=(*(word for words in brought for word in words), *made))
         for half in MACHINES:
-            play.run(half, "report", "verify", folders[half])
+            play.run(half, "report", "verify", evidence)
 
 
 def look_at_the_machine(play: Play) -> None:
@@ -94,82 +89,53 @@ def look_at_the_machine(play: Play) -> None:
 _RULE = "#" * WIDTH
 
 
-class _Row(NamedTuple):
-    """A ceremony's line in the summary."""
-
-    ceremony: str
-    signer: str
-    digest: str
-    signature: str
-    outcome: str
-    on_chain: tuple[tuple[str, str], ...]
-
-
-def rehearse(play: Play) -> list[_Row]:
-    """Play every ceremony and return the summary. Raises ``RehearsalFailed``."""
+def rehearse(play: Play) -> list[str]:
+    """Play every ceremony and return how each ended, for the summary. Raises ``RehearsalFailed``."""
     for half in MACHINES:
         (play.folder / half).mkdir(parents=True)
     show(f"{_RULE}\n# Before the ceremonies: pin the deployment, look at the machine and the Ledger\n{_RULE}")
-    document = play.path("online", "deployment.json")
-    play.run("online", *fetching(play.urls, document))
-    play.run("offline", "trust", play.carry("deployment.json", "online", "offline"))
+    play.run("online", *fetching(play.urls))
+    play.carry("deployment.json", "online", "offline")
+    play.run("offline", "trust", "deployment.json")
     look_at_the_machine(play)
     return [_play(play, ceremony) for ceremony in ceremonies_now()]
 
 
-def _play(play: Play, ceremony: Ceremony) -> _Row:
+def _play(play: Play, ceremony: Ceremony) -> str:
     show(f"\n{_RULE}\n# {ceremony.title}\n{_RULE}")
     plan, requests, signatures = (f"{ceremony.id}.{end}" for end in ("plan.toml", "requests.json", "signatures.json"))
-    plan_online = play.path("online", plan)
-    write_new(Path(plan_online), ceremony.plan.encode())
-    plan_offline = play.carry(plan, "online", "offline")
-    play.run("online", "plan", "show", plan_online)
-    play.run("offline", "plan", "show", plan_offline)
+    write_new(play.folder / "online" / plan, ceremony.plan.encode())
+    play.carry(plan, "online", "offline")
+    for half in MACHINES:
+        play.run(half, "plan", "show", plan)
     participants = Participants(play, plan, ceremony.recorded)
     participants.begin()
     if ceremony.delegate_path:
-        proof = play.path("offline", f"{ceremony.id}.proofs.json")
-        asked = ("--plan", plan_offline, "--path", ceremony.delegate_path, "-o", proof, "--model", play.model)
+        proof = f"{ceremony.id}.proofs.json"
+        asked = ("--plan", plan, "--path", ceremony.delegate_path, "-o", proof, "--model", play.model)
         play.run("offline", "delegate", "prove", *asked, *play.ledger())
-        play.run("offline", "delegate", "check", proof, "--plan", plan_offline)
+        play.run("offline", "delegate", "check", proof, "--plan", plan)
     node = ("--rpc", play.urls["rpc"]) if ceremony.transaction else ()
-    prepared = play.run("online", "prepare", plan_online, "-o", play.path("online", requests), *node)
+    prepared = play.run("online", "prepare", plan, "-o", requests, *node)
     participants.confirm("online", "requests")
-    carried = play.carry(requests, "online", "offline")
-    play.run("offline", "verify", carried, "--plan", plan_offline)
-    output = play.path("offline", signatures)
+    play.carry(requests, "online", "offline")
+    play.run("offline", "verify", requests, "--plan", plan)
     if ceremony.transaction:
         show("\n=== on the Ledger: Settings, Blind signing, on (off again after this ceremony)")
-    words = ("--plan", plan_offline, "-o", output, "--model", play.model, *play.ledger(blind=ceremony.transaction))
-    signed = play.run("offline", "sign", carried, *words)
+    words = ("--plan", plan, "-o", signatures, "--model", play.model, *play.ledger(blind=ceremony.transaction))
+    signed = play.run("offline", "sign", requests, *words)
     participants.confirm("offline", "requests", "review", "signatures")
     play.compare("requests", "requests", prepared, signed)
-    carried_back = play.carry(signatures, "offline", "online")
-    submitted = play.run("online", "submit", carried_back, reading=fingerprint(signed, "signatures"))
+    play.carry(signatures, "offline", "online")
+    submitted = play.run("online", "submit", signatures, reading=fingerprint(signed, "signatures"))
     participants.confirm("online", "signatures", "outcome")
     participants.end()
     participants.report(requests, signatures)
-    item = parse_json(read_input(Path(output)))["signatures"][0]
+    item = parse_json(read_input(play.folder / "offline" / signatures))["signatures"][0]
     outcome = ["none", *re.findall(r"outcome: (\w+)", submitted)][-1]
-    return _Row(ceremony.id, item["signer"], item["digest"], item["signature"], outcome, play.on_chain())
+    return f"{ceremony.id}\n  digest    {item['digest'][2:]}\n  signed by {item['signer']}\n  outcome   {outcome}"
 
 
-def summary_lines(rows: list[_Row], folder: Path) -> list[str]:
+def summary_lines(ends: list[str], folder: Path) -> list[str]:
     """Return the table that ends a rehearsal."""
-    lines = [f"\n{_RULE}", "# Summary", _RULE]
-    for row in rows:
-        lines += [
-            row.ceremony,
-            "  fingerprint   equal on both machines",
-            *_hex_rows("digest", row.digest),
-            *_hex_rows("signature", row.signature),
-            f"  recovered     {row.signer}, as the plan expects",
-            f"  outcome       {row.outcome}",
-            *(f"  {label:<13} {text}" for label, text in row.on_chain),
-        ]
-    return [*lines, f"\nAll documents and records are in {folder}"]
-
-
-def _hex_rows(label: str, value: str) -> list[str]:
-    """Return a hex value in rows of 32 bytes beside its label."""
-    return textwrap.wrap(value.removeprefix("0x"), 64 + 16, initial_indent=f"  {label:<14}", subsequent_indent=" " * 16)
+    return [f"\n{_RULE}", "# Summary", _RULE, *ends, f"\nAll documents and records are in {folder}"]

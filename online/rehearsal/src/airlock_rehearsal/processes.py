@@ -53,13 +53,15 @@ def _uninterrupted() -> Iterator[None]:
 
 
 @contextmanager
-def _running(words: Sequence[str | Path], stdin: int | None, stderr: int | None) -> Iterator[subprocess.Popen[bytes]]:
+def _running(
+    words: Sequence[str | Path], stdin: int | None = None, stderr: int | None = None, cwd: Path | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """Start a process, and end it afterwards."""
     process: subprocess.Popen[bytes] | None = None
     try:
         with _uninterrupted():
             process = subprocess.Popen(  # noqa: S603  (our own programs)
-                [str(word) for word in words], stdin=stdin, stdout=subprocess.PIPE, stderr=stderr
+                [str(word) for word in words], stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, cwd=cwd
             )
         yield process
     finally:
@@ -76,12 +78,12 @@ Typist = Callable[[str], str]
 """Types at a question: it gets what stands on the screen so far, and gives what is typed, empty where nothing is asked."""
 
 
-def run_command(words: Sequence[str | Path], answers: str | Typist) -> tuple[str, int]:
-    """Run a command to its end, its output passing through; return everything that it printed, and its exit code.
+def run_command(words: Sequence[str | Path], answers: str | Typist, cwd: Path) -> tuple[str, int]:
+    """Run a command in a folder, its output passing through; return everything that it printed, and its exit code.
 
     ``answers`` is what is typed, at once or at each question.
     """
-    with _running(words, subprocess.PIPE, subprocess.STDOUT) as process:
+    with _running(words, subprocess.PIPE, subprocess.STDOUT, cwd) as process:
         if isinstance(answers, str) and process.stdin is not None:
             process.stdin.write(answers.encode())
             process.stdin.close()
@@ -106,7 +108,7 @@ def software_ledger(offline: Path, arguments: Sequence[str]) -> Iterator[int]:
     """
     sibling = offline.with_name("airlock-software-ledger")  # a kit has none
     command = sibling if sibling.is_file() else find_command(sibling.name, None)
-    with _running([command, *arguments], None, None) as process:
+    with _running([command, *arguments]) as process:
         line = process.stdout.readline() if process.stdout is not None else b""
         try:
             port = int(json.loads(line)["port"])

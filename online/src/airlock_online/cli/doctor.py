@@ -17,8 +17,8 @@ from sqlalchemy.engine import Engine
 
 from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.clients.connection import tls_context
-from airlock_online.clients.http import Http, HttpCall, Timeouts
+from airlock_online.clients.connection import HttpCall, tls_context
+from airlock_online.clients.http import Http, Timeouts
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.home import OnlineHome
 from airlock_online.journal.engine import (

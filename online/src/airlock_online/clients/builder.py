@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from threading import Lock
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from airlock_online.addresses import join_address, segment
 from airlock_online.clients.connection import HttpCall, Reply, code_of, json_of, reason_text, unexpected
 from airlock_online.clients.pages import join_pages, read_pages
 from airlock_online.clients.reply_values import require_named, value_at
-from airlock_online.error_codes import known_code
+from airlock_online.error_codes import ERROR_CODES
 from airlock_online.speech.sections import NEXT, NOT_SENT, PAGED, SHIPPED, Speech, part_name
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
@@ -41,14 +41,8 @@ if TYPE_CHECKING:
 class Spacing:
     """Lets one question begin every so many seconds, whichever thread asks it."""
 
-    def __init__(
-        self,
-        per_minute: int,
-        monotonic: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
+    def __init__(self, per_minute: int) -> None:
         self._every_s = 60 / per_minute if per_minute else 0.0
-        self._monotonic, self._sleep = monotonic, sleep
         self._next_s = 0.0
         self._taking = Lock()
 
@@ -57,11 +51,11 @@ class Spacing:
         if not self._every_s:
             return
         with self._taking:
-            now_s = self._monotonic()
+            now_s = time.monotonic()
             begins_s = max(now_s, self._next_s)
             self._next_s = begins_s + self._every_s
         if begins_s > now_s:
-            self._sleep(begins_s - now_s)
+            time.sleep(begins_s - now_s)
 
 
 @cache
@@ -296,7 +290,7 @@ def _data_of(url: str, reply: Reply) -> Any:
 
 def advice_on(code: str) -> str:
     """Return what to do about an error code of the builder or its relay."""
-    known = known_code(code)
+    known = ERROR_CODES.get(code)
     return known.do if known else "read the message; if it does not help, ask the builder's operator"
 
 

@@ -11,14 +11,13 @@ the connection, never of the error.
 from __future__ import annotations
 
 import re
-import ssl
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from functools import cached_property, partial
+from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import urljoin, urlsplit
@@ -28,7 +27,6 @@ import httpx
 
 from airlock_online.addresses import is_loopback
 from airlock_online.clients.connection import (
-    EVENT_STREAM,
     JSON,
     MAX_JSON_BYTES,
     Exchange,
@@ -37,10 +35,7 @@ from airlock_online.clients.connection import (
     OpenReply,
     OutOfTime,
     Reply,
-    json_of,
-    read_reason,
     tls_context,
-    unexpected,
 )
 from airlock_online.clients.kept_pool import Gone, KeptStream, kept_pool
 from airlock_shared.errors import ServiceError, UsageError
@@ -48,21 +43,6 @@ from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
     from airlock_online.clients.api_key import ApiKey
-
-__all__ = [
-    "EVENT_STREAM",
-    "JSON",
-    "MAX_JSON_BYTES",
-    "Http",
-    "HttpCall",
-    "NotSent",
-    "OpenReply",
-    "Reply",
-    "Timeouts",
-    "json_of",
-    "read_reason",
-    "unexpected",
-]
 
 READ_ATTEMPTS = 4  # of a read that is told to wait
 _TOO_MANY, AWAY = 429, (502, 503, 504)
@@ -148,10 +128,6 @@ class Http:
         if self._kept is not None:
             self._kept.close()
 
-    @cached_property
-    def _tls(self) -> ssl.SSLContext:
-        return tls_context(self._ca_file)
-
     def require(self, call: HttpCall) -> None:
         """Refuse a request that cannot be built, or may not be sent as it is. Raises ``UsageError``."""
         self._request(call, self.timeouts.silence)
@@ -231,7 +207,7 @@ class Http:
     ) -> Iterator[httpcore.ConnectionPool]:
         beyond = not is_loopback(request.url.host.decode("ascii"))  # this machine is asked without the proxy
         connection = httpcore.ConnectionPool(
-            ssl_context=self._tls if request.url.scheme == b"https" else None,
+            ssl_context=tls_context(self._ca_file) if request.url.scheme == b"https" else None,
             proxy=httpcore.Proxy(self._proxy) if self._proxy and beyond else None,
             max_connections=1,
             max_keepalive_connections=0,
@@ -285,7 +261,7 @@ class Http:
             return self.exchange(call)
         with self._changing:
             kept = self._kept = self._kept or kept_pool(
-                self._tls, partial(Exchange, self._monotonic, tunnel=False), self._open
+                tls_context(self._ca_file), partial(Exchange, self._monotonic, tunnel=False), self._open
             )
         until = self._monotonic() + self.timeouts.poll
         request.extensions["timeout"] = {"connect": until, "read": until, "write": until, "pool": self.timeouts.poll}

@@ -11,13 +11,8 @@ from typing import NamedTuple
 
 from airlock_shared.errors import ServiceError
 
-
-class Caps(NamedTuple):
-    """The most bytes that a line, one event's data, and a whole stream may have."""
-
-    line: int = 256 << 10
-    event: int = 1 << 20
-    total: int = 8 << 20
+LINE_AT_MOST, EVENT_AT_MOST, STREAM_AT_MOST = 256 << 10, 1 << 20, 8 << 20
+"""The most bytes that a line, one event's data, and a whole stream may have."""
 
 
 class SseEvent(NamedTuple):
@@ -31,8 +26,7 @@ class SseEvent(NamedTuple):
 class SseDecoder:
     """Bytes in any pieces go in, events come out. An event without its final blank line never comes out."""
 
-    def __init__(self, caps: Caps = Caps()) -> None:  # noqa: B008 (frozen)
-        self._caps = caps
+    def __init__(self) -> None:
         self._rest = bytearray()
         self._after_cr = False
         self._encoding = "utf-8-sig"  # before the first line, and there alone, a byte order mark may stand
@@ -45,8 +39,8 @@ class SseDecoder:
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """Return what the next bytes complete. Raises ``ServiceError`` when a cap is passed."""
         self._total += len(chunk)
-        if self._total > self._caps.total:
-            raise _too_large("stream", self._caps.total)
+        if self._total > STREAM_AT_MOST:
+            raise _too_large("stream", STREAM_AT_MOST)
         if self._after_cr and chunk:  # the LF of a CRLF that was split between two chunks
             chunk = chunk.removeprefix(b"\n")
             self._after_cr = False
@@ -60,8 +54,8 @@ class SseDecoder:
                 self._encoding = "utf-8"
                 self._rest.clear()
             self._rest += piece
-            if len(self._rest) > self._caps.line:
-                raise _too_large("line", self._caps.line)
+            if len(self._rest) > LINE_AT_MOST:
+                raise _too_large("line", LINE_AT_MOST)
         return items
 
     def _take(self, line: str, items: list[SseEvent]) -> None:
@@ -76,8 +70,8 @@ class SseDecoder:
     def _field(self, name: str, value: str) -> None:
         if name == "data":
             self._data_size += len(value) + 1
-            if self._data_size > self._caps.event:
-                raise _too_large("event", self._caps.event)
+            if self._data_size > EVENT_AT_MOST:
+                raise _too_large("event", EVENT_AT_MOST)
             self._data.append(value)
         elif name == "event":
             self._type = value

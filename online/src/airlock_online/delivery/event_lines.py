@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airlock_online.error_codes import known_code
+from airlock_online.error_codes import ERROR_CODES
 from airlock_online.journal.order_states import (
     ENDS_OF_ROUTES,
     OrderEvent,
@@ -95,7 +95,7 @@ def event_json(event: OrderEvent, *, now_ms: int, route: str) -> dict[str, objec
     """Return an event as the object of one JSON line. ``told_ms`` is our clock; ``meaning`` is there for a known code."""
     told: dict[str, object] = {"event": event.type, "seq": event.seq, "at_ms": event.at_ms, "told_ms": now_ms}
     told |= {"terminal": is_end(event, route), "payload": dict(event.payload)}
-    known = known_code(event.code)
+    known = ERROR_CODES.get(event.code)
     return told | ({"meaning": known.meaning, "do": known.do} if known else {})
 
 
@@ -150,7 +150,7 @@ def _value_text(name: str, value: Any) -> str:
         side = {True: " (long)", False: " (short)"}[value] if name in ("buy", "isBuy") else ""
         return f"{str(value).lower()}{side}"
     text = value if type(value) is str else json.dumps(value)
-    known = known_code(text) if name == "code" else None
+    known = ERROR_CODES.get(text) if name == "code" else None
     return f"{text}: {known.meaning}" if known else safe(text, limit=_LETTERS_SHOWN)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_online.error_codes import NEW_INTENT, known_code
+from airlock_online.error_codes import ERROR_CODES, NEW_INTENT
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import (
     AirlockError,
@@ -39,7 +39,7 @@ def outcome_error(outcome: OrderOutcome) -> AirlockError | None:
     What to do is the error catalogue's word where it knows the outcome's code.
     """
     told = f": {outcome.reason}" if outcome.reason else ""
-    known = known_code(outcome.code)
+    known = ERROR_CODES.get(outcome.code)
     match outcome.state:
         case OrderState.FILLED | OrderState.CONFIRMED:
             return None

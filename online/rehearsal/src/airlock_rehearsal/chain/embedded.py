@@ -38,7 +38,6 @@ from airlock_rehearsal.chain.evm import (
 from airlock_rehearsal.chain.interface import reverted
 
 _NO_HASH = b"\0" * 32
-LARGEST = 128 * 1024  # bytes of a transaction: what nodes take
 
 
 class _Chain(MiningChain):
@@ -66,7 +65,7 @@ class EmbeddedEvm:
         }
         self._chain = cast("Any", _Chain.from_genesis(get_db_backend(), genesis))
         first = self._chain.get_canonical_block_header_by_number(0)
-        self._blocks: list[tuple[Any, tuple[str, ...]]] = [(first, ())]  # each header, and its transactions
+        self._blocks = [EvmBlock(first, ())]
         self._mined: dict[str, tuple[EvmTransaction, EvmReceipt]] = {}
         self._lock = RLock()  # the services' thread and whoever started them
 
@@ -76,16 +75,15 @@ class EmbeddedEvm:
 
     def block(self, number: int) -> EvmBlock:
         """Return a block that is there."""
-        header, hashes = self._blocks[number]
-        return EvmBlock(int(header.timestamp), int(header.base_fee_per_gas), hashes)
+        return self._blocks[number]
 
     def timestamp(self) -> int:
         """Return the unix second at which a block would be made now."""
-        return max(self._now_s(), int(self._blocks[-1][0].timestamp) + 1)
+        return max(self._now_s(), int(self._blocks[-1].header.timestamp) + 1)
 
     def _vm(self, block: int | None = None) -> Any:
         if block is not None:
-            return self._chain.get_vm(self._blocks[block][0])
+            return self._chain.get_vm(self._blocks[block].header)
         now_s = self.timestamp()
         with self._lock:
             self._chain.set_header_timestamp(now_s)
@@ -125,8 +123,8 @@ class EmbeddedEvm:
             raise reverted(bytes(computation.output))
         return computation
 
-    def send_together(self, raws: Sequence[bytes]) -> list[str]:
-        """Mine signed transactions in one block, reverting or not; return their hashes.
+    def send_together(self, raws: Sequence[bytes]) -> list[EvmReceipt]:
+        """Mine signed transactions in one block, reverting or not; return their receipts.
 
         Raises ``NotTaken``, and then none is mined.
         """
@@ -139,21 +137,15 @@ class EmbeddedEvm:
                 self._chain.header = before
                 raise
             block = self._chain.mine_block(mix_hash=_NO_HASH, blob_gas_used=0)
-            used, hashes = 0, []
-            for transaction, receipt, computation in applied:
-                sent = _transaction(transaction)
-                self._mined[sent.hash] = sent, _receipt(block, sent, receipt, computation, receipt.gas_used - used)
-                used = receipt.gas_used
-                hashes.append(sent.hash)
-            self._blocks.append((block.header, tuple(hashes)))
-            return hashes
+            receipts = [_receipt(block.number, *each) for each in applied]
+            mined = [_transaction(transaction) for transaction, _, _ in applied]
+            self._mined |= {sent.hash: (sent, receipt) for sent, receipt in zip(mined, receipts, strict=True)}
+            self._blocks.append(EvmBlock(block.header, tuple(sent.hash for sent in mined)))
+            return receipts
 
     def read(self, raw: bytes) -> EvmTransaction:
-        """Read a raw transaction that calls something, its sender recovered. Raises ``NotTaken`` for any other."""
-        read = _transaction(_decoded(raw))
-        if not read.to:
-            raise NotTaken("a transaction that creates a contract")
-        return read
+        """Read a raw transaction, its sender recovered. Raises ``NotTaken``."""
+        return _transaction(_decoded(raw))
 
     def _applied(self, raw: bytes) -> tuple[Any, Any, Any]:
         transaction = _decoded(raw)
@@ -209,8 +201,6 @@ def _taken() -> Iterator[None]:
 
 def _decoded(raw: bytes) -> Any:
     """Return a signed EIP-1559 transaction as py-evm reads it: in its one encoding, by somebody's key."""
-    if len(raw) > LARGEST:
-        raise NotTaken(f"a transaction has at most {LARGEST} bytes")
     if raw[:1] != b"\x02":
         raise NotTaken("transaction type not supported: type 2 (EIP-1559) is")
     with _taken():
@@ -239,24 +229,15 @@ def _transaction(transaction: Any) -> EvmTransaction:
         transaction.value,
         bytes(transaction.data),
         transaction.chain_id,
+        bytes(transaction.encode()),
     )
 
 
-def _receipt(block: Any, sent: EvmTransaction, receipt: Any, computation: Any, gas_used: int) -> EvmReceipt:
+def _receipt(block_number: int, transaction: Any, receipt: Any, computation: Any) -> EvmReceipt:
     logs = tuple(
         Log(_account(log.address), tuple(topic.to_bytes(32, "big") for topic in log.topics), bytes(log.data))
         for log in receipt.logs
     )
-    return EvmReceipt(
-        sent.hash,
-        sent.sender,
-        sent.to,
-        "" if sent.to else _account(computation.msg.storage_address),
-        block.number,
-        _hex(block.hash),
-        not computation.is_error,
-        gas_used,
-        min(sent.max_fee_per_gas, block.header.base_fee_per_gas + sent.max_priority_fee_per_gas),
-        logs,
-        bytes(computation.output) if computation.is_error else b"",
-    )
+    failed = computation.is_error
+    revert = bytes(computation.output) if failed else b""
+    return EvmReceipt(_hex(transaction.hash), block_number, not failed, logs, revert)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from airlock_rehearsal.chain.embedded import EmbeddedEvm
@@ -55,23 +55,17 @@ class Log(NamedTuple):
 
 
 class EvmReceipt(NamedTuple):
-    """What became of a transaction. ``to`` is empty when it made ``contract``, ``revert`` when it did not revert."""
+    """What became of a transaction: ``revert`` is what it reverted with, empty when it did not."""
 
     hash: str
-    sender: str
-    to: str
-    contract: str
     block_number: int
-    block_hash: str
     ok: bool
-    gas_used: int
-    gas_price: int
     logs: tuple[Log, ...]
-    revert: bytes = b""
+    revert: bytes
 
 
 class EvmTransaction(NamedTuple):
-    """A signed EIP-1559 transaction. Amounts are in wei."""
+    """A signed EIP-1559 transaction. Amounts are in wei; ``to`` is empty for one that makes a contract."""
 
     hash: str
     sender: str
@@ -83,13 +77,13 @@ class EvmTransaction(NamedTuple):
     value: int
     data: bytes
     chain_id: int
+    raw: bytes
 
 
 class EvmBlock(NamedTuple):
-    """A block: its time in unix seconds, its base fee, and the hashes of its transactions in order."""
+    """A block: its header as py-evm has it, and the hashes of its transactions in order."""
 
-    timestamp: int
-    base_fee: int
+    header: Any
     hashes: tuple[str, ...]
 
 

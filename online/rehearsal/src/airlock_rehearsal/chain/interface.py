@@ -13,7 +13,6 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 from eth_abi import abi
-from eth_abi.exceptions import DecodingError
 from eth_utils.abi import abi_to_signature, collapse_if_tuple
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
@@ -71,11 +70,13 @@ def decode_result(contract: str, name: str, data: bytes) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def decode_log(log: Log) -> EmittedEvent | None:
-    """Return the event of a log; ``None`` when no contract of the rehearsal has it."""
-    entry = _by_hash("event", 32).get(log.topics[0]) if log.topics else None
-    if entry is None:
-        return None
+def decode_logs(logs: Iterable[Log]) -> list[EmittedEvent]:
+    """Return the events of a receipt's logs, in order."""
+    return [_event_of(log) for log in logs]
+
+
+def _event_of(log: Log) -> EmittedEvent:
+    entry = _by_hash("event", 32)[log.topics[0]]
     topics = iter(log.topics[1:])
     rest = iter(decode([part for part in entry["inputs"] if not part["indexed"]], log.data))
     arguments = {
@@ -84,22 +85,14 @@ def decode_log(log: Log) -> EmittedEvent | None:
     return EmittedEvent(entry["name"], arguments)
 
 
-def decode_logs(logs: Iterable[Log]) -> list[EmittedEvent]:
-    """Return the events of a receipt's logs, in order."""
-    return [event for event in map(decode_log, logs) if event is not None]
-
-
 def revert_name(data: bytes) -> str:
     """Return what revert data says: a custom error's name, the text of ``Error``, ``Panic(0x11)``, or hex."""
     if known := _by_hash("error", 4).get(data[:4]):
         return str(known["name"])
-    try:
-        if data[:4] == _ERROR:
-            return str(abi.decode(["string"], data[4:])[0])
-        if data[:4] == _PANIC:
-            return f"Panic({abi.decode(['uint256'], data[4:])[0]:#x})"
-    except (DecodingError, OverflowError, UnicodeDecodeError):
-        pass  # broken data says nothing but itself
+    if data[:4] == _ERROR:
+        return str(abi.decode(["string"], data[4:])[0])
+    if data[:4] == _PANIC:
+        return f"Panic({abi.decode(['uint256'], data[4:])[0]:#x})"
     return f"0x{data.hex()}" if data else "reverted without a reason"
 
 

@@ -32,7 +32,7 @@ class Mempool:
 
     def __init__(self, evm: EmbeddedEvm) -> None:
         self._evm = evm
-        self._waiting: dict[str, tuple[EvmTransaction, bytes]] = {}
+        self._waiting: dict[str, EvmTransaction] = {}
         self._seen: set[str] = set()
 
     def welcome(self, account: str) -> None:
@@ -44,24 +44,23 @@ class Mempool:
 
     def transaction_count(self, account: str, *, pending: bool = True) -> int:
         """Return the account's next nonce, with what waits or without it."""
-        waiting = sum(transaction.sender == account for transaction, _ in self._waiting.values())
+        waiting = sum(transaction.sender == account for transaction in self._waiting.values())
         return self._evm.transaction_count(account) + waiting * pending
 
     def waiting(self, transaction_hash: str) -> EvmTransaction | None:
         """Return a transaction that waits."""
-        found = self._waiting.get(transaction_hash)
-        return found[0] if found else None
+        return self._waiting.get(transaction_hash)
 
     def send_raw(self, raw: bytes) -> str:
         """Take a signed transaction; return its hash. Raises ``NotTaken``."""
         transaction = self._evm.read(raw)
         self.welcome(transaction.sender)
         self._check(transaction)
-        self._waiting[transaction.hash] = transaction, raw
+        self._waiting[transaction.hash] = transaction
         return transaction.hash
 
     def _check(self, transaction: EvmTransaction) -> None:
-        _, sender, _, nonce, gas, fee, priority_fee, value, data, chain_id = transaction
+        _, sender, _, nonce, gas, fee, priority_fee, value, data, chain_id, _ = transaction
         expected, base = self.transaction_count(sender), self._evm.base_fee()
         known = transaction.hash in self._waiting or self._evm.receipt(transaction.hash) is not None
         low = "low" if nonce < expected else "high"
@@ -78,15 +77,10 @@ class Mempool:
             if refused:
                 raise NotTaken(why)
 
-    def mine(self, transaction_hash: str, *, failing: bool = False) -> EvmReceipt | None:
-        """Put a waiting transaction into a block; ``failing`` makes it revert whatever it does.
-
-        ``None``: an earlier one of the same account still waits, and this one stays behind it.
-        """
-        transaction, raw = self._waiting[transaction_hash]
-        if transaction.nonce != self._evm.transaction_count(transaction.sender):
-            return None
+    def mine(self, transaction_hash: str, *, failing: bool) -> EvmReceipt:
+        """Put a waiting transaction into a block; ``failing`` makes it revert whatever it does."""
+        transaction = self._waiting[transaction_hash]
         with reverting(self._evm, transaction.to, failing):
-            self._evm.send_together([raw])
+            (receipt,) = self._evm.send_together([transaction.raw])
         del self._waiting[transaction_hash]
-        return self._evm.receipt(transaction_hash)
+        return receipt

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_rehearsal.chain.deploy import OPERATOR, deploy, required, transact, transact_together
-from airlock_rehearsal.chain.evm import CONTRACTS, REFERRAL, ROUTER, STORAGE, EvmCall, EvmReceipt
-from airlock_rehearsal.chain.interface import EmittedEvent, decode_logs, decode_result, encode_call
+from airlock_rehearsal.chain.evm import CONTRACTS, REFERRAL, ROUTER, STORAGE, USDC, EvmCall, EvmReceipt
+from airlock_rehearsal.chain.interface import EmittedEvent, creation_code, decode_logs, decode_result, encode_call
+from airlock_rehearsal.chain.sending import OPERATOR, required, transact, transact_together
 
 if TYPE_CHECKING:
     from airlock_rehearsal.chain.embedded import EmbeddedEvm
 
-SEEDING_GAS = 1_000_000
+OPERATOR_WEI = 100 * 10**18
+_CREATION_GAS, _CALL_GAS = 5_000_000, 1_000_000
 
 ENTRY_POINTS = {
     "OpenTradeReq": (ROUTER, "openTradeWithSig"),
@@ -36,7 +37,7 @@ ENTRY_POINTS = {
 
 def call_to(contract: str, function: str, *arguments: Any) -> EvmCall:
     """Return the call of a function of one of the contracts."""
-    return EvmCall(CONTRACTS[contract], encode_call(contract, function, *arguments), SEEDING_GAS)
+    return EvmCall(CONTRACTS[contract], encode_call(contract, function, *arguments), _CALL_GAS)
 
 
 def entry(struct: str, intent: bytes, signature: bytes) -> EvmCall:
@@ -59,9 +60,21 @@ class ChainVenue:
 
     @classmethod
     def deployed(cls, evm: EmbeddedEvm, *, trading_name: str, referral_name: str) -> ChainVenue:
-        """Put the venue on a new chain; the names are those of its two signing domains."""
-        deploy(evm, trading_name=trading_name, referral_name=referral_name)
-        return cls(evm)
+        """Put the venue on a new chain: four creations in one block, at addresses that never change.
+
+        The names are those of its two signing domains; the operator gets funds for gas.
+        """
+        operator, router = OPERATOR.address, CONTRACTS[ROUTER]
+        evm.fund(operator, OPERATOR_WEI)
+        codes = (
+            creation_code(USDC, operator),
+            creation_code(STORAGE, operator, router, CONTRACTS[USDC]),
+            creation_code(REFERRAL, referral_name, operator, router),
+            creation_code(ROUTER, trading_name, operator, CONTRACTS[STORAGE], CONTRACTS[REFERRAL]),
+        )
+        venue = cls(evm)
+        venue.act_together([EvmCall("", code, _CREATION_GAS) for code in codes])
+        return venue
 
     def _simulated(self, call: EvmCall) -> bytes:
         return self.evm.call(OPERATOR.address, call.to, call.data)
@@ -90,7 +103,7 @@ class ChainVenue:
 
     def submit(self, struct: str, intent: bytes, signature: bytes) -> CallOutcome:
         """Submit a signed intent. Raises ``Reverted`` before anything is sent."""
-        return self.outcome(transact(self.evm, OPERATOR, entry(struct, intent, signature)))
+        return self.act(*ENTRY_POINTS[struct], signature, intent)
 
     def send(self, struct: str, intent: bytes, signature: bytes) -> EvmReceipt:
         """Send a signed intent whatever a simulation would say; the receipt tells whether it reverted."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from decimal import Decimal
 from http import HTTPStatus
 from typing import Any
 
@@ -69,38 +68,19 @@ def done(data: object, *, status: int = 200) -> Json:
 
 async def request_fields(request: Request) -> Read:
     """Return the fields of a request: of the query (GET), else of the body's JSON object. Raises ``Refused``."""
-    if request.method not in ("GET", "HEAD"):
-        return parse_object(await request.body())
-    items = request.query_params.multi_items()
-    if len({name for name, _ in items}) != len(items):
-        raise Refused("a query parameter comes twice")
-    return dict(items)
+    return dict(request.query_params) if request.method == "GET" else parse_object(await request.body())
 
 
 def parse_object(body: bytes) -> Read:
-    """Return the JSON object of a body, its decimals exact.
-
-    Raises ``Refused`` for other JSON, doubled names, NaN, or too much of it.
-    """
+    """Return the JSON object of a body. Raises ``Refused`` for other JSON, or too much of it."""
     if len(body) > MAX_BODY:
         raise Refused(f"the body is larger than {MAX_BODY} bytes", status=413)
     if body.count(b"[") + body.count(b"{") > _MAX_BRACKETS:
         raise Refused(f"the body opens more than {_MAX_BRACKETS} objects and arrays")
     try:
-        value = json.loads(body, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_no_doubled_names)
+        value = json.loads(body)
     except ValueError as error:
         raise Refused(f"the body is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise Refused("the body is not a JSON object")
     return value
-
-
-def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _no_doubled_names(pairs: list[tuple[str, object]]) -> Read:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise ValueError("a name comes twice")
-    return result

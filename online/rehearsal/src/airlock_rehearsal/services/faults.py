@@ -1,7 +1,7 @@
 """The ways in which the services can be told to misbehave: one table, a name, a sentence and the places of each.
 
-A fault is given as ``name``, for every place it has, or as ``name@service`` for one alone. Two of them take a value:
-``attempts-fail=3``, ``error=NO_PRICE@batched``.
+A fault is given as ``name``, for every place it has, or as ``name@service`` for one alone. One takes a value:
+``attempts-fail=3``.
 """
 
 from __future__ import annotations
@@ -50,9 +50,7 @@ IN_EXECUTION = {
         f"N attempts (attempts-fail=N) fail before the order is registered; with {MAX_ATTEMPTS} none is left.",
         ("batched",), "[0-9]{1,3}",
     ),
-    "error": Fault("An order ends with this Error (error=CODE) before it is registered.", ("batched",), "[A-Za-z_]{1,64}"),
     "unknown-event": Fault("An informational event of an unknown type comes before the order is registered.", ("batched",)),
-    "second-terminal": Fault("The terminal event is followed by an Error, which a replay shows.", ("batched",)),
     "cancel-fill": Fault("The protocol declines the fill at any price.", ("batched", *_CHAIN)),
     "fail-terminal": Fault(
         "A registered order ends with Error TX_NOT_EXECUTED; a relayed intent or a transaction is reverted.",
@@ -94,6 +92,9 @@ FAULTS = IN_PAYLOADS | IN_EXECUTION | EVERYWHERE
 """Every fault by its name."""
 
 
+_ATTEMPTS = re.compile("attempts-fail=([0-9]+)", re.ASCII)
+
+
 class Faults(NamedTuple):
     """The faults in force, as they were given: ``slow``, ``http-500@batched``, ``attempts-fail=2``."""
 
@@ -110,16 +111,10 @@ class Faults(NamedTuple):
         """Tell whether a fault is in force at a place."""
         return name in self.names or f"{name}@{service}" in self.names
 
-    def value(self, name: str, service: str) -> str | None:
-        """Return the value that a fault is in force with at a place; the greatest of several, ``None`` for none."""
-        parts = (given.partition("=")[2].partition("@") for given in self.names if given.startswith(f"{name}="))
-        values = [value for value, at, place in parts if not at or place == service]
-        return max(values, key=lambda value: (len(value), value), default=None)
-
     @property
     def failing_attempts(self) -> int:
         """How many attempts of an order fail."""
-        return int(self.value("attempts-fail", "batched") or 0)
+        return max((int(found[1]) for name in self.names if (found := _ATTEMPTS.match(name))), default=0)
 
 
 def _check(given: str) -> None:

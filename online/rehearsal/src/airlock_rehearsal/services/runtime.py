@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +28,7 @@ class Runtime:
         self.state = state
         self.settings = state.settings
         self.mempool = mempool
+        self.posts: dict[str, Counter[str]] = defaultdict(Counter)  # place -> nonce or hash -> POSTs and PUTs
         self._limited: deque[int] = deque()  # when the limited requests of the last minute came, in unix milliseconds
         self.faults = faults
         self.stopping = False  # whoever still waits for an answer, or streams one, ends then
@@ -88,21 +89,21 @@ STRANGER = "0xa86F77d29328eB688072a090478aaaf384aAd435"
 class RehearsalSettings(NamedTuple):
     """What a rehearsal may vary. Times ending in ``_s`` are seconds of real time, ``_ms`` unix milliseconds."""
 
-    execution: str = "eip712"  # or "eip7702": then the batched market wants a pre-signed transaction too
+    eip7702: bool = False  # whether the batched market wants a pre-signed transaction too
     pacing_s: float = 0.3  # between two events of an order, and before a relayed intent settles
     rate_limit: int | None = None  # requests a minute to the builder's trading endpoints
     slow_s: float = 2.0  # how long the fault "slow" waits
-    seed: str = "airlock rehearsal"
 
     @property
     def stream_cap(self) -> float:
         """The lifetime cap of an event stream, in seconds (specification, "Limits")."""
-        return 60.0 if self.execution == "eip712" else 180.0
+        return 180.0 if self.eip7702 else 60.0
 
-    def domain(self, key: str) -> dict[str, object]:
-        """Return the EIP-712 domain called ``trading`` or ``referral``."""
-        contract = CONTRACTS[SPACES[key]]
-        return {"name": DOMAIN_NAME, "version": "1", "chainId": CHAIN_ID, "verifyingContract": contract}
+
+def signing_domain(key: str) -> dict[str, object]:
+    """Return the EIP-712 domain called ``trading`` or ``referral``."""
+    contract = CONTRACTS[SPACES[key]]
+    return {"name": DOMAIN_NAME, "version": "1", "chainId": CHAIN_ID, "verifyingContract": contract}
 
 
 def checked(trader: str) -> str:

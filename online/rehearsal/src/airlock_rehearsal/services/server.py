@@ -11,36 +11,34 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from types import TracebackType
 from typing import Self
 
 import click
 import uvicorn
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
+from airlock_online.clock import now_ms
 from airlock_rehearsal.chain.mempool import Mempool
 from airlock_rehearsal.scenarios import service_words
 from airlock_rehearsal.services.builder import routes
 from airlock_rehearsal.services.delivery import market, relayer, rpc
 from airlock_rehearsal.services.delivery.relayer import relay_routes
 from airlock_rehearsal.services.delivery.twap_core import core_routes, twap_routes
-from airlock_rehearsal.services.envelope import Json, Refused, request_fields
+from airlock_rehearsal.services.envelope import Json, Refused
 from airlock_rehearsal.services.faults import FAULTS, SERVICES, Faults
 from airlock_rehearsal.services.runtime import CHAIN_ID, DEFAULT_TRADER, RehearsalSettings, Runtime, checked
 from airlock_rehearsal.services.transport import without_cuts
-from airlock_rehearsal.services.venue.order_lifecycle import Market
 from airlock_rehearsal.services.venue.venue_state import set_up
-from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.errors import ServiceError
 
 # ---- app ------------------------------------------------------------------------------------------------------------
-# The rehearsal's one ASGI application: the services under their prefixes, and the rehearsal's own switches.
-# ``GET /rehearsal/counters`` gives how many POSTs and PUTs each service received per nonce or transaction hash; ``GET
-# /rehearsal/faults`` the faults there are and those in force; ``PUT /rehearsal/faults`` with ``{"faults": [names]}``
-# replaces them.
+# The rehearsal's one ASGI application: the services under their prefixes, and ``GET /rehearsal/faults``, which tells the
+# faults there are and those in force.
 
 
 def make_app(runtime: Runtime) -> ASGIApp:
@@ -51,50 +49,30 @@ def make_app(runtime: Runtime) -> ASGIApp:
         yield
         await runtime.close()
 
+    async def told_faults(request: Request) -> Response:  # noqa: ARG001  (a Starlette endpoint)
+        known = {name: fault._asdict() for name, fault in FAULTS.items()}
+        return Json({"simulator": True, "in_force": sorted(runtime.faults.names), "known": known})
+
     return Starlette(
         routes=[
             Mount("/builder", routes=[*routes.routes(runtime), *relay_routes(runtime)]),
-            Mount("/batched", routes=market.routes(runtime, Market(runtime))),
+            Mount("/batched", routes=market.routes(runtime)),
             Mount("/relayer", routes=relayer.routes(runtime)),
             Mount("/twap", routes=twap_routes(runtime)),
             Mount("/core", routes=core_routes(runtime)),
             rpc.rpc_route(runtime),
-            Mount("/rehearsal", routes=_switches(runtime)),
+            Route("/rehearsal/faults", told_faults, methods=["GET"]),
         ],
-        exception_handlers={404: _not_found, 405: _not_allowed},
+        exception_handlers={HTTPException: _no_endpoint},
         lifespan=lifespan,
     )
 
 
-def _switches(runtime: Runtime) -> list[Route]:
-    async def counters(request: Request) -> Response:  # noqa: ARG001  (a Starlette endpoint)
-        posts = {service: dict(by_nonce) for service, by_nonce in runtime.state.posts.items()}
-        return Json({"simulator": True, "posts": posts})
-
-    async def faults(request: Request) -> Response:
-        if request.method == "PUT":
-            try:
-                names = (await request_fields(request)).get("faults")
-                if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                    raise Refused("faults must be a list of names")
-                runtime.faults = Faults.of(*names)
-            except (Refused, UsageError) as error:
-                return Refused(str(error)).reply(enveloped=False)
-        known = {name: fault._asdict() for name, fault in FAULTS.items()}
-        return Json({"simulator": True, "in_force": sorted(runtime.faults.names), "known": known})
-
-    return [
-        Route("/counters", counters, methods=["GET"]),
-        Route("/faults", faults, methods=["GET", "PUT"]),
-    ]
-
-
-async def _not_found(_request: Request, _error: Exception) -> Response:
-    return Refused("no such endpoint", "NOT_FOUND", status=404).reply(enveloped=True)
-
-
-async def _not_allowed(request: Request, _error: Exception) -> Response:
-    return Refused(f"not by {request.method}", "METHOD_NOT_ALLOWED", status=405).reply(enveloped=True)
+async def _no_endpoint(_request: Request, error: Exception) -> Response:
+    """Answer what no route takes: by its path (404), or by its method (405)."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    code = {405: "METHOD_NOT_ALLOWED"}.get(status, "NOT_FOUND")
+    return Refused(str(error), code, status=status).reply(enveloped=True)
 
 
 # ---- server ---------------------------------------------------------------------------------------------------------
@@ -110,11 +88,6 @@ MARK = ("x-airlock-rehearsal", "simulator")
 BANNER = "SIMULATOR: rehearsal services with their own chain. Signatures made here are worth nothing elsewhere."
 
 
-def wall_clock_ms() -> int:
-    """Return the machine's time in unix milliseconds."""
-    return time.time_ns() // 1_000_000
-
-
 class RehearsalServices(Runtime):
     """The services on one port of 127.0.0.1; a context manager that starts and stops them.
 
@@ -128,12 +101,11 @@ class RehearsalServices(Runtime):
         *,
         trader: str = DEFAULT_TRADER,
         settings: RehearsalSettings = RehearsalSettings(),  # noqa: B008  (immutable)
-        now_ms: Callable[[], int] = wall_clock_ms,
+        now_ms: Callable[[], int] = now_ms,
         faults: Faults = Faults(),  # noqa: B008  (immutable)
     ) -> None:
         state = set_up(settings, checked(trader), now_ms)
         super().__init__(state, Mempool(state.venue.evm), faults)
-        self.posts = state.posts
         self._running: tuple[uvicorn.Server, threading.Thread] | None = None
 
     def start(self, port: int = 0) -> Self:
@@ -186,9 +158,7 @@ class RehearsalServices(Runtime):
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 

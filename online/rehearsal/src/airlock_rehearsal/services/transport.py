@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
@@ -19,8 +18,6 @@ from airlock_rehearsal.services.runtime import Runtime
 HUGE_BODY = 32 * 1024 * 1024
 DRIBBLE = 7  # bytes in a piece of a slow event stream
 GLANCE_S = 0.02  # how often it is looked whether a client has gone, or something has happened to its order
-
-Handler = Callable[[Request], Awaitable[Response]]
 
 _ENVELOPED = ("builder", "relay", "relayer")
 _STATUS_FAULTS = {
@@ -80,21 +77,24 @@ async def dribbled(chunks: AsyncIterator[bytes], pause_s: float) -> AsyncIterato
             await asyncio.sleep(0)
 
 
-def guarded(
+def served(
     runtime: Runtime,
     place: str,
-    handler: Handler,
+    asked: str,
+    handler: Callable[[Request], Awaitable[Response]],
     *,
     key_of: Callable[[Read], str] | None = None,
     opens_stream: bool = False,
     limited: bool = False,
-) -> Handler:
-    """Return an endpoint that counts, misbehaves as told at this place, and otherwise answers as ``handler`` does.
+) -> Route:
+    """Return a route that counts, misbehaves as told at this place, and otherwise answers as ``handler`` does.
 
-    ``key_of`` names what a request would bring about, by a nonce or a transaction's hash (empty: nothing; ``Refused``: it
-    cannot be read); a request is counted by it before any fault. ``limited``: the rate limit holds for it. The fault
-    ``silent`` is left to a handler that opens an event stream.
+    ``asked`` is its methods and its path, such as ``GET,POST /v2/meta``. ``key_of`` names what a request would bring
+    about, by a nonce or a transaction's hash (empty: nothing), and raises for what it cannot read; a request is counted by
+    it before any fault. ``limited``: the rate limit holds for it. The fault ``silent`` is left to a handler that opens an
+    event stream, and ``http-503`` to ``/ready``.
     """
+    methods, path = asked.split()
 
     def failed(status: int, code: str, message: str, wait_s: int = 1) -> Response:
         reply = Refused(message, code, status=status).reply(enveloped=place in _ENVELOPED)
@@ -107,7 +107,7 @@ def guarded(
 
     async def instead(request: Request) -> Response | None:
         for name, answer in _STATUS_FAULTS.items():
-            if told(name):
+            if told(name) and (name, path) != ("http-503", "/ready"):
                 return failed(*answer)
         if told("not-json"):
             return HTMLResponse("<!doctype html><title>simulator</title><h1>It works!</h1>")
@@ -119,23 +119,15 @@ def guarded(
             return failed(429, "RATE_LIMITED", "too many requests within a minute", wait_s)
         return None
 
-    def lost() -> Response | None:
-        """Return what comes instead of the reply to something that took effect."""
-        if told("http-500-after"):
-            return failed(500, "INTERNAL_ERROR", "the rehearsal was told to fail afterwards")
-        if told("drop-before-accepted") and not opens_stream:
-            return StreamedReply(_nothing(), "application/json")
-        return None
-
     async def endpoint(request: Request) -> Response:
         key = ""
         if key_of is not None:
             try:
                 key = key_of(parse_object(await request.body()))
-            except Refused:
+            except (Refused, AttributeError, LookupError, TypeError, ValueError):
                 key = "unreadable"
         if key:
-            runtime.state.posts[place][key] += 1
+            runtime.posts[place][key] += 1
         if other := await instead(request):
             return other
         if told("slow"):
@@ -144,15 +136,13 @@ def guarded(
             reply = await handler(request)
         except Refused as refused:
             return refused.reply(enveloped=place in _ENVELOPED)
-        return (lost() if key else None) or reply
+        if key and told("http-500-after"):  # what was sent took effect
+            return failed(500, "INTERNAL_ERROR", "the rehearsal was told to fail afterwards")
+        if key and told("drop-before-accepted") and not opens_stream:
+            return StreamedReply(_nothing(), "application/json")
+        return reply
 
-    return endpoint
-
-
-def served(runtime: Runtime, place: str, asked: str, handler: Handler, **how: Any) -> Route:
-    """Return the route of a guarded endpoint; ``asked`` is its methods and its path, such as ``GET,POST /v2/meta``."""
-    methods, path = asked.split()
-    return Route(path, guarded(runtime, place, handler, **how), methods=methods.split(","))
+    return Route(path, endpoint, methods=methods.split(","))
 
 
 def without_cuts(record: logging.LogRecord) -> bool:

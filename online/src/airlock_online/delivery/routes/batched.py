@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from airlock_online.addresses import join_address, segment
 from airlock_online.clients import sse
-from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenReply, json_of, unexpected
+from airlock_online.clients.connection import EVENT_STREAM, HttpCall, NotSent, OpenReply, json_of, unexpected
 from airlock_online.clients.reply_values import id_text
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
 from airlock_online.delivery.routes.posting import POLL_S, PollResult, refused, until_final
@@ -152,7 +152,7 @@ def send(_: Delivery, parcel: Parcel, tracker: Tracker) -> str:
     call = HttpCall(parcel.method, parcel.url, body=parcel.body, accept=EVENT_STREAM)
     told: list[OrderEvent] = []
     try:
-        with context.http.open(call, stream=True, max_bytes=sse.Caps().total) as reply:
+        with context.http.open(call, stream=True, max_bytes=sse.STREAM_AT_MOST) as reply:
             if refused(reply, tracker):
                 return ""
             told = _read_stream(reply, tracker, context.streams)

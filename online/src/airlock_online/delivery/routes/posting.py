@@ -9,8 +9,18 @@ from itertools import count
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.addresses import join_address, segment
-from airlock_online.clients.connection import MAX_REASON_BYTES, code_of, json_or_none
-from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
+from airlock_online.clients.connection import (
+    MAX_REASON_BYTES,
+    HttpCall,
+    NotSent,
+    OpenReply,
+    Reply,
+    code_of,
+    json_of,
+    json_or_none,
+    read_reason,
+    unexpected,
+)
 from airlock_online.clients.reply_values import StatusWord, id_text, value_at
 from airlock_online.delivery.chain_evidence import may_be_known
 from airlock_online.delivery.routes.context import (

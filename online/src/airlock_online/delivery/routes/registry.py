@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from airlock_online.clients.http import Reply
+from airlock_online.clients.connection import Reply
 from airlock_online.clients.reply_values import id_text, value_at
 from airlock_online.delivery.routes import batched, relay, relayer, rpc, twap
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, SubmissionProgress, Tracker

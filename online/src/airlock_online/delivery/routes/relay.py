@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from airlock_online.clients.http import Reply
+from airlock_online.clients.connection import Reply
 from airlock_online.clients.reply_values import block_number, hashes_named, require_named, status_word, value_at
 from airlock_online.delivery.routes import rpc
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, SubmissionProgress, Tracker

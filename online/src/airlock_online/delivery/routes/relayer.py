@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 
-from airlock_online.clients.connection import is_hash
-from airlock_online.clients.http import Reply
+from airlock_online.clients.connection import Reply, is_hash
 from airlock_online.clients.reply_values import block_number, hash_named, status_word, value_at
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.chain_evidence import confirmed_block

@@ -7,8 +7,7 @@ cancellation, a services file may name its read of a TWAP.
 
 from __future__ import annotations
 
-from airlock_online.clients.connection import is_hash
-from airlock_online.clients.http import Reply
+from airlock_online.clients.connection import Reply, is_hash
 from airlock_online.clients.reply_values import StatusWord, block_number, hash_named, value_at
 from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, SubmissionProgress, Tracker

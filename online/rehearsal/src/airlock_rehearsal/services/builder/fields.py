@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from eth_utils.address import is_address, is_checksum_address, to_checksum_address
 
+from airlock_rehearsal.chain.evm import STORAGE
 from airlock_rehearsal.services.envelope import Read, Refused
 from airlock_rehearsal.services.runtime import INTENT_DEADLINE_MS
-from airlock_rehearsal.services.venue.positions import ONE, VenuePair
+from airlock_rehearsal.services.venue.positions import ONE, PAIRS, VenuePair
 
 if TYPE_CHECKING:
     from airlock_rehearsal.services.venue.venue_state import VenueState
@@ -54,8 +54,6 @@ def _amount(decimals: int, *, signed: bool = False) -> _Reader:
     """Return a reader of human decimals with this many places; more are refused, nothing is rounded."""
 
     def read(value: object) -> int:
-        if isinstance(value, Decimal):
-            value = format(value, "f") if abs(value.adjusted()) < 60 else "out of range"
         text = str(value) if type(value) is int else value
         match = _DECIMAL.fullmatch(text) if isinstance(text, str) else None
         if not match or (match[1] and not signed):
@@ -63,10 +61,7 @@ def _amount(decimals: int, *, signed: bool = False) -> _Reader:
         fraction = match[3] or ""
         if len(fraction) > decimals:
             raise ValueError(f"more than {decimals} decimals")
-        raw = int(match[2] + fraction.ljust(decimals, "0"))
-        if raw >= 1 << 255:
-            raise ValueError("out of range")
-        return -raw if match[1] else raw
+        return int(match[1] + match[2] + fraction.ljust(decimals, "0"))
 
     return read
 
@@ -115,10 +110,10 @@ _READERS = {name: reader for reader, names in _BY_READER for name in names.split
 def read_fields(fields: str, request: Read, *, strict: bool = False) -> Read:
     """Return the fields read, ``None`` for one left out. Raises ``Refused`` with every issue found.
 
-    ``fields`` names them; one with ``!`` must be there, and ``-delegate`` must not be. ``strict`` refuses unknown fields,
-    which the specification demands of tpsl-partial alone.
+    ``fields`` names them; one with ``!`` must be there. ``strict`` refuses unknown fields, which the specification demands
+    of tpsl-partial alone.
     """
-    wanted = {each.strip("!-"): each for each in fields.split()}
+    wanted = {each.removesuffix("!"): each for each in fields.split()}
     issues = [(name, "unknown field") for name in request if strict and name not in wanted]
     result: Read = {}
     for name, each in wanted.items():
@@ -126,9 +121,6 @@ def read_fields(fields: str, request: Read, *, strict: bool = False) -> Read:
         result[name] = None
         if value is None:
             issues += [(name, "required")] * each.endswith("!")
-            continue
-        if each.startswith("-"):
-            issues.append((name, "no delegate may do this for the account"))
             continue
         try:
             result[name] = _READERS[name](value)
@@ -155,18 +147,18 @@ def bad(name: str, message: str) -> Refused:
 
 
 class BuildFields(dict[str, Any]):
-    """The fields of a request in raw units (None: left out), and the state from which the rest comes."""
+    """The fields of a request in raw units (None: left out), as they came, and the state from which the rest comes."""
 
-    def __init__(self, state: VenueState, fields: Read) -> None:
+    def __init__(self, state: VenueState, fields: Read, came: Read) -> None:
         super().__init__(fields)
-        self.state = state
+        self.state, self.came = state, came
 
     @property
     def pair(self) -> VenuePair:
         """The pair that ``pairIndex`` names."""
         if self["pairIndex"] is None:
             raise bad("pair", "pairIndex is required")
-        if (pair := self.state.pairs.get(self["pairIndex"])) is None:
+        if (pair := PAIRS.get(self["pairIndex"])) is None:
             raise bad("pair", "no such pair")
         return pair
 
@@ -175,8 +167,8 @@ class BuildFields(dict[str, Any]):
         """When the position that ``tradeIndex`` names was opened, as asked for or as it is on the chain, in seconds."""
         if (given := self.get("openTimestamp")) is not None:
             return int(given)
-        position = self.state.position(self["trader"], self.pair.pair_index, self["tradeIndex"])
-        if position is None:
+        position = self.state.venue.read(STORAGE, "tradeAt", self["trader"], self.pair.pair_index, self["tradeIndex"])
+        if not position["initialPosToken"]:
             raise bad("tradeIndex", "no open position in this slot")
         return int(position["timestamp"])
 
@@ -222,7 +214,11 @@ class BuildFields(dict[str, Any]):
     def price(self, name: str) -> int:
         """Return the price asked for, or the live one."""
         given = self[name]
-        return self.state.prices[self.pair.pair_index] if given is None else int(given)
+        return self.pair.price if given is None else int(given)
+
+    def human(self, *names: str, **default: str) -> dict[str, str]:
+        """Return these fields as they came, which is in human units; for one that was left out, its default."""
+        return {name: str(self.came.get(name, default.get(name))) for name in (*names, *default)}
 
     def pair_meta(self, **more: object) -> dict[str, object]:
         """Return a ``meta`` that echoes the pair, and what else is given."""

@@ -11,19 +11,18 @@ from airlock_rehearsal.chain.evm import CONTRACTS, ROUTER
 from airlock_rehearsal.services.builder.message_drafts import Draft
 from airlock_rehearsal.services.builder.unsigned import CALLS, TransactionDraft, encode_call
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.runtime import CHAIN_ID, OTHER_CHAIN, STRANGER, RehearsalSettings
+from airlock_rehearsal.services.runtime import CHAIN_ID, OTHER_CHAIN, STRANGER, signing_domain
 from airlock_rehearsal.services.venue.eip712_peer import Message, digest_of, encode, types_of
 from airlock_rehearsal.services.venue.positions import in_texts
-from airlock_rehearsal.services.venue.structs import STRUCTS, leaf, replaced
+from airlock_rehearsal.services.venue.structs import STRUCTS
 
 _STRANGERS_CODE = "0x" + b"STRANGER".ljust(32, b"\0").hex()
-_OTHERS = dict.fromkeys(("delegate", "spender", "newOwner"), STRANGER) | dict.fromkeys(
-    ("code", "_code"), _STRANGERS_CODE
-)
+_OTHERS = {"delegate": STRANGER, "spender": STRANGER, "newOwner": STRANGER, "code": _STRANGERS_CODE}
+_AMOUNTS = ("amount", "leverage", "price", "coinExposure", "coinSize", "slippage", "twapId")
 _RENAMED = "Value"  # what the fault types-renamed puts behind a member's name
 
 
-def payload_of(draft: Draft, settings: RehearsalSettings, faults: Faults) -> dict[str, object]:
+def payload_of(draft: Draft, faults: Faults) -> dict[str, object]:
     """Return the ``data`` of an intent endpoint's reply."""
     told = partial(faults.has, service="builder")
     primary, meta = draft.primary, draft.meta
@@ -31,13 +30,13 @@ def payload_of(draft: Draft, settings: RehearsalSettings, faults: Faults) -> dic
     key = STRUCTS[primary].domain
     if told("domain-crossed"):
         key = "referral" if key == "trading" else "trading"
-    domain = settings.domain(key)
+    domain = signing_domain(key)
     if told("wrong-chain"):
         domain["chainId"] = OTHER_CHAIN
     types = types_of(primary)
     if told("message-altered"):
-        message = altered(primary, message)
-    encoded = altered(primary, message) if told("encoded-altered") else message
+        message = altered(message)
+    encoded = altered(message) if told("encoded-altered") else message
     if told("types-reordered"):
         types = types | {primary: [*types[primary][:-2], types[primary][-1], types[primary][-2]]}
     if told("types-renamed"):
@@ -62,17 +61,26 @@ def payload_of(draft: Draft, settings: RehearsalSettings, faults: Faults) -> dic
     return payload if meta is None else payload | {"meta": meta}
 
 
-def altered(primary: str, message: Message) -> Message:
-    """Return the message with the value that matters most changed: another delegate, another code, twice the amount."""
-    path = STRUCTS[primary].altered
-    other = _OTHERS.get(path)
-    return replaced(message, path, str(int(str(leaf(message, path))) * 2 + 1) if other is None else other)
+def altered(message: Message) -> Message:
+    """Return a message, or a call's arguments, with one value changed: another account or code, or twice the number.
+
+    It is the last one that can be.
+    """
+    for name, value in reversed(message.items()):
+        plain = name.removeprefix("_")
+        if isinstance(value, dict):
+            return message | {name: altered(value)}
+        if plain in _OTHERS:
+            return message | {name: _OTHERS[plain]}
+        if plain in _AMOUNTS:
+            return message | {name: str(min(int(value) * 2 + 1, (1 << 256) - 1))}
+    return message
 
 
 def transaction_of(draft: TransactionDraft, faults: Faults) -> dict[str, object]:
     """Return the ``data`` of a reply that is an unsigned transaction."""
     told = partial(faults.has, service="builder")
-    arguments = _altered_arguments(draft.arguments) if told("message-altered") else draft.arguments
+    arguments = altered(draft.arguments) if told("message-altered") else draft.arguments
     contract, data = CALLS[draft.call], encode_call(draft.call, arguments)
     if draft.delegate is not None:
         contract = ROUTER
@@ -86,15 +94,3 @@ def transaction_of(draft: TransactionDraft, faults: Faults) -> dict[str, object]
         "description": draft.description,
         "meta": draft.meta,
     }
-
-
-def _altered_arguments(arguments: Message) -> Message:
-    """Return the arguments with one changed: another account, another code, or twice the number; the last that can be."""
-    for name, value in reversed(arguments.items()):
-        if isinstance(value, dict):
-            return arguments | {name: _altered_arguments(value)}
-        if name in _OTHERS:
-            return arguments | {name: _OTHERS[name]}
-        if name in ("amount", "leverage", "price", "coinExposure", "slippage"):
-            return arguments | {name: min(int(str(value)) * 2 + 1, (1 << 256) - 1)}
-    return arguments

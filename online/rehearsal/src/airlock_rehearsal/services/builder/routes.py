@@ -1,12 +1,12 @@
 """The builder's HTTP routes: every endpoint by GET with query parameters and by POST with JSON, in the envelope.
 
-Sources: the specification, "Builder: intents", "Builder: unsigned transactions" and "Authentication": a delegate may trade,
-and may not approve USDC, add other delegates, or dispose of what is the account's own.
+Sources: the specification, "Builder: intents" and "Builder: unsigned transactions".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,14 +19,13 @@ from airlock_rehearsal.services.builder.message_drafts import Draft
 from airlock_rehearsal.services.builder.payload import payload_of, transaction_of
 from airlock_rehearsal.services.builder.unsigned import TransactionDraft, plain
 from airlock_rehearsal.services.envelope import Json, done, request_fields
-from airlock_rehearsal.services.runtime import CHAIN_ID, INTENT_DEADLINE_MS, Runtime
-from airlock_rehearsal.services.transport import guarded, served
-from airlock_rehearsal.services.venue.positions import order_json, trade_json
+from airlock_rehearsal.services.runtime import CHAIN_ID, INTENT_DEADLINE_MS, SPACES, Runtime, signing_domain
+from airlock_rehearsal.services.transport import served
+from airlock_rehearsal.services.venue.positions import PAIRS, order_json, trade_json
 
 
-def _meta(asked: BuildFields) -> object:
+def _meta(_asked: BuildFields) -> object:
     """``/v2/meta``: the spec does not show its shape; it is that of comparable venues, and says what it is."""
-    state = asked.state
     return {
         "simulator": True,
         "chainId": CHAIN_ID,
@@ -37,8 +36,8 @@ def _meta(asked: BuildFields) -> object:
             "referral": CONTRACTS[REFERRAL],
         },
         "eip712": {
-            "trading": state.settings.domain("trading"),
-            "referral": state.settings.domain("referral"),
+            "trading": signing_domain("trading"),
+            "referral": signing_domain("referral"),
             "signatureFormat": "65 bytes r||s||v, v 27 or 28",
         },
         "enums": {"openOrderType": OPEN_ORDER_TYPES, "triggerType": TRIGGER_TYPES},
@@ -51,25 +50,24 @@ def _meta(asked: BuildFields) -> object:
     }
 
 
-def _pairs(asked: BuildFields) -> object:
+def _pairs(_asked: BuildFields) -> object:
     """``/v2/pairs``: an array."""
-    return [pair.as_json() for pair in asked.state.pairs.values()]
+    return [pair.as_json() for pair in PAIRS.values()]
 
 
 def _positions(asked: BuildFields) -> object:
     """``/v2/positions``: open positions and waiting limit orders of a trader."""
-    state, trader = asked.state, asked["trader"]
-    trades = [trade_json(held, state.pairs[held["pairIndex"]].is_pnl) for held in state.venue.trades_of(trader)]
-    orders = [order_json(order) for order in state.venue.read(STORAGE, "limitOrdersOf", trader)]
+    venue, trader = asked.state.venue, asked["trader"]
+    trades = [trade_json(held, PAIRS[held["pairIndex"]].is_pnl) for held in venue.trades_of(trader)]
+    orders = [order_json(order) for order in venue.read(STORAGE, "limitOrdersOf", trader)]
     return {"trader": trader, "trades": trades, "orders": orders}
 
 
 def _nonce(asked: BuildFields) -> object:
-    """``/v2/nonce``: whether ``check`` is used; without it, a nonce that is not."""
-    state, trader, space, number = asked.state, asked["trader"], asked["space"] or "trading", asked["check"]
-    if number is None:
-        number = state.draw_nonce(space, trader)
-    return {"nonce": str(number), "used": state.nonce_used(space, trader, number), "space": space}
+    """``/v2/nonce``: whether ``check`` is used."""
+    number, space = asked["check"], asked["space"] or "trading"
+    used = asked.state.venue.nonce_used(SPACES[space], asked["trader"], number)
+    return {"nonce": str(number), "used": used, "space": space}
 
 
 def _delegation(asked: BuildFields) -> object:
@@ -82,25 +80,19 @@ def _delegation(asked: BuildFields) -> object:
 def _referral(asked: BuildFields) -> object:
     """``/v2/reads/referral``, which the spec does not name: a trader's adopted code, or a code's owners and privacy.
 
-    32 zero bytes stand for no code; an owner is empty when there is none.
+    Zero bytes stand for no code, and for no owner, as on the chain.
     """
-    state, trader, code = asked.state, asked["trader"], asked["code"]
+    read, trader, code = partial(asked.state.venue.read, REFERRAL), asked["trader"], asked["code"]
     if (trader is None) == (code is None):
         raise bad("trader", "give trader or code, one of them")
     if code is None:
-        adopted = state.adopted_code(trader)
-        return {"trader": trader, "code": "0x" + adopted.hex(), "codeText": _code_text(adopted)}
+        return {"trader": trader, "code": "0x" + read("traderReferralCodes", trader).hex()}
     key = bytes.fromhex(code[2:])
-    owner, pending = state.code_owners(key)
-    private = bool(state.venue.read(REFERRAL, "isPrivate", key))
-    return {"code": code, "codeText": _code_text(key), "owner": owner, "pendingOwner": pending, "isPrivate": private}
+    owners = {"owner": read("codeOwners", key), "pendingOwner": read("pendingCodeOwners", key)}
+    return {"code": code, **owners, "isPrivate": read("isPrivate", key)}
 
 
-def _code_text(code: bytes) -> str:
-    return code.rstrip(b"\0").decode("ascii", "replace")
-
-
-_NONCE = ("trader! check space", _nonce)
+_NONCE = ("trader! check! space", _nonce)
 _DELEGATION = ("trader! delegate!", _delegation)
 READS: dict[str, tuple[str, Callable[[BuildFields], object]]] = {
     "/v2/meta": ("", _meta),
@@ -148,21 +140,21 @@ TRANSACTIONS: dict[str, tuple[str, Callable[[BuildFields], TransactionDraft]]] =
         plain("setTraderReferralCodeByUser", "Adopt a referral code", "code", "code"),
     ),
     "/v2/referral/transfer-ownership": (
-        "caller! code! newOwner! -delegate",
+        "caller! code! newOwner!",
         plain("setPendingCodeOwnershipTransfer", "Nominate the next owner of a referral code", "code newOwner"),
     ),
     "/v2/referral/accept-ownership": (
-        "caller! code! -delegate", plain("acceptCodeOwnership", "Accept a referral code", "code"),
+        "caller! code!", plain("acceptCodeOwnership", "Accept a referral code", "code"),
     ),
     "/v2/referral/cancel-request": (
-        "caller! -delegate", plain("cancelRequest", "Withdraw a request for access to a private code"),
+        "caller!", plain("cancelRequest", "Withdraw a request for access to a private code"),
     ),
-    "/v2/misc/claim-keeper-rewards": ("caller! -delegate", plain("claimTokens", "Pay out keeper rewards")),
+    "/v2/misc/claim-keeper-rewards": ("caller!", plain("claimTokens", "Pay out keeper rewards")),
     "/v2/delegate/set": ("trader! delegate! expirySeconds!", unsigned.set_delegate),
     "/v2/delegate/remove": (
         "trader! delegate!", plain("removeDelegate", "Remove a delegate", "delegate", "delegate"),
     ),
-    "/v2/token/approve": ("trader! spender amountUsdc -delegate", unsigned.approve),
+    "/v2/token/approve": ("trader! spender amountUsdc", unsigned.approve),
 }  # fmt: skip
 """The endpoints that answer with an unsigned transaction."""
 
@@ -171,21 +163,17 @@ def routes(runtime: Runtime) -> list[Route]:
     """Return the builder's routes but for the relay's, without their prefix."""
 
     async def ready(request: Request) -> Response:  # noqa: ARG001  (a Starlette endpoint)
-        up = not runtime.faults.has("http-503", "builder")
+        up = not runtime.faults.has("http-503", "builder")  # which leaves this one to answer
         components = {"rpc": {"ok": up, "chainId": CHAIN_ID}, "pairs": {"ok": True}}
         body = {"ok": up, "data": {"ready": up, "components": components}}
         return Json(body, status_code=200 if up else 503)
 
-    async def ready_or_not(request: Request) -> Response:
-        down = runtime.faults.has("http-503", "builder")
-        return await (ready if down else guarded(runtime, "builder", ready))(request)
-
     def route(path: str, fields: str, answer: Callable[[BuildFields], object], *, limited: bool) -> Route:
         async def handler(request: Request) -> Response:
-            read = read_fields(fields, await request_fields(request), strict=path == _STRICT)
-            told = answer(BuildFields(runtime.state, read))
+            came = await request_fields(request)
+            told = answer(BuildFields(runtime.state, read_fields(fields, came, strict=path == _STRICT), came))
             if isinstance(told, Draft):
-                told = payload_of(told, runtime.settings, runtime.faults)
+                told = payload_of(told, runtime.faults)
             elif isinstance(told, TransactionDraft):
                 told = transaction_of(told, runtime.faults)
             return done(told)
@@ -193,7 +181,7 @@ def routes(runtime: Runtime) -> list[Route]:
         return served(runtime, "builder", f"GET,POST {path}", handler, limited=limited)
 
     return [
-        Route("/ready", ready_or_not, methods=["GET"]),
+        served(runtime, "builder", "GET /ready", ready),
         *(route(path, *row, limited=False) for path, row in READS.items()),
         *(route(path, *row, limited=True) for table in (INTENTS, TRANSACTIONS) for path, row in table.items()),
     ]

@@ -7,7 +7,6 @@ close, delegate, approve, accept, set-code), the request fields of comparable ve
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 from typing import NamedTuple
 
 from airlock_rehearsal.chain import interface
@@ -67,12 +66,6 @@ class TransactionDraft(NamedTuple):
     meta: Message
 
 
-def human(raw: int, decimals: int = 10) -> str:
-    """Return a raw amount in the units of the request, without trailing zeros."""
-    text = format(Decimal(raw).scaleb(-decimals), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
 def _draft(asked: BuildFields, call: str, arguments: Message, description: str, meta: Message) -> TransactionDraft:
     """Return the draft of a call; where a delegate may make it, ``meta`` says whether one does."""
     account = asked["trader"] if "trader" in asked else asked["caller"]
@@ -102,10 +95,8 @@ def increase(asked: BuildFields) -> TransactionDraft:
     names = [name for name in COINS if name in asked]
     meta = asked.pair_meta(
         tradeIndex=asked["tradeIndex"],
-        additionalCollateralUsdc=human(asked["additionalCollateralUsdc"], 6),
-        **{name: human(asked[name]) for name in names or ("leverage",)},
         openPrice=asked.price("openPrice") / ONE,
-        slippagePercent=human(asked.slippage),
+        **asked.human("additionalCollateralUsdc", *(names or ("leverage",)), slippagePercent="1"),
     )
     arguments = {"info": message["_updateInfo"], **{name: asked[name] for name in names}, "slippage": asked.slippage}
     call = "increasePositionSizeWithCoinExposure" if names else "increasePositionSize"
@@ -118,7 +109,7 @@ def limit_update(asked: BuildFields) -> TransactionDraft:
     pair = asked.pair
     prices = {"price": asked["price"], "slippage": asked.slippage}
     prices |= {"tp": asked["takeProfit"] or 0, "sl": asked["stopLoss"] or 0}
-    told = dict(zip(("price", "slippagePercent", "takeProfit", "stopLoss"), map(human, prices.values()), strict=True))
+    told = asked.human("price", slippagePercent="1", takeProfit="0", stopLoss="0")
     arguments = {"pairIndex": pair.pair_index, "index": asked["orderIndex"], **prices}
     text = f"Update limit order {pair.symbol} #{asked['orderIndex']} to {told['price']}"
     meta = asked.pair_meta(orderIndex=asked["orderIndex"], **told)
@@ -129,7 +120,7 @@ def open_trade(asked: BuildFields) -> TransactionDraft:
     """``/v2/trade/open``: the trade of ``/v2/intents/open``, as a call."""
     _, message, meta = message_drafts.open_trade(asked)
     arguments = {"t": message["_t"], "orderType": message["_type"], "slippage": message["_slippageP"]}
-    text = f"Open {asked['side']} {asked.pair.symbol} with {human(asked['collateralUsdc'], 6)} USDC"
+    text = f"Open {asked['side']} {asked.pair.symbol} with {asked.came['collateralUsdc']} USDC"
     return _draft(asked, "openTrade", arguments, text, meta or {})
 
 
@@ -137,8 +128,8 @@ def close_trade(asked: BuildFields) -> TransactionDraft:
     """``/v2/trade/close``: the close of ``/v2/intents/close``, as a call."""
     message = message_drafts.close_trade(asked).message
     arguments = {name: message[f"_{name}"] for name in ("pairIndex", "index", "amount", "wantedPrice")}
-    part, slot = human(asked["collateralToCloseUsdc"], 6), asked["tradeIndex"]
-    text = f"Close {part} USDC of {asked.pair.symbol} #{slot}"
+    slot = asked["tradeIndex"]
+    text = f"Close {asked.came['collateralToCloseUsdc']} USDC of {asked.pair.symbol} #{slot}"
     return _draft(asked, "closeTradeMarket", arguments, text, asked.pair_meta(tradeIndex=slot))
 
 
@@ -153,5 +144,5 @@ def approve(asked: BuildFields) -> TransactionDraft:
     """``/v2/token/approve``: for TradingStorage unless told otherwise, and without limit when no amount is given."""
     spender, amount = asked["spender"] or CONTRACTS[STORAGE], asked["amountUsdc"]
     arguments: Message = {"spender": spender, "amount": _UNLIMITED if amount is None else amount}
-    meta: Message = {"spender": spender, "amountUsdc": "unlimited" if amount is None else human(amount, 6)}
+    meta: Message = {"spender": spender, **asked.human(amountUsdc="unlimited")}
     return _draft(asked, "approve", arguments, f"Approve {meta['amountUsdc']} USDC", meta)

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from airlock_rehearsal.services.envelope import Json, Refused, request_fields
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import GLANCE_S, Cut, StreamedReply, dribbled, served
-from airlock_rehearsal.services.venue.order_lifecycle import TERMINAL, Market, Tracked
+from airlock_rehearsal.services.venue.order_lifecycle import TERMINAL, TrackedOrder
 from airlock_rehearsal.services.venue.submission import nonce_of_order, read_order
 
 _KEEP_ALIVE_S = 15.0
@@ -29,7 +29,7 @@ def frame(kind: str, payload: dict[str, object], seq: int | None) -> bytes:
     return f"event: {kind}\n{identity}data: {json.dumps(payload)}\n\n".encode()
 
 
-async def frames(runtime: Runtime, tracked: Tracked) -> AsyncIterator[bytes]:
+async def frames(runtime: Runtime, tracked: TrackedOrder) -> AsyncIterator[bytes]:
     """Yield the stream of an order: a comment, every event as it comes, keep-alives, and the end or the lifetime cap."""
     now_s, told = asyncio.get_running_loop().time, tracked.told
     ends_at, speaks_at, sent = now_s() + runtime.settings.stream_cap, now_s() + _KEEP_ALIVE_S, 0
@@ -68,31 +68,26 @@ async def frames(runtime: Runtime, tracked: Tracked) -> AsyncIterator[bytes]:
     raise Cut
 
 
-def _after(request: Request) -> int:
-    text = request.query_params.get("afterSeq", "-1")
-    if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdecimal() or len(text) > 18:
-        raise Refused("afterSeq must be an integer")
-    return int(text)
-
-
-def routes(runtime: Runtime, market: Market) -> list[Route]:
+def routes(runtime: Runtime) -> list[Route]:
     """Return the batched market's routes, without their prefix."""
+    orders: dict[str, TrackedOrder] = {}
 
     async def execute(request: Request) -> Response:
-        order = read_order(runtime.state, await request_fields(request))
-        stream = frames(runtime, market.accept(order))
+        tracked = TrackedOrder(runtime, read_order(runtime.state, await request_fields(request)))
+        orders[tracked.tracking_id] = tracked
+        stream = frames(runtime, tracked)
         if runtime.faults.has("slow", "batched"):
             stream = dribbled(stream, runtime.settings.slow_s)
         return StreamedReply(stream, "text/event-stream")
 
     async def status(request: Request) -> Response:
-        after, tracked = _after(request), market.orders.get(request.path_params["tracking_id"])
+        after, tracked = request.query_params.get("afterSeq", "-1"), orders.get(request.path_params["tracking_id"])
         faults = runtime.faults
         if tracked is not None:
             tracked.status_reads += 1
         if tracked is None or (faults.has("status-404-once", "batched") and tracked.status_reads == 1):
             raise Refused("unknown trackingId", status=404)
-        events = [event._asdict() for event in tracked.events if event.seq > after]
+        events = [event._asdict() for event in tracked.events if event.seq > int(after)]
         if faults.has("duplicate-replay", "batched"):
             events = [event._asdict() for event in tracked.events for _ in range(2)]
         return Json({"events": [] if faults.has("empty-events", "batched") else events})

@@ -6,20 +6,18 @@ The specification names it ("All other intents go through the relayer") and show
 
 from __future__ import annotations
 
-import re
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_rehearsal.chain.evm import CONTRACTS, EvmTransaction, NotTaken, Reverted
+from airlock_rehearsal.chain.evm import CONTRACTS, EvmTransaction, NotTaken, Reverted, reverting
 from airlock_rehearsal.chain.interface import revert_name
 from airlock_rehearsal.chain.mempool import hash_of
-from airlock_rehearsal.services.builder.fields import SECONDS_AT_MOST, bad
+from airlock_rehearsal.services.builder.fields import bad
 from airlock_rehearsal.services.envelope import Read, Refused, done, request_fields
-from airlock_rehearsal.services.runtime import Runtime
+from airlock_rehearsal.services.runtime import SPACES, Runtime
 from airlock_rehearsal.services.transport import served, told_hash
-from airlock_rehearsal.services.venue.settlement import sent, settle
+from airlock_rehearsal.services.venue.settlement import settle
 from airlock_rehearsal.services.venue.structs import ORDER_TYPES, STRUCTS
 from airlock_rehearsal.services.venue.submission import (
     SignedIntent,
@@ -35,8 +33,8 @@ RELAYED = sorted(STRUCTS.keys() - {row.struct for row in ORDER_TYPES.values()} -
 
 
 def _nonce_in(fields: Read) -> str:
-    """Return the nonce that a POST is counted by. Raises ``Refused``."""
-    return nonce_of(fields.get("primaryType"), fields.get("userIntent"))
+    """Return the nonce that a POST is counted by."""
+    return nonce_of(fields["primaryType"], fields["userIntent"])
 
 
 def routes(runtime: Runtime) -> list[Route]:
@@ -46,7 +44,8 @@ def routes(runtime: Runtime) -> list[Route]:
     async def settle_intent(signed: SignedIntent, record: Read) -> None:
         failing = runtime.faults.has("fail-terminal", "relayer")
         await runtime.pace()
-        receipt = sent(state, signed, failing=failing)
+        with reverting(state.venue.evm, CONTRACTS[SPACES[signed.spends[0]]], failing):
+            receipt = state.venue.send(*signed.entry)
         state.reserved_nonces.discard(signed.spends)
         status = "confirmed" if receipt.ok else "reverted"
         record.update(status=status, transactionHash=receipt.hash, blockNumber=receipt.block_number)
@@ -57,10 +56,7 @@ def routes(runtime: Runtime) -> list[Route]:
         primary = body["primaryType"]
         if primary not in RELAYED:
             raise Refused(f"the relayer does not take {str(primary)[:80]}; it takes {', '.join(RELAYED)}")
-        message = decoded(primary, body["userIntent"])
-        if primary == "DelegateReq" and not state.now_s < int(message["expiry"]) < SECONDS_AT_MOST:
-            raise Refused("the delegate's expiry, in unix seconds, is over or looks like milliseconds")
-        signed = verified(state, primary, message, body["userSignature"])
+        signed = verified(state, primary, decoded(primary, body["userIntent"]), body["userSignature"])
         state.reserved_nonces.add(signed.spends)
         told = {"id": state.draw_id("intent"), "status": "pending"}
         record = intents[told["id"]] = told | {"transactionHash": None, "blockNumber": None}
@@ -81,17 +77,13 @@ def routes(runtime: Runtime) -> list[Route]:
 
 # ---- relay ----------------------------------------------------------------------------------------------------------
 # The builder's relay: takes a signed transaction for a whitelisted contract, simulates it, sends it, reports on it.
-# Source: the specification, "Builder service" and "Errors" (``SIMULATION_FAILED``); ``rawTransaction``,
-# ``skipSimulation``, ``hash`` and the words ``pending``, ``confirmed`` and ``reverted`` are those of comparable
-# venues.
-
-
-_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+# Source: the specification, "Builder service" and "Errors" (``SIMULATION_FAILED``); ``rawTransaction``, ``hash`` and
+# the words ``pending``, ``confirmed`` and ``reverted`` are those of comparable venues.
 
 
 def _hash_in(fields: Read) -> str:
-    """Return the transaction's hash that a POST is counted by. Raises ``Refused``."""
-    return hash_of(hex_bytes(fields.get("rawTransaction"), "rawTransaction"))
+    """Return the transaction's hash that a POST is counted by."""
+    return hash_of(hex_bytes(fields["rawTransaction"], "rawTransaction"))
 
 
 def _simulate(runtime: Runtime, transaction: EvmTransaction) -> None:
@@ -108,20 +100,15 @@ def relay_routes(runtime: Runtime) -> list[Route]:
     """Return the relay's two routes."""
 
     async def submit(request: Request) -> Response:
-        fields = await request_fields(request)
         try:
-            raw = hex_bytes(fields.get("rawTransaction"), "rawTransaction")
+            raw = hex_bytes((await request_fields(request)).get("rawTransaction"), "rawTransaction")
             transaction = runtime.state.venue.evm.read(raw)
         except (Refused, NotTaken) as error:
             raise bad("rawTransaction", str(error)) from error
-        skip = fields.get("skipSimulation", False)
-        if not isinstance(skip, bool):
-            raise bad("skipSimulation", "not a boolean")
         target = {"target": transaction.to}
         if transaction.to not in CONTRACTS.values():
             raise Refused(f"the contract {transaction.to} is not whitelisted", "TX_REJECTED", details=target)
-        if not skip:
-            _simulate(runtime, transaction)
+        _simulate(runtime, transaction)
         try:
             runtime.mempool.send_raw(raw)
         except NotTaken as error:
@@ -130,15 +117,12 @@ def relay_routes(runtime: Runtime) -> list[Route]:
         return done({"hash": told_hash(runtime, "relay", transaction.hash)})
 
     async def status(request: Request) -> Response:
-        asked = request.path_params["hash"]
-        if not _HASH.fullmatch(asked):
-            raise bad("hash", "not 0x and 64 hex digits")
-        receipt = runtime.state.venue.evm.receipt(asked.lower())
-        if receipt is None:
-            return done({"hash": asked, "status": "pending"})
-        status = "confirmed" if receipt.ok else "reverted"
-        reverted = {} if receipt.ok else {"decodedError": revert_name(receipt.revert)}
-        return done({"hash": asked, "status": status, "blockNumber": receipt.block_number, **reverted})
+        told: Read = {"hash": request.path_params["hash"], "status": "pending"}
+        if receipt := runtime.state.venue.evm.receipt(told["hash"]):
+            told |= {"status": "confirmed", "blockNumber": receipt.block_number}
+            if not receipt.ok:
+                told |= {"status": "reverted", "decodedError": revert_name(receipt.revert)}
+        return done(told)
 
     return [
         served(runtime, "relay", "POST /v2/relay", submit, key_of=_hash_in, limited=True),

@@ -12,13 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_rehearsal.chain.evm import Reverted
+from airlock_rehearsal.chain.evm import STORAGE, Reverted
 from airlock_rehearsal.services.builder.fields import integer
 from airlock_rehearsal.services.envelope import Json, Read, Refused, request_fields
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import served, told_hash
 from airlock_rehearsal.services.venue.eip712_peer import Message
-from airlock_rehearsal.services.venue.settlement import submitted
 from airlock_rehearsal.services.venue.submission import SignedIntent, exact_object, verified
 from airlock_rehearsal.services.venue.venue_state import VenueState
 
@@ -39,7 +38,7 @@ def cancel_twap(state: VenueState, body: Read) -> SignedIntent:
     message = _accounted(body)
     message |= {name: _uint(name, body[name]) for name in ("twapId", "nonce", "deadline")}
     signed = verified(state, "TwapCancelReq", message, body["signature"])
-    if state.twap_trader(int(message["twapId"])) != signed.trader:
+    if state.venue.read(STORAGE, "twaps", int(message["twapId"]))[0] != signed.trader:
         raise Refused("the trader has no pending TWAP of this id", status=404)
     return signed
 
@@ -59,8 +58,6 @@ def read_trigger(state: VenueState, body: Read) -> SignedIntent:
         message[name] = sign + _uint(name, text.removeprefix(sign))
     if body["orderType"] not in (4, 5) or body["triggerType"] not in (0, 1):
         raise Refused("orderType must be 4 or 5, and triggerType 0 or 1")
-    if abs(int(message["percentage"])) >= 1 << 255:
-        raise Refused("percentage is out of range")
     signed = verified(state, "TpSlReq", message, body["signedMessage"])
     try:
         state.venue.check(*signed.entry)
@@ -85,7 +82,7 @@ def _uint(name: str, value: object) -> str:
 
 def _nonce_in(fields: Read) -> str:
     """Return the nonce that a POST or PUT is counted by."""
-    return str(fields.get("nonce", "unreadable"))[:80]
+    return str(fields["nonce"])[:80]
 
 
 def store(state: VenueState, signed: SignedIntent) -> str:
@@ -102,7 +99,7 @@ def twap_routes(runtime: Runtime) -> list[Route]:
     async def cancel(request: Request) -> Response:
         signed = cancel_twap(runtime.state, await request_fields(request))
         try:
-            receipt = submitted(runtime.state, signed).receipt
+            receipt = runtime.state.venue.submit(*signed.entry).receipt
         except Reverted as error:
             raise Refused(error.name) from error
         told = {"twapId": int(signed.message["twapId"]), "transactionHash": told_hash(runtime, "twap", receipt.hash)}

@@ -66,13 +66,13 @@ def recover(digest: bytes, signature: bytes) -> str:
     """Return the address that signed. Raises ``Refused`` for another form than r, s, v with low s and v of 27 or 28."""
     if len(signature) != 65:
         raise Refused(f"the signature has {len(signature)} bytes instead of 65")
-    r, s, v = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:64], "big"), signature[64]
+    v = signature[64]
     if v not in (27, 28):
         raise Refused(f"the signature's v is {v} instead of 27 or 28")
-    if s > _HALF_ORDER:
+    if int.from_bytes(signature[32:64], "big") > _HALF_ORDER:
         raise Refused("the signature's s is in the upper half of the curve order")
     try:
-        key = Signature(vrs=(v - 27, r, s)).recover_public_key_from_msg_hash(digest)
+        key = Signature(signature[:64] + bytes([v - 27])).recover_public_key_from_msg_hash(digest)
     except (BadSignature, ValidationError) as error:
         raise Refused("no key is recovered from the signature") from error
     return str(key.to_checksum_address())

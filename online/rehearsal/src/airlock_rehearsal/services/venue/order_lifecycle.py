@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from airlock_rehearsal.chain.evm import Reverted
-from airlock_rehearsal.services.faults import MAX_ATTEMPTS, Faults
+from airlock_rehearsal.services.faults import MAX_ATTEMPTS
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.venue.settlement import code_of, fulfilled, order_in, submitted, told
+from airlock_rehearsal.services.venue.settlement import code_of, fulfilled, order_in, told
 from airlock_rehearsal.services.venue.submission import SignedIntent
 
 TERMINAL = frozenset({"MarketOrderExecuted", "PositionSizeIncreased", "MarketOrderCanceled", "Error"})
@@ -27,16 +27,20 @@ class MarketEvent(NamedTuple):
     at: int
 
 
-class Tracked:
-    """An accepted order and what has happened to it."""
+class TrackedOrder:
+    """An accepted order and what has happened to it, under the faults that were in force when it was accepted."""
 
-    def __init__(self, tracking_id: str, order: SignedIntent, faults: Faults) -> None:
-        self.tracking_id = tracking_id
-        self.order = order
-        self.faults = faults  # those in force when it was accepted
+    def __init__(self, runtime: Runtime, signed: SignedIntent) -> None:
+        """Hold its nonce, persist MarketOrderAccepted, and start to execute it."""
+        self._runtime, self._state, self._signed = runtime, runtime.state, signed
+        self.faults = runtime.faults
+        self.tracking_id = self._state.draw_id("tracking-id")
         self.events: list[MarketEvent] = []
         self.unrecorded: dict[str, object] | None = None  # a last Error that is told and not persisted
         self.status_reads = 0
+        self._state.reserved_nonces.add(signed.spends)
+        self._record("MarketOrderAccepted", {"trackingId": self.tracking_id})
+        runtime.spawn(self._execute())
 
     def told(self, fault: str) -> bool:
         """Tell whether it is to misbehave so."""
@@ -46,78 +50,51 @@ class Tracked:
         """Return an Error's payload."""
         return {"status": "failed", "code": code, "message": message, "trackingId": self.tracking_id}
 
+    def _record(self, kind: str, payload: dict[str, object]) -> None:
+        self.events.append(MarketEvent(len(self.events), kind, payload, self._state.now_ms()))
 
-class Market:
-    """The batched market's orders, by tracking id."""
+    def _release(self) -> None:
+        self._state.reserved_nonces.discard(self._signed.spends)
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
-        self.orders: dict[str, Tracked] = {}
+    def _fail(self, code: str, message: str) -> None:
+        self._release()
+        self._record("Error", self.error(code, message))
 
-    def accept(self, order: SignedIntent) -> Tracked:
-        """Take an order on: hold its nonce, persist MarketOrderAccepted, and start to execute it."""
-        state = self.runtime.state
-        state.reserved_nonces.add(order.spends)
-        tracked = Tracked(state.draw_id("tracking-id"), order, self.runtime.faults)
-        self.orders[tracked.tracking_id] = tracked
-        self._record(tracked, "MarketOrderAccepted", {"trackingId": tracked.tracking_id})
-        self.runtime.spawn(self._execute(tracked))
-        return tracked
+    async def _execute(self) -> None:
+        await self._runtime.pace()
+        if self.told("enqueue-failed-no-id"):
+            self._release()
+            self.unrecorded = self.error("ENQUEUE_FAILED", "the request never reached the queue")
+        elif await self._attempt():
+            await self._settle()
 
-    def _record(self, tracked: Tracked, kind: str, payload: dict[str, object]) -> None:
-        tracked.events.append(MarketEvent(len(tracked.events), kind, payload, self.runtime.state.now_ms()))
-
-    def _release(self, tracked: Tracked) -> None:
-        self.runtime.state.reserved_nonces.discard(tracked.order.spends)
-
-    def _fail(self, tracked: Tracked, code: str, message: str) -> None:
-        self._release(tracked)
-        self._record(tracked, "Error", tracked.error(code, message))
-
-    async def _execute(self, tracked: Tracked) -> None:
-        await self.runtime.pace()
-        if tracked.told("enqueue-failed-no-id"):
-            self._release(tracked)
-            tracked.unrecorded = tracked.error("ENQUEUE_FAILED", "the request never reached the queue")
-        elif await self._attempt(tracked):
-            await self._settle(tracked)
-
-    async def _attempt(self, tracked: Tracked) -> bool:
+    async def _attempt(self) -> bool:
         """Go through the attempts that fail; return whether one is left to succeed."""
-        for attempt in range(1, min(tracked.faults.failing_attempts, MAX_ATTEMPTS) + 1):
+        for attempt in range(1, min(self.faults.failing_attempts, MAX_ATTEMPTS) + 1):
             left = attempt < MAX_ATTEMPTS
             payload = {"attempt": attempt, "code": "NO_PRICE", "message": "no fresh price", "willRetry": left}
-            self._record(tracked, "AttemptFailed", payload)
-            await self.runtime.pace()
+            self._record("AttemptFailed", payload)
+            await self._runtime.pace()
             if not left:
-                self._fail(tracked, "ATTEMPTS_EXHAUSTED", f"all {MAX_ATTEMPTS} attempts failed")
+                self._fail("ATTEMPTS_EXHAUSTED", f"all {MAX_ATTEMPTS} attempts failed")
                 return False
-        if code := tracked.faults.value("error", "batched"):
-            self._fail(tracked, code, "the rehearsal was told to fail")
-            return False
-        if tracked.told("unknown-event"):
-            self._record(
-                tracked, "MarketPriceRefreshed", {"note": "an informational event that the client cannot know"}
-            )
-            await self.runtime.pace()
+        if self.told("unknown-event"):
+            self._record("MarketPriceRefreshed", {"note": "an informational event that the client cannot know"})
+            await self._runtime.pace()
         return True
 
-    async def _settle(self, tracked: Tracked) -> None:
-        state = self.runtime.state
+    async def _settle(self) -> None:
         try:
-            outcome = submitted(state, tracked.order)
-            stored = order_in(outcome).arguments
-            self._release(tracked)
-            self._record(tracked, *told(outcome))
-            await self.runtime.pace()
-            if tracked.told("fail-terminal"):
-                self._fail(tracked, "TX_NOT_EXECUTED", "the fill was not executed")
+            outcome = self._state.venue.submit(*self._signed.entry)
+            self._release()
+            self._record(*told(outcome))
+            await self._runtime.pace()
+            if self.told("fail-terminal"):
+                self._fail("TX_NOT_EXECUTED", "the fill was not executed")
                 return
-            declined = tracked.told("cancel-fill")
-            outcome = fulfilled(state, stored["orderId"], stored["pairIndex"], declined=declined)
+            stored = order_in(outcome).arguments
+            outcome = fulfilled(self._state, stored, declined=self.told("cancel-fill"))
         except Reverted as error:
-            self._fail(tracked, code_of(error), f"the contract reverted: {error.name}")
+            self._fail(code_of(error), f"the contract reverted: {error.name}")
             return
-        self._record(tracked, *told(outcome))
-        if tracked.told("second-terminal"):
-            self._record(tracked, "Error", tracked.error("TX_NOT_EXECUTED", "told after the end"))
+        self._record(*told(outcome))

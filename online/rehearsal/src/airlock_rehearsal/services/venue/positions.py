@@ -11,7 +11,7 @@ USDC_ONE = 10**6
 
 
 class VenuePair(NamedTuple):
-    """A row of the pair catalogue. ``price`` is what the seeded feed starts with."""
+    """A row of the pair catalogue; ``price`` is the market's, which does not move here."""
 
     pair_index: int
     base: str
@@ -42,7 +42,7 @@ class VenuePair(NamedTuple):
         }
 
 
-PAIRS = (
+_PAIRS = (
     VenuePair(0, "BTC", 64_000 * ONE),
     VenuePair(1, "ETH", 3_200 * ONE),
     VenuePair(2, "SOL", 150 * ONE),
@@ -50,7 +50,8 @@ PAIRS = (
     VenuePair(4, "BTC_UPSIDE", 64_000 * ONE),
     VenuePair(5, "EUR", 11 * ONE // 10, close_only=True),
 )
-"""The catalogue: an ordinary few, a PnL pair, a name that holds a separator, and a pair that takes no new positions."""
+PAIRS = {pair.pair_index: pair for pair in _PAIRS}
+"""The catalogue by index: an ordinary few, a PnL pair, a name with a separator, and a pair that takes no new positions."""
 
 
 Trade = dict[str, Any]

@@ -7,8 +7,6 @@ encodeType texts of comparable venues.
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import getitem
 from typing import Any, NamedTuple
 
 Members = list[dict[str, str]]
@@ -18,15 +16,10 @@ Members = list[dict[str, str]]
 class Struct(NamedTuple):
     """One signable struct: its members in the order they are hashed and the order they are ABI-encoded."""
 
-    name: str
     hashed: Members
     encoded: Members
     domain: str  # "trading" or "referral"; each has its own nonce space
     signer_rule: str
-    trader: str  # path of the account that the intent speaks for
-    nonce: str
-    deadline: str  # path, unix ms; empty when the struct has none
-    altered: str  # path of the value that the faults message-altered and encoded-altered change
 
 
 class OrderType(NamedTuple):
@@ -58,66 +51,34 @@ DOMAIN_MEMBERS = _members("string name,string version,uint256 chainId,address ve
 _CLOSE = "address _trader,uint256 _pairIndex,uint256 _index,uint256 _openTimestamp,"
 _COIN = "uint256 _coinExposure,uint256 _minLeverage,uint256 _maxLeverage,"
 _END = "uint256 _deadline,uint256 _nonce"
-_ANYONE = "trader-or-delegate"
+_REFERRAL = {
+    "SetTraderReferralCodeByUserReq": f"bytes32 _code,address _referee,{_END}",
+    "RegisterCodeReq": f"bytes32 _code,address _referrer,{_END}",
+}
+_HASHED = {
+    "OpenTradeReq": f"Trade _t,uint8 _type,uint256 _slippageP,{_END}",
+    "OpenTradeCoinExposureReq": f"Trade _t,uint8 _type,{_COIN}uint256 _slippageP,{_END}",
+    "CloseTradeReq": f"{_CLOSE}uint256 _amount,uint256 _wantedPrice,{_END}",
+    "CloseTradeCoinExposureReq": f"{_CLOSE}uint256 _coinExposure,uint256 _wantedPrice,{_END}",
+    "IncreasePositionSizeReq": f"UpdatePositionSize _updateInfo,uint256 _slippageP,{_END}",
+    "IncreasePositionSizeWithCoinExposureReq": f"UpdatePositionSize _updateInfo,{_COIN}uint256 _slippageP,{_END}",
+    "TpSlReq": "address trader,uint256 pairIndex,uint256 index,uint8 triggerType,uint256 coinSize,bool buy,uint256 price,"
+    "int256 percentage,uint256 timestamp,uint256 signTimestamp,uint8 orderType,uint256 nonce",
+    "TwapCancelReq": "address trader,uint256 twapId,uint256 nonce,uint256 deadline",
+    "DelegateReq": "address trader,address delegate,uint256 expiry,uint256 deadline,string tnc,uint256 nonce",
+    **_REFERRAL,
+}
+_ENCODED = {"DelegateReq": "address trader,address delegate,uint256 expiry,string tnc,uint256 deadline,uint256 nonce"}
 
-
-_TPSL = (
-    "address trader,uint256 pairIndex,uint256 index,uint8 triggerType,uint256 coinSize,bool buy,uint256 price,"
-    "int256 percentage,uint256 timestamp,uint256 signTimestamp,uint8 orderType,uint256 nonce"
-)
-
-
-def _struct(
-    name: str,
-    text: str,
-    trader: str,
-    altered: str,
-    nonce: str = "_nonce",
-    deadline: str = "_deadline",
-    domain: str = "trading",
-) -> Struct:
-    members = _members(text)
-    return Struct(name, members, members, domain, _ANYONE, trader, nonce, deadline, altered)
-
-
-_DELEGATE = "address trader,address delegate,uint256 expiry,uint256 deadline,string tnc,uint256 nonce"
 STRUCTS = {
-    struct.name: struct
-    for struct in (
-        _struct("OpenTradeReq", f"Trade _t,uint8 _type,uint256 _slippageP,{_END}", "_t.trader", "_t.leverage"),
-        _struct(
-            "OpenTradeCoinExposureReq", f"Trade _t,uint8 _type,{_COIN}uint256 _slippageP,{_END}",
-            "_t.trader", "_coinExposure",
-        ),
-        _struct("CloseTradeReq", f"{_CLOSE}uint256 _amount,uint256 _wantedPrice,{_END}", "_trader", "_amount"),
-        _struct(
-            "CloseTradeCoinExposureReq", f"{_CLOSE}uint256 _coinExposure,uint256 _wantedPrice,{_END}",
-            "_trader", "_coinExposure",
-        ),
-        _struct(
-            "IncreasePositionSizeReq", f"UpdatePositionSize _updateInfo,uint256 _slippageP,{_END}",
-            "_updateInfo.trader", "_updateInfo.leverage",
-        ),
-        _struct(
-            "IncreasePositionSizeWithCoinExposureReq",
-            f"UpdatePositionSize _updateInfo,{_COIN}uint256 _slippageP,{_END}",
-            "_updateInfo.trader", "_coinExposure",
-        ),
-        _struct("TpSlReq", _TPSL, "trader", "coinSize", "nonce", ""),
-        _struct(
-            "TwapCancelReq", "address trader,uint256 twapId,uint256 nonce,uint256 deadline",
-            "trader", "twapId", "nonce", "deadline",
-        ),
-        *(
-            _struct(name, f"bytes32 _code,address {account},{_END}", account, "_code", domain="referral")
-            for name, account in (("SetTraderReferralCodeByUserReq", "_referee"), ("RegisterCodeReq", "_referrer"))
-        ),
-        _struct("DelegateReq", _DELEGATE, "trader", "delegate", "nonce", "deadline")._replace(
-            encoded=_members("address trader,address delegate,uint256 expiry,string tnc,uint256 deadline,uint256 nonce"),
-            signer_rule="trader-only",
-        ),
+    name: Struct(
+        _members(text),
+        _members(_ENCODED.get(name, text)),
+        "referral" if name in _REFERRAL else "trading",
+        "trader-only" if name == "DelegateReq" else "trader-or-delegate",
     )
-}  # fmt: skip
+    for name, text in _HASHED.items()
+}
 
 ORDER_TYPES = {
     row.code: row
@@ -137,12 +98,9 @@ ORDER_TYPES = {
 """Order types of ``POST /market/execute-batched``, by code."""
 
 
-def leaf(message: dict[str, Any], path: str) -> Any:
-    """Return the value at a path such as ``_t.trader``."""
-    return reduce(getitem, path.split("."), message)
-
-
-def replaced(message: dict[str, Any], path: str, value: object) -> dict[str, Any]:
-    """Return a copy of a message with another value at a path."""
-    first, _, rest = path.partition(".")
-    return message | {first: replaced(message[first], rest, value) if rest else value}
+def leaves(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message's values by their names without a leading underscore, those of the struct within it too."""
+    found: dict[str, Any] = {}
+    for name, value in message.items():
+        found |= leaves(value) if isinstance(value, dict) else {name.removeprefix("_"): value}
+    return found

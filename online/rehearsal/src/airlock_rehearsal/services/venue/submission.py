@@ -13,9 +13,10 @@ from eth_utils.address import is_address
 
 from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.services.envelope import Read, Refused
-from airlock_rehearsal.services.runtime import CHAIN_ID
+from airlock_rehearsal.services.runtime import CHAIN_ID, signing_domain
 from airlock_rehearsal.services.venue.eip712_peer import Message, decode, digest_of, encode, recover, types_of
-from airlock_rehearsal.services.venue.structs import ORDER_TYPES, STRUCTS, OrderType, leaf
+from airlock_rehearsal.services.venue.positions import PAIRS
+from airlock_rehearsal.services.venue.structs import ORDER_TYPES, STRUCTS, OrderType, leaves
 
 if TYPE_CHECKING:
     from airlock_rehearsal.services.venue.venue_state import VenueState
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 _EIP7702 = {"chainId": str, "to": str, "data": str, "gas": str, "authorizationList": list}
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-f][0-9a-f]{0,63})", re.ASCII)
+_ACCOUNTS = ("trader", "referee", "referrer")  # the account that an intent speaks for, by the member that has it
 _PNL_MARKET = 3  # Trade's _type of a market order on a PnL pair
 _MARKET = 0
 
@@ -66,25 +68,22 @@ def decoded(primary: str, user_intent: object) -> Message:
     return decode(primary, hex_bytes(user_intent, "userIntent"))
 
 
-def nonce_of(primary: object, user_intent: object) -> str:
+def nonce_of(primary: str, user_intent: object) -> str:
     """Return the nonce in an encoded struct, by which what was sent is counted."""
-    struct = STRUCTS.get(str(primary))
-    if struct is None:
-        raise Refused("no such struct")
-    return str(leaf(decoded(struct.name, user_intent), struct.nonce))
+    return str(leaves(decoded(primary, user_intent))["nonce"])
 
 
 def verified(state: VenueState, primary: str, message: Message, signature: object) -> SignedIntent:
     """Check signature, signer, deadline and nonce of a message, its digest computed here under the right domain."""
-    struct = STRUCTS[primary]
-    trader, nonce = leaf(message, struct.trader), int(leaf(message, struct.nonce))
-    digest = digest_of(types_of(primary), primary, state.settings.domain(struct.domain), message)
+    struct, found = STRUCTS[primary], leaves(message)
+    trader, nonce = next(found[name] for name in _ACCOUNTS if name in found), int(found["nonce"])
+    digest = digest_of(types_of(primary), primary, signing_domain(struct.domain), message)
     raw = hex_bytes(signature, "userSignature")
     signer = recover(digest, raw)
     may_delegate = struct.signer_rule == "trader-or-delegate"
     if signer != trader and not (may_delegate and state.venue.delegation_expiry(trader, signer) > state.now_s):
         raise Refused(f"the signature recovers to {signer}, which may not sign for {trader}")
-    if struct.deadline and int(leaf(message, struct.deadline)) <= state.now_ms():
+    if "deadline" in found and int(found["deadline"]) <= state.now_ms():
         raise Refused("the deadline, in unix milliseconds, is over")
     if state.nonce_taken(struct.domain, trader, nonce):
         raise Refused("the nonce is consumed")
@@ -100,10 +99,7 @@ def _order_type(code: object) -> OrderType:
 
 def nonce_of_order(order: Read) -> str:
     """Return the nonce in a batched body, by which it is counted."""
-    erc712 = order.get("erc712")
-    if not isinstance(erc712, dict):
-        raise Refused("erc712 is not an object")
-    return nonce_of(_order_type(order.get("orderType")).struct, erc712.get("userIntent"))
+    return nonce_of(_order_type(order["orderType"]).struct, order["erc712"]["userIntent"])
 
 
 def read_order(state: VenueState, body: Read) -> SignedIntent:
@@ -114,13 +110,13 @@ def read_order(state: VenueState, body: Read) -> SignedIntent:
     givers: set[str] = set()
     if "eip7702" in body:
         givers = _check_eip7702(state, body["eip7702"])
-    elif state.settings.execution == "eip7702":
+    elif state.settings.eip7702:
         raise Refused("eip7702 is required: this deployment executes in EIP-7702 mode")
     message = decoded(row.struct, erc712["userIntent"])
     signed = verified(state, row.struct, message, erc712["userSignature"])
     if others := givers - {signed.trader, signed.signer}:
         raise Refused(f"eip7702.authorizationList holds one of {min(others)}, whose order this is not")
-    _check_kind(state, row, message)
+    _check_kind(row, message)
     _check_by_contract(state, signed)
     return signed
 
@@ -134,7 +130,7 @@ def _check_eip7702(state: VenueState, value: object) -> set[str]:
     for name, kind in _EIP7702.items():
         if not isinstance(members[name], kind):
             raise Refused(f"eip7702.{name} must be a {'string' if kind is str else 'list'}")
-    if state.settings.execution != "eip7702":
+    if not state.settings.eip7702:
         return set()
     if members["chainId"] != str(CHAIN_ID):
         raise Refused(f"eip7702.chainId must be {CHAIN_ID}")
@@ -165,9 +161,9 @@ def _giver(entry: Read) -> str:
         raise Refused(f"an authorization's signature: {error}") from error
 
 
-def _check_kind(state: VenueState, row: OrderType, message: Message) -> None:
+def _check_kind(row: OrderType, message: Message) -> None:
     """Check what the contract does not know: whether the order type is of the pair's kind, and of a market order."""
-    pair = state.pairs.get(int(leaf(message, STRUCTS[row.struct].trader.replace("trader", "pairIndex"))))
+    pair = PAIRS.get(int(leaves(message)["pairIndex"]))
     if pair is not None and pair.is_pnl != row.is_pnl:
         raise Refused(f"orderType {row.code} ({row.name}) does not fit {pair.symbol}: PnL is a property of the pair")
     if "_type" in message and int(message["_type"]) != (_PNL_MARKET if row.is_pnl else _MARKET):
