@@ -41,6 +41,11 @@ class FinishedCommand(NamedTuple):
     def json(self) -> Any:
         return json.loads(self.out)
 
+    def done(self) -> Self:
+        """Require that it did what was asked, and return it."""
+        assert self.code == 0, self.out + self.err
+        return self
+
     @property
     def lines(self) -> list[Any]:
         return [json.loads(line) for line in self.out.splitlines()]

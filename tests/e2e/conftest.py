@@ -59,10 +59,10 @@ class Machines:
     def path(self, name: str) -> Path:
         return self.folder / name
 
-    def state_time(self, off_s: int = 0, uncertainty_s: int = 60) -> FinishedCommand:
+    def state_time(self, off_s: int = 0) -> FinishedCommand:
         """State the time from a watch that is ``off_s`` seconds ahead of this machine; no Ledger is plugged in yet."""
         watch = datetime.now(UTC) + timedelta(seconds=off_s)
-        words = ("preflight", "--time", watch.strftime("%Y-%m-%dT%H:%M:%SZ"), "--uncertainty", uncertainty_s)
+        words = ("preflight", "--time", watch.strftime("%Y-%m-%dT%H:%M:%SZ"), "--uncertainty", 60)
         return self.offline(*words)
 
 
@@ -112,8 +112,7 @@ class BothMachines(Machines):
         plan, requests = self.write_plan(ceremony), self.path(f"{ceremony}.requests.json")
         if ceremony == "delegate-key":
             self.prove(plan)
-        ended = self.online("prepare", plan, "-o", requests)
-        assert ended.code == 0, ended.err
+        self.online("prepare", plan, "-o", requests).done()
         return plan, requests
 
     def sign(
@@ -135,8 +134,7 @@ class BothMachines(Machines):
         words = ("--plan", plan, *(("--step", step) if step else ()), "--json")
         text = self.offline("delegate", "challenge", *words).json()["challenges"][0]["text"]
         signed = key_at(path).sign_message(encode_defunct(text=text)).signature
-        ended = self.offline("delegate", "check", "--signature", "0x" + signed.hex(), *words)
-        assert ended.code == 0, ended.err
+        self.offline("delegate", "check", "--signature", "0x" + signed.hex(), *words).done()
 
 
 def refused(ended: FinishedCommand, code: int, *said: str) -> None:

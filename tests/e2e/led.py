@@ -54,8 +54,8 @@ def count(screens: dict[str, Screen], asked: list[Asked]) -> Read:
     return Read(len(screens), typed, len(asked) - typed, shown)
 
 
-def rows_of(shown: str, columns: int = 80) -> list[str]:
-    """Return every row that stood on a terminal of so many columns; what was written over another text stands in its row."""
+def rows_of(shown: str) -> list[str]:
+    """Return every row that stood on a terminal of 80 columns; what was written over another text stands in its row."""
     rows: list[str] = []
     row: list[str] = []
     column = 0
@@ -64,7 +64,7 @@ def rows_of(shown: str, columns: int = 80) -> list[str]:
             del row[column:]
         elif part == "\r":
             column = 0
-        elif part == "\n" or (part[0] != "\x1b" and column >= columns):
+        elif part == "\n" or (part[0] != "\x1b" and column >= 80):
             rows.append("".join(row))
             row, column = [], 0
         if part >= " ":

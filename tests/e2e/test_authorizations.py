@@ -47,8 +47,7 @@ def words(ended: FinishedCommand) -> str:
 
 
 def test_the_authorization_is_made_on_the_ledger_and_goes_with_its_order(desk: Desk, ledger: Ledger) -> None:
-    ended = prepare(desk)
-    assert ended.code == 0, ended.err
+    ended = prepare(desk).done()
     signed = desk.sign(ledger)
     review = words(signed)
     assert signed.code == 0, review
@@ -62,8 +61,7 @@ def test_the_authorization_is_made_on_the_ledger_and_goes_with_its_order(desk: D
     missing = "of its EIP-7702 transaction is missing: chainId, to, data, gas"
     assert (ended.code, missing in words(ended)) == (2, True), ended.err
     assert desk.venue.paths("POST").count("/market/execute-batched") == 0
-    ended = desk.submit("--json", "--eip7702", of_the_venue(desk, VENUES), typed="Yes\n")
-    assert ended.code == 0, words(ended)
+    ended = desk.submit("--json", "--eip7702", of_the_venue(desk, VENUES), typed="Yes\n").done()
     assert desk.venue.smart == {TRADER: KNOWN}
     told = words(ended)
     assert f"{TRADER} is given to the contract {KNOWN} (account nonce 5)" in told
@@ -85,20 +83,6 @@ def test_what_could_not_be_signed_is_told_by_plan_check_and_is_not_prepared(desk
     assert (checked.code, check in words(checked)) == (2, True), words(checked)
     if check == "AUTH-CONTRACT":
         assert "a release of the Ledger's Ethereum app that has it on its list is missing" in words(checked)
-
-
-def test_a_contract_that_was_changed_on_the_way_is_refused_before_anybody_reads(desk: Desk, ledger: Ledger) -> None:
-    assert prepare(desk).code == 0
-    text = desk.path("requests.json").read_text()
-    assert KNOWN in text
-    desk.path("requests.json").write_text(text.replace(KNOWN, STORAGE))
-    ended = desk.sign(ledger)
-    results = {
-        item["step"]: item["result"] for item in json.loads(desk.path("signatures.json").read_text())["signatures"]
-    }
-    assert (ended.code, results["give"]) == (3, "refused"), words(ended)
-    assert "AUTH-CONTRACT" in words(ended)
-    assert f"contract: the payload says {STORAGE}, the" in words(ended), ended.err
 
 
 def test_an_authorization_whose_order_was_declined_is_not_sent_and_what_that_means_is_said(

@@ -135,14 +135,6 @@ def test_a_mistyped_address_is_never_answered_with_a_checksum_that_fits_it(desk:
             assert same <= {wrong}, words
 
 
-@pytest.mark.parametrize(("fault", "said"), [("http-503", "not ready"), ("not-json", "JSON"), ("huge-body", "")])
-def test_a_failing_builder_ends_with_exit_code_8_and_writes_nothing(desk: BothMachines, fault: str, said: str) -> None:
-    plan, output = desk.write_plan("delegate-key"), desk.path("out.json")
-    desk.services.faults = Faults.of(f"{fault}@builder")
-    ended = desk.online("prepare", plan, "-o", output)
-    assert (ended.code, said in ended.err, output.exists()) == (8, True, False), ended.err
-
-
 @pytest.mark.parametrize(
     ("fault", "check", "member", "value"),
     [
@@ -177,24 +169,6 @@ def test_half_a_character_in_what_the_venue_says_of_itself_is_refused(desk: Both
         ended = desk.online("deployment", "fetch", "--name", "half", "--builder", builder.url, "-o", output)
     refused(ended, 4, "DOC-UTF8", "lone surrogate")
     assert not output.exists()
-
-
-def test_only_the_whole_word_yes_signs(desk: BothMachines, ledger: Ledger) -> None:
-    plan, requests = desk.prepare("delegate-key")
-    output = desk.path("out.json")
-    for answers in ("yes\n", " Yes\n", "", "Yes\nyes\n", " Yes\n", ""):  # the comparison, and then the step
-        assert desk.sign(ledger, plan, requests, output, typed=answers).code == 6
-        assert not output.exists()
-
-
-def test_a_deployment_that_nobody_confirmed_is_not_pinned(desk: BothMachines) -> None:
-    other = json.loads(desk.path("deployment.json").read_text())
-    other["pairs"][0]["name"] = "DOGE/USD"
-    desk.path("other.json").write_text(json.dumps(other))
-    ended = desk.offline("trust", desk.path("other.json"), typed="no\n")
-    assert (ended.code, "+ pair 0: DOGE/USD" in ended.err, "- pair 0: BTC/USD" in ended.err) == (6, True, True)
-    plan, requests = desk.prepare("delegate-key")
-    assert desk.offline("verify", requests, "--plan", plan).code == 0
 
 
 def test_yesterdays_file_is_told_as_that(desk: BothMachines, ledger: Ledger) -> None:

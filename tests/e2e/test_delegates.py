@@ -32,8 +32,7 @@ def prepared(desk: BothMachines, plan: Path, *, node: bool) -> FinishedCommand:
 
 def begin(desk: BothMachines, plan: Path) -> None:
     """Begin the ceremony, which the examples require, unless it is open."""
-    ended = desk.offline("ceremony", "begin", "--plan", plan, *BY_NAME, typed="Yes\n")
-    assert ended.code == 0, ended.err
+    desk.offline("ceremony", "begin", "--plan", plan, *BY_NAME, typed="Yes\n").done()
 
 
 def signed(desk: BothMachines, ledger: Ledger, plan: Path, typed: str = "Yes\n" * 4) -> FinishedCommand:
@@ -43,23 +42,20 @@ def signed(desk: BothMachines, ledger: Ledger, plan: Path, typed: str = "Yes\n" 
 
 
 def submitted(desk: BothMachines, plan: Path) -> FinishedCommand:
-    ended = desk.online("submit", plan.with_suffix(".signatures.json"))
-    assert ended.code == 0, ended.out + ended.err
-    return ended
+    return desk.online("submit", plan.with_suffix(".signatures.json")).done()
 
 
 def enabled(desk: BothMachines, delegate: str) -> bool:
-    ended = desk.online("delegation", TRADER, delegate, "--json")
-    assert ended.code == 0, ended.err
+    ended = desk.online("delegation", TRADER, delegate, "--json").done()
     return bool(re.search(r'"isEnabled": true', ended.out))
 
 
 def done(desk: BothMachines, ledger: Ledger, plan: Path, *, node: bool) -> str:
     """Take a plan the whole way, and return what the online machine said after it was sent."""
     begin(desk, plan)
-    assert (ended := prepared(desk, plan, node=node)).code == 0, ended.err
-    assert (ended := desk.offline("verify", plan.with_suffix(".requests.json"), "--plan", plan)).code == 0, ended.err
-    assert (ended := signed(desk, ledger, plan)).code == 0, ended.err
+    prepared(desk, plan, node=node).done()
+    desk.offline("verify", plan.with_suffix(".requests.json"), "--plan", plan).done()
+    signed(desk, ledger, plan).done()
     sent = submitted(desk, plan)
     return sent.out + sent.err
 
@@ -74,8 +70,7 @@ def test_a_key_is_proved_on_its_ledger_registered_and_read_back(desk: BothMachin
     plan, proof = example(desk, "registration"), desk.path("proof.json")
     words = ("--plan", plan, "--path", DELEGATE_PATH, "--emulator", blind.port, "-o")
     refused(desk.offline("delegate", "prove", *words, desk.path("no folder/proof")), 2, "could not be written")
-    ended = desk.offline("delegate", "prove", *words, proof, typed="Yes\n")
-    assert ended.code == 0, ended.err
+    ended = desk.offline("delegate", "prove", *words, proof, typed="Yes\n").done()
     assert ended.err.count("Airlock: I hold this delegate key.") >= 1
     assert [len(line) > 80 for line in ended.err.splitlines() if "SIMULATOR" not in line].count(True) == 0
     assert json.loads(proof.read_text())["format"] == "airlock/proofs@1"
@@ -151,8 +146,7 @@ def test_a_key_whose_proof_the_plan_waives_is_registered_with_a_warning_and_remo
 ) -> None:
     plan = example(desk, "registration", lambda text: f'{text}possession = "waived"\n')
     assert prepared(desk, plan, node=False).code == 0
-    ended = signed(desk, blind, plan)
-    assert ended.code == 0, ended.err
+    ended = signed(desk, blind, plan).done()
     assert "WARNING: the plan waives the proof" in ended.err
     assert "waived by the plan" in ended.err
     submitted(desk, plan)

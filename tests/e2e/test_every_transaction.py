@@ -1,10 +1,22 @@
 """Transactions of every kind through both halves: built, completed by the node, reviewed, signed, relayed, read back."""
 
+import json
+import time
+from pathlib import Path
+
+from eth_account import Account
+
+from airlock_offline.home import OfflineHome
+from airlock_online.delivery.deliveries import raw_transaction
 from airlock_rehearsal.chain.evm import CONTRACTS, STORAGE
-from airlock_rehearsal.scenarios import DELEGATE, DELEGATE_PATH, TRADER
+from airlock_rehearsal.scenarios import DELEGATE, TRADER
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.ethereum.signatures import Transaction, checksum_address
 from airlock_shared.venue.actions import ACTIONS
-from e2e.conftest import BothMachines, Ledger, refused
+from e2e.conftest import BothMachines, Ledger
+from e2e.transaction_requests import FILLED, write_transaction
 from plans import plan_head
+from shared.token_records import MAINNET_USDC, USDC_RECORD
 
 HEAD = plan_head("every-kind", roles='["signer"]', slippage_percent_at_most="1", max_fee_gwei_at_most="50")
 BTC, ETH = f'trader = "{TRADER}", pair = "BTC/USD", ', f'trader = "{TRADER}", pair = "ETH/USD", '
@@ -40,25 +52,20 @@ def write_plan(desk: BothMachines, name: str, steps: dict[str, str]) -> None:
 def sign_and_submit(desk: BothMachines, ledger: Ledger, name: str, count: int) -> list[str]:
     """Sign and submit what was prepared, and return the state of each step."""
     plan, requests, signatures = (desk.path(f"{name}{end}") for end in (".toml", ".requests.json", ".signatures.json"))
-    signed = desk.sign(ledger, plan, requests, signatures, typed="Yes\n" * (1 + count))
-    assert signed.code == 0, signed.err
+    signed = desk.sign(ledger, plan, requests, signatures, typed="Yes\n" * (1 + count)).done()
     assert signed.err.count("transaction hash") == count
-    submitted = desk.online("submit", signatures, "--json")
-    assert submitted.code == 0, submitted.out + submitted.err
+    submitted = desk.online("submit", signatures, "--json").done()
     return [line["state"] for line in submitted.lines if "state" in line]
 
 
 def prepared(desk: BothMachines, name: str, steps: dict[str, str]) -> None:
     write_plan(desk, name, steps)
     words = ("prepare", desk.path(f"{name}.toml"), "-o", desk.path(f"{name}.requests.json"))
-    ended = desk.online(*words, "--rpc", desk.services.rpc_url)
-    assert ended.code == 0, ended.err
+    desk.online(*words, "--rpc", desk.services.rpc_url).done()
 
 
 def read(desk: BothMachines, *words: str) -> str:
-    ended = desk.online(*words, "--json")
-    assert ended.code == 0, ended.err
-    return ended.out
+    return desk.online(*words, "--json").done().out
 
 
 def test_every_kind_of_transaction_is_tried_here() -> None:
@@ -76,15 +83,33 @@ def test_transactions_of_every_kind_go_the_whole_way(desk: BothMachines, blind: 
     assert '"isEnabled": false' in read(desk, "delegation", TRADER, DELEGATE)
 
 
-def test_a_transaction_that_would_revert_is_never_written(desk: BothMachines) -> None:
-    """Nor one by a delegate that is not registered."""
-    steps = {"position-increase": KINDS["position-increase"]}
-    write_plan(desk, "delegates", steps)
-    plan = desk.path("delegates.toml")
-    signer = f'[signers.desk]\naddress = "{DELEGATE}"\npath = "{DELEGATE_PATH}"\ndelegate_of = "{TRADER}"\n[[steps]]'
-    plan.write_text(plan.read_text().replace('signer = "treasury"', 'signer = "desk"').replace("[[steps]]", signer))
-    write_plan(desk, "not-mine", {"referral-accept": f'caller = "{TRADER}", code = "TAKEN"'})
-    for name, code, told in (("delegates", 3, "TX-DELEGATE"), ("not-mine", 8, "would revert")):
-        words = ("prepare", desk.path(f"{name}.toml"), "-o", desk.path("out.json"), "--rpc", desk.services.rpc_url)
-        refused(desk.online(*words), code, told)
-        assert not desk.path("out.json").exists()
+# ---- a token that the Ledger is told of -----------------------------------------------------------------------------
+
+
+def told_deployment(desk: BothMachines, record: bytes) -> Path:
+    """Pin a deployment on Ethereum, whose USDC a Ledger is told of; ``trust`` pins no rehearsal on a real chain."""
+    document = json.loads(desk.path("deployment.json").read_bytes())
+    document |= {"name": "told", "chain_id": 1, "device_metadata": {"usdc": "0x" + record.hex()}}
+    document["contracts"]["usdc"] = checksum_address(MAINNET_USDC)
+    for domain in document["domains"].values():
+        domain["chainId"] = 1
+    data = json.dumps(document).encode()
+    desk.path("told.json").write_bytes(data)
+    state, deployment = OfflineHome(desk.path("offline-home")), parse_deployment(data)
+    state.pin(deployment, data, time.time_ns() // 1_000_000)
+    return desk.path("told.json")
+
+
+def test_an_approval_of_a_told_token_is_shown_and_signed_with_blind_signing_off(
+    desk: BothMachines, ledger: Ledger
+) -> None:
+    plan, requests, unsigned = write_transaction(desk.folder, told_deployment(desk, USDC_RECORD))
+    output = desk.path("keeper.signatures.json")
+    ended = desk.sign(ledger, plan, requests, output).done()
+    assert "Approve | 2500.5 USDC" in ended.err
+    assert "Approve to | 0x" in ended.err
+    assert "leave Blind signing off" in " ".join(ended.err.split())
+    assert "Blind signing ahead" not in ended.err
+    item = json.loads(output.read_text())["signatures"][0]
+    raw = raw_transaction(unsigned, Transaction(**FILLED), bytes.fromhex(item["signature"][2:]))
+    assert Account.recover_transaction(raw) == TRADER

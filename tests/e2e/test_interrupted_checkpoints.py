@@ -1,6 +1,5 @@
 """A ceremony interrupted at every task of both machines, as it begins and at its question, ends as if nothing had been."""
 
-import json
 import re
 import signal
 from typing import NamedTuple
@@ -102,8 +101,7 @@ def test_interrupted_at_every_task_of_both_machines_it_ends_complete(
         assert wanted - reached == set()
     asked_at = {tasks[place.half][place.task][0] for place in done if place.moment == "asked"}
     assert {"begin", "compare", "preflight", "sign", "seal"} <= asked_at
-    report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
-    assert report["complete"], report["missing"]
+    report = day.complete_report()
     assert any("was interrupted" in each for each in report["notes"])
     events = {half: read_transcript(unpinned.path(f"{half}-home") / "transcript.jsonl") for half in _HALVES}
     assert [entry.event for entry in events["offline"]].count("signed") == 1  # and not once more after an interruption

@@ -14,8 +14,6 @@ from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 
 from airlock_shared.host.files import read_transcript
-from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.safe import spoken
 from draws import draws
 from e2e import led
 from e2e.conftest import BothMachines, Ledger
@@ -46,9 +44,7 @@ class LongDay(Day):
         text = re.sub(r'(?m)^deadline_at_most = ".*"$', 'deadline_at_most = "12h"', head) + "".join(
             "[[steps]]\n" + each for each in many
         )
-        for plan in self.plans.values():
-            plan.write_text(text)
-        self.papers["plan"] = spoken(parse_plan(text.encode()).fingerprint)
+        self.agree_on(text)
 
     def prove(self) -> None:
         """Have the desk's servers sign every challenge in the one file of them."""
@@ -62,8 +58,7 @@ class LongDay(Day):
         asks.write_text(json.dumps(document))
         self.folder("online").mkdir(exist_ok=True)
         output = self.folder("online") / "proofs.json"
-        ended = self.desk.online("delegate", "proof", asks, "--plan", plan, "-o", output)
-        assert ended.code == 0, ended.err
+        self.desk.online("delegate", "proof", asks, "--plan", plan, "-o", output).done()
 
 
 def test_many_delegates_are_led_to_a_complete_report_through_two_interruptions(
@@ -87,8 +82,7 @@ def test_many_delegates_are_led_to_a_complete_report_through_two_interruptions(
     assert {half: screen.code for half, screen in screens.items()} == {"online": 0, "offline": 0}, screens[
         "offline"
     ].plain()
-    report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
-    assert report["complete"], report["missing"]
+    report = day.complete_report()
     assert sum("was interrupted" in each for each in report["notes"]) == 2, report["notes"]
     answers = [each for each in asked if each.typed]
     assert len(answers) <= ANSWERS_AT_MOST, answers

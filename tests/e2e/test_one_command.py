@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from eth_account.messages import encode_defunct
@@ -25,20 +26,28 @@ class Day:
 
     def __init__(self, desk: BothMachines, ledger: Ledger, ceremony: str, *, by_qr: bool = False) -> None:
         self.desk, self.ledger, self.by_qr = desk, ledger, by_qr
-        text = desk.write_plan(ceremony, *PEOPLE).read_text()
         self.plans = {half: desk.path(half) / "the.plan.toml" for half in ("online", "offline")}
         for plan in self.plans.values():
             plan.parent.mkdir()
-            plan.write_text(text)
         deployment = parse_deployment(desk.path("deployment.json").read_bytes())
-        self.papers = {
-            "plan": spoken(parse_plan(text.encode()).fingerprint),
-            "deployment": spoken(deployment.fingerprint),
-        }
+        self.papers = {"deployment": spoken(deployment.fingerprint)}
+        self.agree_on(desk.write_plan(ceremony, *PEOPLE).read_text())
         self.exchange = desk.path("stick")
         self.exchange.mkdir()
         for half in self.plans if by_qr else ():
             self.pictures(half).mkdir()
+
+    def agree_on(self, text: str) -> None:
+        """Give both machines a plan, and people the paper of it."""
+        for plan in self.plans.values():
+            plan.write_text(text)
+        self.papers["plan"] = spoken(parse_plan(text.encode()).fingerprint)
+
+    def complete_report(self) -> Any:
+        """Return the online machine's report, which is complete."""
+        report = json.loads((self.folder("online") / "evidence" / "report.json").read_text())
+        assert report["complete"], report["missing"]
+        return report
 
     def folder(self, half: str) -> Path:
         return self.plans[half].with_name("the.plan.ceremony")
@@ -112,8 +121,7 @@ def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
     screens = {half: day.start(half) for half in ("online", "offline")}
     asked = lead(screens, until=day.photograph)
     assert {half: screen.code for half, screen in screens.items()} == {"online": 0, "offline": 0}, _told(screens)
-    report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
-    assert report["complete"], report["missing"]
+    report = day.complete_report()
     for told in report["transcripts"]:  # what people wrote down is what stands in the report that they sign
         assert words_on(screens[told["machine"]], "head") == told["words"].split(), told["machine"]
         folder = day.folder(told["machine"]) / "evidence"

@@ -121,14 +121,11 @@ def test_a_hot_wallets_request_is_signed_on_the_ledger_under_the_plan_and_answer
     requests, signatures = desk.path("wallet.requests.json"), desk.path("wallet.signatures.json")
     nowhere = desk.path("no folder/requests.json")
     refused(desk.offline("scan", pictures, "--plan", plan, "-o", nowhere), 2, "could not be written")
-    ended = desk.offline("scan", pictures, "--plan", plan, "-o", requests, "--json")
-    assert ended.code == 0, ended.err
+    ended = desk.offline("scan", pictures, "--plan", plan, "-o", requests, "--json").done()
     assert ("MetaMask" in ended.err, desk.events()[-1]) == (True, "wallet-asked")
-    ended = desk.sign(ledger, plan, requests, signatures)
-    assert ended.code == 0, ended.err
+    ended = desk.sign(ledger, plan, requests, signatures).done()
     assert ("from a wallet's request" in ended.err, "screen aloud" in ended.err) == (True, False)
-    ended = desk.offline("show", signatures, "--for", "wallet", "--as", "png", "-o", desk.path("back"))
-    assert ended.code == 0, ended.err
+    ended = desk.offline("show", signatures, "--for", "wallet", "--as", "png", "-o", desk.path("back")).done()
     answer = Signature.from_cbor(read(desk.path("back")).expect(SIGNATURE_TYPE))
     digest = read_typed_data(json.loads(asked.sign_data))[1].digest
     assert (answer.request_id, checksum_address(recover(digest, answer.signature))) == (ID, TRADER)

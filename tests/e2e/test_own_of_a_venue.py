@@ -31,8 +31,7 @@ ledger = ledger_fixture("--blind-signing")
 def test_a_call_of_the_venue_alone_goes_the_whole_way(desk: Desk, ledger: Ledger) -> None:
     desk.path("plan.toml").write_text(PLAN.format(action="custom", fields=DEPOSIT, number=1))
     words = ("--plan", desk.path("plan.toml"), "--step", "step-1", "-o", desk.path("requests.json"))
-    ended = desk.online("call", "POST", "/v2/lp/deposit", f"trader={TRADER}", "usdc=2500", *words, *BY_HAND)
-    assert ended.code == 0, ended.err
+    ended = desk.online("call", "POST", "/v2/lp/deposit", f"trader={TRADER}", "usdc=2500", *words, *BY_HAND).done()
     signed = desk.sign(ledger)
     review = " ".join((signed.out + signed.err).split())
     assert signed.code == 0, review
@@ -52,7 +51,7 @@ def test_a_call_to_a_contract_that_the_venue_does_not_tell_of_is_refused_where_i
         assert (ended.code, "no contract of this deployment" in " ".join(ended.err.split())) == (4, True), ended.err
         assert not made.path("deployment.json").exists()
         made.profile = OWN
-        assert (ended := made.fetch()).code == 0, ended.err
+        ended = made.fetch().done()
 
 
 def test_a_venue_with_a_struct_that_the_ledger_signs_over_another_hash_is_not_pinned(tmp_path: Path) -> None:
@@ -64,7 +63,7 @@ def test_a_venue_with_a_struct_that_the_ledger_signs_over_another_hash_is_not_pi
     with second_venue(TRADER) as running:
         made = Desk(tmp_path, running)
         made.profile = OWN | {"structs": OWN["structs"] | {"CancelReq": told | held}}
-        assert (ended := made.fetch()).code == 0, ended.err
+        ended = made.fetch().done()
         ended = made.offline("trust", made.path("deployment.json"), typed="Yes\n")
     said = (ended.code, "DIGEST-LEDGER" in ended.err, "16 members" in ended.err, "Pin " in ended.err)
     assert said == (3, True, True, False), ended.err
@@ -87,16 +86,14 @@ def test_prepare_builds_both_where_the_services_file_has_their_endpoints(desk: D
     _with_endpoints(desk)
     step = PLAN.partition("[[steps]]")[2].partition("{fields}")[0]
     two = "[[steps]]" + step.replace("step-{number}", "deposit") + DEPOSIT
-    prepared = desk.prepare("custom", CANCEL, *BY_HAND, plan=PLAN + two)
-    assert prepared.code == 0, prepared.err
+    desk.prepare("custom", CANCEL, *BY_HAND, plan=PLAN + two).done()
     asked = [each.fields for each in desk.venue.asked if each.path in ("/v2/intents/cancel-order", "/v2/lp/deposit")]
     assert [{**each, "deadlineMs": ""} for each in asked] == [
         {"trader": TRADER, "order": "77", "deadlineMs": ""},
         {"trader": TRADER, "usdc": "2500", "deadlineMs": ""},
     ]
     assert 0 < int(asked[0]["deadlineMs"]) - time.time_ns() // 1_000_000 <= 30 * 60_000
-    signed = desk.sign(ledger)
-    assert signed.code == 0, signed.err
+    signed = desk.sign(ledger).done()
     lines = (signed.out + signed.err).splitlines()
     named = next(number for number, line in enumerate(lines) if line.split()[1:] == ["order", "77"])
     assert f'the profile calls it "{LABEL}"' in lines[named + 1], "the label stands below the raw name and its value"
@@ -154,16 +151,13 @@ def test_people_read_the_fee_before_they_pin_and_before_they_sign_and_the_venue_
     assert (pinned.code, "native currency may be sent with it as a fee" in said) == (0, True), said
     desk.path("deployment.json").unlink()
     desk.pin()
-    prepared = desk.prepare("limit-update", FIELDS, *BY_HAND, plan=LIMITED)
-    assert prepared.code == 0, prepared.err
+    desk.prepare("limit-update", FIELDS, *BY_HAND, plan=LIMITED).done()
     shown = desk.offline("plan", "show", desk.path("plan.toml"))
     assert "native fee at most  0.0003 of the native currency" in shown.out
-    signed = desk.sign(ledger)
-    assert signed.code == 0, signed.err
+    signed = desk.sign(ledger).done()
     review = " ".join((signed.out + signed.err).split())
     assert "0.0003 of the native currency is sent with it as a fee, · at most 0.0003" in review
     assert "calls changeLimit on chain" in review, "the function that is called, not what it is known as"
     assert "0.0003 ???" in review, "the Ledger has its own line for it"
-    ended = desk.submit("--json")
-    assert ended.code == 0, ended.out + ended.err
+    desk.submit("--json").done()
     assert desk.venue.paths("POST").count("/v2/relay") == 1

@@ -128,8 +128,7 @@ def test_100_steps_under_a_limit_and_a_kill_are_asked_for_once_each(tmp_path: Pa
     assert desk.killed_after(50) == -signal.SIGKILL
     kept = {path.name: path.read_bytes() for path in desk.kept()}
     assert not desk.requests.exists()
-    ended = desk.online("prepare", desk.plan, "-o", desk.requests)
-    assert ended.code == 0, ended.err
+    ended = desk.online("prepare", desk.plan, "-o", desk.requests).done()
     items = parse_requests(desk.requests.read_bytes())[1]
     assert [item.step for item in items] == [f"cancel-{number}" for number in range(100)]
     for item in items:
@@ -158,8 +157,7 @@ def test_another_terminal_waits_for_none_and_after_ctrl_c_the_same_command_asks_
     assert "8 of 12 payloads are kept. The same command goes on from there." in terminal.shown
     assert len(desk.kept()) == 8
     builder.most = 1000
-    ended = desk.online("prepare", desk.plan, "-o", desk.requests)
-    assert ended.code == 0, ended.err
+    ended = desk.online("prepare", desk.plan, "-o", desk.requests).done()
     assert set(builder.answered.values()) == {1}
     assert ended.err.count("is kept since") == 8
 
@@ -210,8 +208,7 @@ def test_what_is_kept_and_was_damaged_is_asked_for_again(
     first = desk.kept()[0]
     first.write_text(damage(first.read_text()))
     builder.most = 1000
-    ended = desk.online("prepare", desk.plan, "-o", desk.requests)
-    assert ended.code == 0, ended.err
+    ended = desk.online("prepare", desk.plan, "-o", desk.requests).done()
     assert "The kept payload of cancel-0 can no longer be used" in ended.err
     assert sorted(builder.answered.values()) == [1, 1, 2]
     assert len(parse_requests(desk.requests.read_bytes())[1]) == 3

@@ -38,9 +38,7 @@ def codes_of(desk: BothMachines, machine: str, file: str) -> Path:
 def prepared(desk: BothMachines, ceremony: str = "delegate-key") -> tuple[Path, Path]:
     """Prepare with --qr and without a file; return the plan's path and pictures of the requests."""
     plan = desk.write_plan(ceremony)
-    ended = desk.online("prepare", plan, "--qr", "--json")
-    assert ended.code == 0, ended.err
-    shown = ended.json()
+    shown = desk.online("prepare", plan, "--qr", "--json").done().json()
     assert (shown["as"], shown["kind"]) == ("page", "airlock/requests@1")
     words = r"\s+".join(f"{number} {word}" for number, word in enumerate(shown["words"].split(), start=1))
     assert len(re.findall(words, Path(shown["codes"]).read_text().replace("\\n", "\n"))) == 1
@@ -54,16 +52,13 @@ def test_a_ceremony_needs_no_file(desk: BothMachines, ledger: Ledger) -> None:
     checked = desk.offline("verify", pictures, "--qr", "--plan", plan, "--json", typed="Yes\n")
     assert (checked.code, checked.json()["ok"]) == (0, True)
     words = ("sign", pictures, "--qr", "--plan", plan, "--emulator", ledger.port, "--json")
-    signed = desk.offline(*words, typed="Yes\nYes\n")
-    assert signed.code == 0, signed.err
-    answer = signed.json()
+    answer = desk.offline(*words, typed="Yes\nYes\n").done().json()
     assert (answer["kind"], answer["steps"][0]["result"]) == ("airlock/signatures@1", "signed")
     assert Path(answer["codes"]).is_file()
     document = json.loads(Path(answer["file"]).read_bytes())
     assert fingerprint(document) == answer["fingerprint"]
     assert Path(answer["file"]).is_relative_to(desk.path("offline-home"))
-    delivered = desk.online("submit", codes_of(desk, "offline", answer["file"]), "--qr", screen=answer["words"])
-    assert delivered.code == 0, delivered.err
+    delivered = desk.online("submit", codes_of(desk, "offline", answer["file"]), "--qr", screen=answer["words"]).done()
     assert "outcome: CONFIRMED" in delivered.out + delivered.err
 
 
@@ -76,19 +71,6 @@ def test_a_deployment_is_pinned_by_qr(desk: BothMachines) -> None:
     assert desk.offline("trust", pictures, "--qr", typed="Yes\nYes\n").code == 0
     pinned = json.loads(desk.path("offline-home/pins/rehearsal.json").read_bytes())
     assert fingerprint(pinned) == fingerprint(json.loads(desk.path("deployment.json").read_bytes()))
-
-
-def test_the_wrong_document_is_refused_by_each_command(desk: BothMachines) -> None:
-    plan, requests = prepared(desk)
-    deployment = codes_of(desk, "online", str(desk.path("deployment.json")))
-    for ended in (
-        desk.online("submit", requests, "--qr", typed="Yes\n"),
-        desk.offline("trust", requests, "--qr", typed="Yes\n"),
-        desk.offline("verify", deployment, "--qr", "--plan", plan, typed="Yes\n"),
-        desk.offline("sign", deployment, "--qr", "--plan", plan, typed="Yes\n"),
-    ):
-        assert ended.code == 4
-        assert "QR-ENVELOPE: a document of another kind" in ended.err
 
 
 # ---- in a terminal ----------------------------------------------------------------------------------------------------

@@ -57,9 +57,7 @@ class Table(NamedTuple):
 
     def code(self) -> dict[str, Any]:
         """Return what both sources say of the code, which must be the same."""
-        ended = self.online.online("referral", "HOUSE", "--json")
-        assert ended.code == 0, ended.err
-        told = ended.json()
+        told = self.online.online("referral", "HOUSE", "--json").done().json()
         builder, chain = ({n: one[n] for n in ("owner", "pending", "private")} for one in told["seen"])
         assert builder == chain
         return dict(chain)
@@ -96,8 +94,7 @@ def test_a_code_is_handed_over_by_one_plan_on_two_machines(table: Table, desk: B
     led.press("no\n")
     assert led.end() == 6
 
-    offered = table.prepare("owner")
-    assert offered.code == 0, offered.err
+    offered = table.prepare("owner").done()
     assert "WARNING" not in offered.err
     verified = table.online.offline("verify", table.requests("owner"), "--plan", table.plan, "--json")
     assert (verified.code, verified.json()["signer"]) == (0, "owner")
@@ -108,35 +105,31 @@ def test_a_code_is_handed_over_by_one_plan_on_two_machines(table: Table, desk: B
     assert ("PART OF THE PLAN" in by_hand.shown, "requests fingerprint" in by_hand.shown) == (True, False)
     by_hand.press("\x03")
     assert by_hand.end() == 130
-    signed = table.sign("owner")
-    assert signed.code == 0, signed.err
+    signed = table.sign("owner").done()
     part, _, below = signed.err.partition("requests fingerprint")  # what is compared stands above its question
     assert "PART OF THE PLAN: 1 of 2 steps, those that owner signs" in part
     assert "PART OF THE PLAN" not in below
     assert "NOT in this document:\n    step 2: accept (referral-accept), signed by heir" in signed.err
     assert "STEP 1 of 2 of the plan: offer" in signed.err
-    submitted = table.submit("owner", "--json")
-    assert submitted.code == 0, submitted.err
+    submitted = table.submit("owner", "--json").done()
     assert kept(submitted) == [True] * 4  # owner and pending owner, by the builder and by the chain
     assert table.code() == {"owner": TRADER, "pending": HEIR, "private": False}
 
     given = ("--plan", table.plan, "--signatures", desk.path("owner.signatures.json"), "-o", desk.path("evidence"))
-    told = desk.online("report", "make", *given, "--transcript", desk.path("offline-home/transcript.jsonl"), "--json")
-    assert told.code == 0, told.err
+    told = desk.online(
+        "report", "make", *given, "--transcript", desk.path("offline-home/transcript.jsonl"), "--json"
+    ).done()
     assert told.json()["part"]["not_in_it"] == ["accept"]
     assert any(sentence.startswith("step accept, read before") for sentence in told.json()["notes"])
     [offer, _] = json.loads((desk.path("evidence") / "report.json").read_text())["steps"]
     assert [read["seen"][1]["owner"] for read in offer["reads"]] == [TRADER]
 
-    ready = table.prepare("heir")
-    assert ready.code == 0, ready.err
+    ready = table.prepare("heir").done()
     assert "WARNING" not in ready.err
-    accepted = table.sign("heir")
-    assert accepted.code == 0, accepted.err
+    accepted = table.sign("heir").done()
     assert "STEP 2 of 2 of the plan: accept" in accepted.err
     assert "code points U+0048 U+004F U+0055 U+0053 U+0045" in accepted.err
-    submitted = table.submit("heir", "--by-rpc", "--json")
-    assert submitted.code == 0, submitted.err
+    submitted = table.submit("heir", "--by-rpc", "--json").done()
     assert kept(submitted) == [True] * 4  # owner and pending owner, by the builder and by the chain
     assert table.code() == {"owner": HEIR, "pending": "", "private": False}
 

@@ -60,8 +60,8 @@ class Desk(Machines):
         return self.online("deployment", "fetch", "--name", "second", *words, "--venue-profile", profile, "-o", output)
 
     def pin(self) -> None:
-        assert (ended := self.fetch()).code == 0, ended.err
-        assert (ended := self.offline("trust", self.path("deployment.json"), typed="Yes\n")).code == 0, ended.err
+        self.fetch().done()
+        self.offline("trust", self.path("deployment.json"), typed="Yes\n").done()
         self.state_time()
 
     def prepare(self, action: str, fields: str, *more: object, plan: str = PLAN) -> FinishedCommand:
@@ -81,8 +81,8 @@ class Desk(Machines):
 
     def whole_way(self, ledger: Ledger, action: str, fields: str, *more: object) -> FinishedCommand:
         """Prepare, sign and submit one step; return how the submission ended."""
-        assert (ended := self.prepare(action, fields, *more)).code == 0, ended.err
-        assert (ended := self.sign(ledger)).code == 0, ended.err
+        self.prepare(action, fields, *more).done()
+        self.sign(ledger).done()
         return self.submit("--json")
 
 
@@ -115,7 +115,7 @@ def test_what_is_pinned_is_shown_in_words_and_a_change_of_it_old_beside_new(desk
     delegate = {**PROFILE["structs"]["DelegateReq"], "encode_type": wider}
     desk.profile = {**PROFILE, "structs": {**PROFILE["structs"], "DelegateReq": delegate}}
     desk.path("deployment.json").unlink()
-    assert (ended := desk.fetch()).code == 0, ended.err
+    desk.fetch().done()
     declined = desk.offline("trust", desk.path("deployment.json"), typed="no\n")
     assert (declined.code, "uint128 expiry" in (desk.path("offline-home") / "pins/second.json").read_text()) == (
         6,
@@ -134,8 +134,7 @@ def test_a_position_is_closed_at_the_market(desk: Desk, ledger: Ledger) -> None:
     assert (ended.code, outcome(ended)["state"]) == (0, "FILLED"), ended.out + ended.err
     assert desk.venue.paths("POST").count("/market/execute-batched") == 1
     assert desk.venue.closed == {0}
-    followed = desk.online("follow", "--json")
-    assert followed.code == 0, followed.err
+    desk.online("follow", "--json").done()
 
 
 INCREASE = (
@@ -216,8 +215,7 @@ def test_the_limit_of_rate_is_kept(desk: Desk) -> None:
     with desk.path("online-home/services.toml").open("a") as written:
         written.write("[limits]\nbuilder = 60\n")  # a second each; what arrives late on a busy machine came not early
     before = len(desk.venue.asked)
-    ended = desk.prepare("twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
-    assert ended.code == 0, ended.err
+    desk.prepare("twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n').done()
     times_s = [asked.at_s for asked in desk.venue.asked[before:] if asked.path != "/ready"]
     assert len(times_s) >= 2
     assert all(later - earlier > 0.4 for earlier, later in pairwise(times_s)), times_s
@@ -230,21 +228,8 @@ def test_doctor_and_the_record_of_a_sending_name_the_fingerprint(desk: Desk, led
     assert settings["replies.pairs", "id"]["from"] == "services.toml"
     assert settings["paths", "pairs"]["from"] == "default"
     assert mark in "".join(desk.online("doctor").out.split())
-    ended = desk.whole_way(ledger, "referral-set-code", f'referee = "{TRADER}"\ncode = "SECOND"\n')
-    assert ended.code == 0, ended.err
+    desk.whole_way(ledger, "referral-set-code", f'referee = "{TRADER}"\ncode = "SECOND"\n').done()
     assert f'"services":"{mark}"' in desk.path("online-home/transcript.jsonl").read_text().replace(": ", ":")
-
-
-def test_a_word_that_says_failure_ends_nothing_and_nobody_is_told_to_sign_again(desk: Desk, ledger: Ledger) -> None:
-    desk.venue.relay_says = "failed"
-    with desk.path("online-home/services.toml").open("a") as written:
-        written.write('[words]\nfailed = "failed"\n')
-    assert desk.prepare("claim-keeper-rewards", TRANSACTIONS["claim-keeper-rewards"], *BY_HAND).code == 0
-    assert desk.sign(ledger).code == 0
-    ended = desk.submit("--patience", 2, "--json")
-    told = ended.out + ended.err
-    assert (ended.code, outcome(ended)["state"]) == (9, "ACCEPTED"), told
-    assert ("sign a new" in told, "sign again" in told, "FILLED" in told) == (False, False, False)
 
 
 # ---- an API key ------------------------------------------------------------------------------------------------------

@@ -2,10 +2,8 @@
 
 import json
 
-import pytest
-
 from commands import FinishedCommand
-from e2e.conftest import BothMachines
+from e2e.conftest import BothMachines, Ledger
 from plans import TRADER, plan_head
 
 LEAVES = {"trader": "trader", "until": "deadlineMs", "nonce": "nonce", "fee": "raw", "tick": "raw"}
@@ -17,7 +15,7 @@ def _trust(desk: BothMachines, text: str) -> FinishedCommand:
     struct = {"encode_type": text, "leaves": LEAVES, **rest}
     profile, own = desk.path("venue.json"), desk.path("own.json")
     profile.write_text(json.dumps({"format": "airlock/venue-signed@1", "structs": {"MoveReq": struct}}))
-    assert (ended := desk.fetch(own, "--venue-profile", profile)).code == 0, ended.err
+    desk.fetch(own, "--venue-profile", profile).done()
     return desk.offline("trust", own, "--json", typed="Yes\n")
 
 
@@ -57,22 +55,6 @@ def test_widths_that_the_ledger_refuses_are_told_when_the_struct_is_pinned_and_w
     assert _check(desk, PLAN.replace('"MoveReq"', '"OtherReq"')).code == 2
 
 
-@pytest.mark.parametrize(
-    ("fields", "check", "said"),
-    [
-        ('fee = "1", tick = "2", more = "1"', "PLAN-FIELD", "the struct has no such field"),
-        ('fee = "1"', "PLAN-UNDECIDED", "no rule decides this field"),
-    ],
-)
-def test_a_plan_whose_custom_step_does_not_fit_what_is_pinned_is_told_so_at_once(
-    desk: BothMachines, fields: str, check: str, said: str
-) -> None:
-    assert _trust(desk, WIDE.replace("int40", "int64")).code == 0
-    checked = _check(desk, PLAN.replace('fee = "1", tick = "-1"', fields))
-    [mistake] = checked.json()["mistakes"]
-    assert (checked.code, mistake["check"], mistake["line"], mistake["what"]) == (2, check, FIELDS_LINE, said)
-
-
 # ---- a pin that changed on the disk ------------------------------------------------------------------------------
 
 
@@ -94,3 +76,20 @@ def test_a_deployment_that_nobody_agreed_to_on_record_is_not_in_force(desk: Both
         path.unlink()
     ended = desk.offline("verify", requests, "--plan", plan)
     assert (ended.code, "PIN-DEPLOYMENT" in ended.err, "nobody agreed to one" in ended.err) == (3, True, True), ended
+
+
+# ---- a fork of the main network: the chain id and contracts of another deployment -----------------------------------
+
+
+NOTE = "NOTE: a signature for rehearsal is valid at fork too"
+
+
+def test_a_fork_is_told_where_a_deployment_is_fetched_pinned_and_signed_for(desk: BothMachines, ledger: Ledger) -> None:
+    builder = json.loads(desk.path("deployment.json").read_text())["base_urls"]["builder"]
+    fetched = desk.online("deployment", "fetch", "--name", "fork", "--builder", builder, "-o", desk.path("fork.json"))
+    assert "NOTE: a signature for fork is valid at rehearsal too" in " ".join(fetched.err.split())
+    pinned = desk.offline("trust", desk.path("fork.json"), typed="Yes\n")
+    assert "NOTE: a signature for fork is valid at rehearsal too" in " ".join(pinned.err.split())
+    plan, requests = desk.prepare("market-close")
+    ended = desk.sign(ledger, plan, requests, desk.path("out.json"), typed="no\n")
+    assert NOTE in " ".join(ended.err.split())

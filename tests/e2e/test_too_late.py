@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.safe import spoken
 from e2e.conftest import BothMachines, Ledger
 from e2e.led import Asked, Screen, careful, lead
 from e2e.test_one_command import Day, unpinned
@@ -53,9 +51,7 @@ class ShortDay(Day):
         for name, span in LIMITS.items():
             text, count = re.subn(rf'(?m)^{name} = ".*"$', f'{name} = "{span}"', text)
             assert count == 1
-        for plan in self.plans.values():
-            plan.write_text(text)
-        self.papers["plan"] = spoken(parse_plan(text.encode()).fingerprint)
+        self.agree_on(text)
 
 
 def test_signatures_that_came_too_late_to_be_submitted_are_made_again_and_sent(
@@ -95,8 +91,7 @@ def test_signatures_that_came_too_late_to_be_submitted_are_made_again_and_sent(
     assert [screen.code for screen in screens.values()] == [0, 0], shown
     assert "the ceremony stops here" not in shown["offline"] + shown["online"]
     assert (day.folder("offline") / "requests-2.json").exists()
-    report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
-    assert report["complete"], report["missing"]
+    report = day.complete_report()
     assert (slips, passed) == (["an hour", "Enter", "waiti"], ["a minute"])
     assert (day.folder("online") / "signatures-2.json").exists()
     told = [line for line in report["notes"] if "on a watch" in line]

@@ -51,8 +51,7 @@ def test_what_would_be_signed_is_shown_and_nothing_is_sent_or_written(tmp_path: 
     files = write(tmp_path, services, delegate=DELEGATION, referral_set_code=CODE, token_approve=approve)
     with (files / "3.plan.toml").open("a") as plan:
         plan.write('[[steps]]\nid = "again"\naction = "token-approve"\nsigner = "treasury"\n[steps.fields]\n' + approve)
-    ended = check(tmp_path, files, venue, "--json")
-    assert ended.code == 0, ended.out + ended.err
+    ended = check(tmp_path, files, venue, "--json").done()
     found = told(ended)
     assert "nonce 1" in found["3.plan.toml", "again"]
     for step, words in (

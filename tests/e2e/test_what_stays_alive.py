@@ -17,8 +17,7 @@ EITHER = "Either of the two may execute; the online machine chooses."
 
 def sign(desk: BothMachines, ledger: Ledger, plan: Path, requests: Path, name: str, *reviewed: str) -> dict[str, Any]:
     """Sign, and return the signature; these words stand in the review."""
-    ended = desk.sign(ledger, plan, requests, desk.path(f"{name}.json"))
-    assert ended.code == 0, ended.err
+    ended = desk.sign(ledger, plan, requests, desk.path(f"{name}.json")).done()
     assert [words for words in reviewed if words not in " ".join(ended.err.split())] == []
     signed: dict[str, Any] = json.loads(desk.path(f"{name}.json").read_text())["signatures"][0]
     return signed
@@ -167,8 +166,7 @@ def test_a_person_at_a_terminal_removes_what_is_over_and_nothing_without_the_who
 def test_what_came_or_went_by_qr_is_removed_with_its_pages(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare("referral-code")
     sign(desk, ledger, plan, requests, "first")
-    shown = desk.offline("show", desk.path("first.json"), "--as", "page")
-    assert shown.code == 0, shown.err
+    desk.offline("show", desk.path("first.json"), "--as", "page").done()
     [page] = desk.path("offline-home/qr").glob("signatures-*.html")
     document = page.with_suffix(".json")  # as `sign --qr` and `submit --qr` keep it
     shutil.copy(desk.path("first.json"), document)

@@ -21,14 +21,14 @@ fields = {{ trader = "{TRADER}", spender = "SPENDER", amountUsdc = "2500.5" }}
 FILLED = {"nonce": 3, "gas": 60_000, "maxFeePerGas": 2_000_000_000, "maxPriorityFeePerGas": 1_000_000}
 
 
-def write_transaction(folder: Path, pinned: Path, amount_raw: int = 2_500_500_000) -> tuple[Path, Path, dict[str, Any]]:
+def write_transaction(folder: Path, pinned: Path) -> tuple[Path, Path, dict[str, Any]]:
     """Write a plan and its requests document; return both paths and the unsigned transaction with what was filled in."""
     deployment = parse_deployment(pinned.read_bytes())
     contracts = deployment.document["contracts"]
     plan_path, requests_path = folder / "keeper.plan.toml", folder / "keeper.requests.json"
     text = PLAN.replace("SPENDER", contracts["tradingStorage"]).replace('"rehearsal"', f'"{deployment.name}"')
     plan_path.write_text(text)
-    arguments = encode(["address", "uint256"], [contracts["tradingStorage"], amount_raw])
+    arguments = encode(["address", "uint256"], [contracts["tradingStorage"], 2_500_500_000])
     payload = {
         "to": contracts["usdc"],
         "from": TRADER,

@@ -100,57 +100,44 @@ def _a_leaf(item: Item, pick: random.Random, _others: list[Item]) -> None:
             node[key] = pick.choice([*changed_leaf(node[key], pick), *map(str, NUMBERS), "0x" + "00" * 20, HALF])
 
 
-def _a_type(item: Item, pick: random.Random, _others: list[Item]) -> None:
-    """Alter a type definition, or a value's own type."""
-    node, key = _somewhere(item, pick)
-    types = item["payload"].get("types") if isinstance(item.get("payload"), dict) else None
-    if isinstance(types, dict) and types and pick.random() < 0.5:
-        name = pick.choice(list(types))
-        members = types[name]
-        if isinstance(members, list) and members:
-            change = pick.randrange(4)
-            if change == 0:
-                members.pop(pick.randrange(len(members)))
-            elif change == 1:
-                members.append(copy.deepcopy(pick.choice(members)))
-            elif change == 2:
-                other = pick.choice(("uint8[]", name, "bytes", ""))
-                members[pick.randrange(len(members))] = {"name": "x", "type": other}
-            else:
-                pick.shuffle(members)
-    else:
-        node[key] = pick.choice((None, True, [], {}, [node[key]], {"value": node[key]}, 1.5, str(node[key])))
-
-
-def _a_name(item: Item, pick: random.Random, others: list[Item]) -> None:
-    """Give what names something the name of something else that is known."""
-    other = pick.choice(others)
-    name = pick.choice(("action", "endpoint", "route", "signer", "fields", "delegation", "transaction"))
-    if name in other:
-        item[name] = copy.deepcopy(other[name])
-    if isinstance(item.get("payload"), dict) and pick.random() < 0.5:
-        names = ("DelegateReq", "OpenTradeReq", "EIP712Domain", "Trade", "nothing")
-        item["payload"]["primaryType"] = pick.choice(names)
-
-
 def _a_member(item: Item, pick: random.Random, _others: list[Item]) -> None:
-    """Remove, add, rename or repeat a member, or say a text in it."""
+    """Remove, repeat, rename or retype a member or an element, of a type definition too, or say a text in it."""
     node, key = _somewhere(item, pick)
+    odd: tuple[Any, ...] = (
+        None,
+        True,
+        [],
+        {},
+        [node[key]],
+        {"value": node[key]},
+        1.5,
+        str(node[key]),
+        {"a": [1]},
+        *TEXTS,
+    )
     change = pick.randrange(4)
-    if isinstance(node, list):
-        node[key] = pick.choice(TEXTS)
-    elif change == 0:
-        del node[key]
+    if change == 0:
+        node[key] = pick.choice(odd)
     elif change == 1:
-        node[pick.choice(TEXTS) or "more"] = pick.choice((*TEXTS, 1, None, {"a": [1]}))
+        del node[key]
+    elif isinstance(node, list):
+        node.append(copy.deepcopy(pick.choice(node)))
     elif change == 2:
-        node[pick.choice(("x", f"{key}2", HALF))] = node.pop(key)
+        node[pick.choice(TEXTS) or "more"] = pick.choice(odd)
     else:
-        node[key] = pick.choice(TEXTS)
+        node[pick.choice(("x", f"{key}2", HALF))] = node.pop(key)
 
 
-def _another_payload(item: Item, pick: random.Random, others: list[Item]) -> None:
+def _of_another(item: Item, pick: random.Random, others: list[Item]) -> None:
+    """Take a payload, or a name, from another item."""
     other = copy.deepcopy(pick.choice(others))
+    if pick.random() < 0.5:
+        names = ("action", "endpoint", "route", "signer", "fields", "transaction")
+        name = pick.choice([name for name in names if name in other])
+        item[name] = other[name]
+        if isinstance(item.get("payload"), dict):
+            item["payload"]["primaryType"] = pick.choice(("DelegateReq", "OpenTradeReq", "EIP712Domain", "nothing"))
+        return
     item["payload"] = other["payload"]
     if pick.random() < 0.7:
         item.pop("transaction", None)
@@ -174,4 +161,4 @@ def _what_the_builder_says(item: Item, pick: random.Random, _others: list[Item])
         payload["description"] = pick.choice(TEXTS)
 
 
-_ALTERATIONS = (_a_leaf, _a_leaf, _a_type, _a_name, _a_member, _another_payload, _what_the_builder_says)
+_ALTERATIONS = (_a_leaf, _a_leaf, _a_member, _a_member, _of_another, _of_another, _what_the_builder_says)

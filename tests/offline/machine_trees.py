@@ -22,16 +22,14 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def machine(
-    root: Path, *, loopback: tuple[str, str] = ("0x9", "unknown"), routes: str = "", routes_six: str = ""
-) -> MachineProbes:
+def machine(root: Path, *, routes: str = "", routes_six: str = "") -> MachineProbes:
     """Return a machine with loopback alone, no radio and no camera."""
     world = MachineProbes(root)
     write(root / "proc/net/dev", _DEV_HEADING)
     write(root / "proc/net/route", f"{ROUTE_HEADING}\n{routes}")
     write(root / "proc/net/ipv6_route", routes_six)
     (root / "dev").mkdir()
-    interface(world, "lo", *loopback, "")
+    interface(world, "lo", "0x9", "unknown", "")
     return world
 
 
@@ -74,7 +72,6 @@ def zbar_of(*version: int) -> object:
 
 ENTER = ("unshare", "--map-root-user", "--net", "--mount", "sh", "-euc")
 OWN_SYS = "mount -t sysfs sysfs /sys"
-NO_SYS = "mount -t tmpfs tmpfs /sys"
 PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
 INTERFACES = ("ip link add dummy0 type dummy", "ip link add dummy0 type bridge", "ip tuntap add dev dummy0 mode tap")
 """A kernel has at least one of these; which one it is does not matter."""

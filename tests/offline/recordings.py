@@ -29,8 +29,6 @@ class Exchange(NamedTuple):
 
 
 class Recording:
-    """One recorded case."""
-
     def __init__(self, path: Path) -> None:
         self.json: dict[str, Any] = json.loads(path.read_text())
         self.id: str = self.json["id"]
@@ -73,7 +71,6 @@ def recorded(operation: str, *results: str, users: tuple[str, ...] | None = None
 
 
 def recovered(signature: bytes, digest: bytes) -> str:
-    """Recover who signed a digest."""
     compact = signature[:64] + bytes((signature[64] - 27,))
     key = PublicKey.from_signature_and_message(compact, digest, hasher=None).format(compressed=False)
     return checksum_address(keccak256(key[1:])[-20:])

@@ -57,7 +57,6 @@ class Room(NamedTuple):
         return int(code or 0)
 
     def run_to_end(self, name: str) -> int:
-        """Sign the document of this name, and return the exit code."""
         return int(self.commands()[f"sign {name}"]() or 0)  # type: ignore[call-overload, no-any-return]
 
     def place(self) -> CeremonyMachine:
@@ -124,3 +123,9 @@ def set_up(folder: Path, step: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     roles = [word for person in PEOPLE for word in ("--role", person)]
     assert room.run(ceremony.begin, "--plan", folder / "plan.toml", *roles, obj=room.place()) == 0
     return folder
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
+    stop_the_clock(monkeypatch)
+    return Room(set_up(tmp_path / "room", "open", monkeypatch))

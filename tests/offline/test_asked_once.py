@@ -18,10 +18,12 @@ from airlock_shared.errors import Declined, UsageError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import spoken
 from airlock_software_ledger.app import SoftwareLedger
-from offline.signing_room import Room, answer_with, set_up, stop_the_clock, write_documents
+from offline.signing_room import Room, answer_with, room, write_documents
 from offline.test_signing import SEED
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, plan_text_of
+
+__all__ = ["room"]
 
 PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}
 SIGNER, WITNESS = ["signer"], ["witness"]
@@ -135,12 +137,6 @@ def test_nothing_is_pinned_that_could_not_be_recorded(tmp_path: Path, monkeypatc
     with pytest.raises(UsageError):
         state.pin(deployment, data, NOW_MS)
     assert state.pinned(deployment.name) is None
-
-
-@pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
-    stop_the_clock(monkeypatch)
-    return Room(set_up(tmp_path / "room", "open", monkeypatch))
 
 
 def sign(room: Room, monkeypatch: pytest.MonkeyPatch, *, says_no: str = "", name: str = "one") -> tuple[int, list[str]]:

@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -16,10 +15,12 @@ from airlock_shared.documents.ledger_metadata import read_token_metadata
 from airlock_shared.errors import AirlockError
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import Wrapped
-from offline.signing_room import Room, answer_with, set_up, stop_the_clock
+from offline.signing_room import Room, answer_with, room
 from offline.test_signing import LOOKS, SEED
 from shared.token_records import USDC_RECORD
 from shared.world import case_of, good, situation
+
+__all__ = ["room"]
 
 SIMULATED = "5a010000"  # asked of the software Ledger alone, over loopback: which product it stands for
 
@@ -31,12 +32,6 @@ def watched(events: list[str], **ledger: Any) -> Wrapped:
     events.append("open")
     device = SoftwareLedger(**{"seed": SEED} | ledger)
     return Wrapped(device, lambda apdu, _: events.append(apdu[:4].hex()), closes=lambda: events.append("close"))
-
-
-@pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
-    stop_the_clock(monkeypatch)
-    return Room(set_up(tmp_path / "room", "open", monkeypatch))
 
 
 @pytest.fixture

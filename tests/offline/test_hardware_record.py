@@ -40,7 +40,6 @@ def record(
     plugged: PluggedLedger | None = PLUGGED,
     software: bool = True,
 ) -> Found:
-    """Make a record with these answers, of a Ledger that behaves like a Flex on USB."""
     found = Found()
 
     @click.command()

@@ -41,7 +41,6 @@ class Places:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def asked(self, question: str) -> None:
-        """Say Yes."""
         self.begun = self.begun or question.startswith("Sign step")
 
     def watch(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,14 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, reject
 
-from airlock_offline.ledger.device_errors import (
-    NoSuchWidth,
-    RefusedOnDevice,
-    SettingOff,
-    SignedOtherwise,
-    TooLargeForDevice,
-    WrongOrder,
-)
+from airlock_offline.ledger import device_errors as errors
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.models import DEFAULT_MODEL, DEVELOPMENT
 from airlock_offline.ledger.screens import Page, typed_data_pages
@@ -44,14 +37,12 @@ def tail(recording: Recording) -> list[Exchange]:
 
 
 def assert_signed(recording: Recording, signature: bytes) -> None:
-    """The signature is the recorded one, and recovers to the recorded signer."""
     v = recording.raw("signature")[64]
     assert signature == recording.raw("signature")[:64] + bytes((v if v >= 27 else v + 27,))
     assert recovered(signature, recording.raw("digest")) == recording.json["signer"]
 
 
 def ask(recording: Recording, app: EthereumApp) -> Any:
-    """Ask of the client what was asked of the device."""
     values, path = recording.input, recording.path
     match recording.operation:
         case "eip712-full":
@@ -96,7 +87,7 @@ def test_a_signature_is_asked_for_and_read_as_recorded(recording: Recording) -> 
 @ids([r for r in IN_OUR_ORDER if r.result == "rejected"])
 def test_a_recorded_rejection_is_refused_on_the_device(recording: Recording) -> None:
     transport = Played(recording.exchanges)
-    with pytest.raises(RefusedOnDevice):
+    with pytest.raises(errors.RefusedOnDevice):
         ask(recording, EthereumApp(transport))
     transport.assert_finished()
 
@@ -118,7 +109,7 @@ SETTINGS = {
 
 @ids([r for operation in SETTINGS for r in recorded(operation, "error")])
 def test_what_a_setting_refuses_names_that_setting(recording: Recording) -> None:
-    error = WrongOrder if recording.operation == "eip7702-authorization" else SettingOff
+    error = errors.WrongOrder if recording.operation == "eip7702-authorization" else errors.SettingOff
     with pytest.raises(error, match=SETTINGS[recording.operation]):
         ask(_whole(recording), EthereumApp(Played(recording.exchanges)))
 
@@ -140,7 +131,7 @@ def test_what_the_app_says_of_itself_is_read_as_recorded(recording: Recording) -
 
 @ids([r for r in RECORDINGS if WITH_ARRAY in r.id])
 def test_an_array_that_the_app_would_take_is_not_sent(recording: Recording) -> None:
-    with pytest.raises(SignedOtherwise, match="no array is sent"):
+    with pytest.raises(errors.SignedOtherwise, match="no array is sent"):
         ask(recording, EthereumApp(Played([])))
 
 
@@ -208,7 +199,7 @@ def test_its_own_hashing_agrees_with_the_gate(document: dict[str, Any]) -> None:
     ledger = SoftwareLedger(screens=lambda pages: not shown.extend(pages))  # type: ignore[func-returns-value]
     try:
         signature = open_app(ledger).sign_typed_data(RECORDINGS[0].path, values)
-    except (TooLargeForDevice, NoSuchWidth, SignedOtherwise):
+    except (errors.TooLargeForDevice, errors.NoSuchWidth, errors.SignedOtherwise):
         reject()
     assert recovered(signature, hashes.digest) == SIGNER
     assert shown == typed_data_pages(values, hashes, DEFAULT_MODEL, by_hashes=False)

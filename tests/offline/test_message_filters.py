@@ -7,38 +7,28 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.ledger.device_errors import Locked, NoSuchWidth, NotSupported, SettingOff, WrongAnswer, WrongApp
+from airlock_offline.ledger import device_errors as errors
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import shown_models
-from airlock_offline.ledger.screens import Page, typed_data_pages
+from airlock_offline.ledger.screens import Page, ShownTransaction, transaction_pages, typed_data_pages
 from airlock_offline.ledger.transport import Ins
 from airlock_offline.ledger.typed_data import FilteredMessage, FiltersRefused, NoDate
 from airlock_shared.documents.ledger_metadata import FieldFilter, MessageFilters, read_token_metadata
+from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
-from offline.recordings import SIGNER, recovered
-from shared.filtered_venues import (
-    LIMIT,
-    ON_ARBITRUM,
-    OTHER_TOKEN,
-    PERMIT,
-    RFQ,
-    USDC,
-    VENUES,
-    FilteredVenue,
-    deployed,
-    filtered_document,
-    typed,
-)
-from shared.token_records import USDC_RECORD
+from offline.recordings import SIGNER, answering, recovered
+from shared import filtered_venues as venues
+from shared.filtered_venues import LIMIT, PERMIT, typed
+from shared.token_records import MAINNET_USDC, USDC_RECORD
 
 PATH = "m/44'/60'/0'/0/0"
 UTMOST = str(2**256 - 1)
 
 
-def told_of(venue: FilteredVenue) -> FilteredMessage:
-    deployment = deployed(filtered_document(venue))
+def told_of(venue: venues.FilteredVenue) -> FilteredMessage:
+    deployment = venues.deployed(venues.filtered_document(venue))
     return FilteredMessage(deployment.filters[venue.struct], deployment.token)
 
 
@@ -59,7 +49,7 @@ class Desk:
         return True
 
 
-def sign(desk: Desk, venue: FilteredVenue, values: dict[str, str] | None = None) -> None:
+def sign(desk: Desk, venue: venues.FilteredVenue, values: dict[str, str] | None = None) -> None:
     """Sign a message of the venue; its digest is the one that it has without filters."""
     typed_data, hashes = read_typed_data(typed(venue, **(values or {})))
     signature = desk.app.sign_typed_data(PATH, typed_data, told_of(venue))
@@ -67,8 +57,8 @@ def sign(desk: Desk, venue: FilteredVenue, values: dict[str, str] | None = None)
 
 
 @pytest.mark.parametrize("model", shown_models())
-@pytest.mark.parametrize("venue", VENUES.values(), ids=VENUES)
-def test_a_message_is_shown_as_listed_and_nothing_is_blind(venue: FilteredVenue, model: str) -> None:
+@pytest.mark.parametrize("venue", venues.VENUES.values(), ids=venues.VENUES)
+def test_a_message_is_shown_as_listed_and_nothing_is_blind(venue: venues.FilteredVenue, model: str) -> None:
     desk, told = Desk(model), told_of(venue)
     sign(desk, venue)
     assert desk.shown == told.pages(read_typed_data(typed(venue))[0], model)
@@ -94,7 +84,7 @@ def test_a_members_filter_before_that_of_the_message_is_refused() -> None:
     assert device.exchange(field.encode()) == (b"", 0x6980)
 
 
-def on_a_flex(venue: FilteredVenue, **values: str) -> list[str]:
+def on_a_flex(venue: venues.FilteredVenue, **values: str) -> list[str]:
     """Return the lines between the first and the last page, which are those listed, without what the layout adds."""
     desk = Desk()
     sign(desk, venue, values)
@@ -132,10 +122,10 @@ def test_a_number_that_would_be_shown_as_another_date_is_not_signed_that_way(sec
     ("values", "amounts"),
     [
         ({}, ["2500 USDC", "2499 ???"]),
-        ({"makerAsset": OTHER_TOKEN, "takerAsset": USDC}, ["2500000000 ???", "0.002499 USDC"]),
-        ({"makerAsset": OTHER_TOKEN}, ["2500000000 ???", "2499 ???"]),
-        ({"takerAsset": USDC}, ["2500 USDC", "0.002499 USDC"]),
-        ({"makerAsset": OTHER_TOKEN, "makingAmount": UTMOST}, ["Unlimited ???", "2499 ???"]),
+        ({"makerAsset": venues.OTHER_TOKEN, "takerAsset": venues.USDC}, ["2500000000 ???", "0.002499 USDC"]),
+        ({"makerAsset": venues.OTHER_TOKEN}, ["2500000000 ???", "2499 ???"]),
+        ({"takerAsset": venues.USDC}, ["2500 USDC", "0.002499 USDC"]),
+        ({"makerAsset": venues.OTHER_TOKEN, "makingAmount": UTMOST}, ["Unlimited ???", "2499 ???"]),
     ],
 )
 def test_an_amount_has_the_ticker_of_the_token_that_the_device_is_told_of(
@@ -170,7 +160,7 @@ def test_what_is_not_shown_is_said_and_each_label_has_its_member() -> None:
 
 
 def without_signing(
-    desk: Desk, venue: FilteredVenue, told: FilteredMessage, error: type[Exception], match: str
+    desk: Desk, venue: venues.FilteredVenue, told: FilteredMessage, error: type[Exception], match: str
 ) -> None:
     typed_data, _ = read_typed_data(typed(venue))
     with pytest.raises(error, match=match):
@@ -190,7 +180,7 @@ def flipped(signature: bytes, at: int = -1) -> bytes:
     return bytes(changed)
 
 
-def signature_of(venue: FilteredVenue, path: str) -> bytes:
+def signature_of(venue: venues.FilteredVenue, path: str) -> bytes:
     return next(each.signature for each in told_of(venue).filters.fields if each.path == path)
 
 
@@ -211,12 +201,12 @@ CHANGES: dict[str, Callable[[MessageFilters], MessageFilters]] = {
     "a date that is raw": lambda f: field_changed(f, "owner", format="datetime"),
     "another struct's filter": lambda f: field_changed(f, "owner", signature=signature_of(LIMIT, "maker")),
     "another contract's set": lambda f: told_of_arbitrum(),
-    "another struct's set": lambda f: told_of(RFQ).filters._replace(fields=f.fields),
+    "another struct's set": lambda f: told_of(venues.RFQ).filters._replace(fields=f.fields),
 }
 
 
 def told_of_arbitrum() -> MessageFilters:
-    published = ON_ARBITRUM.published
+    published = venues.ON_ARBITRUM.published
     fields = tuple(
         FieldFilter(each["path"], each["label"], each["format"], each.get("coin_ref"), bytes.fromhex(each["signature"]))
         for each in published["fields"]
@@ -251,7 +241,7 @@ class Answers:
 @pytest.mark.parametrize(("ins", "data"), [(Ins.EIP712_FILTER, b"\0"), (Ins.TOKEN, b""), (Ins.TOKEN, b"\0\0")])
 def test_an_answer_that_is_none_is_named(ins: Ins, data: bytes) -> None:
     typed_data, _ = read_typed_data(typed(PERMIT))
-    with pytest.raises(WrongAnswer, match="how to show the message"):
+    with pytest.raises(errors.WrongAnswer, match="how to show the message"):
         EthereumApp(Answers(ins, data)).sign_typed_data(PATH, typed_data, told_of(PERMIT))
 
 
@@ -265,7 +255,7 @@ def test_labels_amount_and_date_stand_for_the_members_and_the_rest_is_hidden() -
 def test_another_network_is_named_and_ethereum_is_not() -> None:
     filters = told_of(PERMIT).filters._replace(chain_id=42161)
     told = FilteredMessage(filters, None)
-    lines = [line for page in told.pages(read_typed_data(typed(ON_ARBITRUM))[0], "flex") for line in page]
+    lines = [line for page in told.pages(read_typed_data(typed(venues.ON_ARBITRUM))[0], "flex") for line in page]
     assert lines[lines.index("Network") + 1] == "Arbitrum"
     assert "Network" not in on_a_flex(PERMIT)
 
@@ -283,7 +273,9 @@ def test_a_label_of_an_amount_is_cut_as_the_app_cuts_it() -> None:
 def test_another_domain_and_another_record_of_the_token_are_refused() -> None:
     told = told_of(PERMIT)
     token = read_token_metadata(USDC_RECORD)._replace(record=flipped(USDC_RECORD, 8))
-    without_signing(Desk(), ON_ARBITRUM, told._replace(token=None), FiltersRefused, "a message filter for Permit")
+    without_signing(
+        Desk(), venues.ON_ARBITRUM, told._replace(token=None), FiltersRefused, "a message filter for Permit"
+    )
     without_signing(Desk(), PERMIT, told._replace(token=None), FiltersRefused, "a message filter")
     without_signing(Desk(), PERMIT, told._replace(token=token), FiltersRefused, "the record of the token")
 
@@ -292,19 +284,102 @@ def test_another_domain_and_another_record_of_the_token_are_refused() -> None:
 @pytest.mark.parametrize(("told", "setting"), [(told_of(PERMIT), "off Raw messages;"), (None, "on Raw messages (")])
 def test_the_advice_is_the_setting_that_was_needed(ins: Ins, told: FilteredMessage | None, setting: str) -> None:
     typed_data, _ = read_typed_data(typed(PERMIT))
-    with pytest.raises(SettingOff) as refused:
+    with pytest.raises(errors.SettingOff) as refused:
         EthereumApp(Answers(ins, b"", 0x6A80)).sign_typed_data(PATH, typed_data, told)
     assert f"turn {setting}" in refused.value.do
 
 
 def test_widths_that_the_app_refuses_are_told_before_anything_is_sent() -> None:
     venue = PERMIT._replace(encode_type=PERMIT.encode_type.replace("uint256 nonce", "int24 nonce"))
-    without_signing(Desk(), venue, told_of(PERMIT), NoSuchWidth, "int24")
+    without_signing(Desk(), venue, told_of(PERMIT), errors.NoSuchWidth, "int24")
 
 
 @pytest.mark.parametrize("ins", [Ins.EIP712_FILTER, Ins.TOKEN])
-@pytest.mark.parametrize(("sw", "error"), [(0x5515, Locked), (0x6D00, NotSupported), (0x6E00, WrongApp)])
+@pytest.mark.parametrize(
+    ("sw", "error"), [(0x5515, errors.Locked), (0x6D00, errors.NotSupported), (0x6E00, errors.WrongApp)]
+)
 def test_what_is_no_refusal_of_a_filter_keeps_its_own_name(ins: Ins, sw: int, error: type[Exception]) -> None:
     typed_data, _ = read_typed_data(typed(PERMIT))
     with pytest.raises(error):
         EthereumApp(Answers(ins, b"", sw)).sign_typed_data(PATH, typed_data, told_of(PERMIT))
+
+
+# ---- a token that a Ledger is told of: spender and amount while Blind signing is off --------------------------------
+
+
+TOKEN = read_token_metadata(USDC_RECORD)
+SPENDER = bytes.fromhex("11" * 20)
+FEE_WEI = 60_000 * 2_000_000_000
+
+
+def call(selector: str = "095ea7b3", amount: int = 2500 * 10**6, more: bytes = b"") -> bytes:
+    return bytes.fromhex(selector) + bytes(12) + SPENDER + amount.to_bytes(32, "big") + more
+
+
+def transaction(data: bytes, to: bytes = MAINNET_USDC, value: int = 0) -> bytes:
+    """Return an unsigned EIP-1559 transaction on Ethereum."""
+    from rlp import encode
+
+    return b"\x02" + bytes(encode([1, 3, 10**8, 2 * 10**9, 60_000, to, value, data, []]))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (call(), "2500 USDC"),
+        (call(amount=1), "0.000001 USDC"),
+        (call(amount=2**256 - 1), "Unlimited USDC"),
+        (call("a9059cbb"), "2500 USDC"),
+    ],
+)
+def test_spender_and_amount_are_shown_with_blind_signing_off(data: bytes, said: str) -> None:
+    desk, whole = Desk(), transaction(data)
+    desk.app.provide_token(TOKEN)
+    signature = desk.app.sign_transaction(PATH, whole)
+    assert recovered(signature, keccak256(whole)) == SIGNER
+    assert any(said in page for page in desk.shown)
+    shown = ShownTransaction(SIGNER, 1, MAINNET_USDC, 0, FEE_WEI, data, keccak256(whole), TOKEN)
+    assert desk.shown == transaction_pages(shown, "flex")
+    assert "Blind signing ahead" not in desk.shown[0]
+    with pytest.raises(errors.SettingOff):  # the token is known for one transaction alone
+        desk.app.sign_transaction(PATH, whole)
+
+
+@pytest.mark.parametrize(
+    ("data", "to", "value"),
+    [
+        (call(), SPENDER, 0),
+        (call(), MAINNET_USDC, 1),
+        (call("12345678"), MAINNET_USDC, 0),
+        (call()[:4], MAINNET_USDC, 0),
+        (call(more=bytes(96)), MAINNET_USDC, 0),
+    ],
+    ids=["another token", "value", "another call", "no arguments", "more than the app keeps"],
+)
+def test_nothing_else_is_signed_with_blind_signing_off(data: bytes, to: bytes, value: int) -> None:
+    desk = Desk()
+    desk.app.provide_token(TOKEN)
+    with pytest.raises(errors.SettingOff):
+        desk.app.sign_transaction(PATH, transaction(data, to, value))
+    assert desk.shown == []
+
+
+def test_what_is_told_of_one_token_says_nothing_of_another_contract() -> None:
+    shown = ShownTransaction(SIGNER, 1, SPENDER, 0, FEE_WEI, call(), bytes(32), TOKEN)
+    pages = transaction_pages(shown, "flex")
+    assert "Blind signing ahead" in pages[0]
+    assert not any("2500 USDC" in page for page in pages)
+
+
+@pytest.mark.parametrize("at", [0, 1, 8, 27, 31, 40, len(USDC_RECORD) - 1])
+def test_a_record_with_one_other_bit_is_refused(at: int) -> None:
+    record = USDC_RECORD[:at] + bytes((USDC_RECORD[at] ^ 1,)) + USDC_RECORD[at + 1 :]
+    desk = Desk()
+    with pytest.raises(errors.TokenRefused, match="does not accept the pinned record"):
+        desk.app.provide_token(TOKEN._replace(record=record))
+    assert not desk.app.may_have_signed
+
+
+def test_an_answer_that_is_no_place_is_named() -> None:
+    with pytest.raises(errors.WrongAnswer, match="0 bytes instead of 1"):
+        answering(b"").provide_token(TOKEN)

@@ -21,43 +21,30 @@ from airlock_shared.plan.model import Bounds
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calls import CALLS, decode_call
 from draws import draws, repeatable
+from shared import world
 from shared.make_payloads import DESK, NOW_MS, OTHER, plan_fingerprint
 from shared.make_transactions import call
 from shared.strategies import changed_inside
-from shared.world import (
-    DEPLOYMENT_TEXT,
-    STEPS,
-    VECTORS,
-    case_of,
-    deployment,
-    good,
-    judge,
-    patched,
-    plan,
-    situation,
-    to_bytes,
-    whole,
-)
 
-TRANSACTIONS = tuple(plan("transactions").steps)
-CASES = [*(("requests", step) for step in STEPS), *(("transactions", step) for step in TRANSACTIONS)]
+TRANSACTIONS = tuple(world.plan("transactions").steps)
+CASES = [*(("requests", step) for step in world.STEPS), *(("transactions", step) for step in TRANSACTIONS)]
 
 
 def drafted(document: dict[str, Any]) -> str:
-    header, items, _ = parse_requests(to_bytes(document))
-    return draft_plan(header, items, deployment())
+    header, items, _ = parse_requests(world.to_bytes(document))
+    return draft_plan(header, items, world.deployment())
 
 
 def judged(document: dict[str, Any], text: str) -> set[str]:
     """Return what `verify` refuses of a document whose header names the plan with this text."""
     planned = parse_plan(text.encode())
-    document = patched(document, [{"at": "header.plan", "set": plan_fingerprint(text)}])
-    return judge(document, situation()._replace(plan=planned), steps=tuple(planned.steps))
+    document = world.patched(document, [{"at": "header.plan", "set": plan_fingerprint(text)}])
+    return world.judge(document, world.situation()._replace(plan=planned), steps=tuple(planned.steps))
 
 
 def test_a_price_of_zero_that_a_plan_must_give_stands_in_the_draft() -> None:
     """Of a trigger the same leaf may be left out; of a limit order no plan without it is one."""
-    document = good("limit-update", "transactions")
+    document = world.good("limit-update", "transactions")
     item = document["requests"][0]
     arguments = decode_call(bytes.fromhex(item["payload"]["data"][2:]), CALLS).message
     item["payload"]["data"] = call("updateOpenLimitOrder", arguments | {"price": 0})
@@ -71,10 +58,10 @@ BY_THE_BUILDER = ("deadline", "nonce", "timestamp", "signTimestamp", "openTimest
 
 @pytest.mark.parametrize(("folder", "step"), CASES, ids=[step for _, step in CASES])
 def test_a_draft_decides_every_value_but_what_the_builder_chooses_within_limits(folder: str, step: str) -> None:
-    document = good(step, folder)
+    document = world.good(step, folder)
     text = drafted(document)
     planned = parse_plan(text.encode())
-    case = case_of(document, situation()._replace(plan=planned))
+    case = world.case_of(document, world.situation()._replace(plan=planned))
     chosen = BY_THE_BUILDER if "slippagePercent" in text else (*BY_THE_BUILDER, "slippage", "slippageP")
     for decision in case.decisions:
         assert decision.ok
@@ -86,24 +73,26 @@ def test_a_draft_decides_every_value_but_what_the_builder_chooses_within_limits(
 
 def test_a_draft_of_everything_is_one_plan_under_which_everything_passes() -> None:
     for folder in ("requests", "transactions"):
-        document = whole(folder)
+        document = world.whole(folder)
         text = drafted(document)
         assert judged(document, text) == set()
-        assert list(parse_plan(text.encode()).steps) == list(plan(folder).steps)
-    part = patched(good("close"), [{"at": "header.signer", "set": "treasury"}])  # for one signer, under its name
+        assert list(parse_plan(text.encode()).steps) == list(world.plan(folder).steps)
+    part = world.patched(
+        world.good("close"), [{"at": "header.signer", "set": "treasury"}]
+    )  # for one signer, under its name
     assert list(parse_plan(drafted(part).encode()).signers) == ["treasury"]
     assert judged(part, drafted(part)) == set()
 
 
 def test_a_draft_repeats_a_lie_so_that_a_person_sees_it() -> None:
     lie = [{"at": "requests.0.payload.message.delegate", "set": OTHER}]
-    text = drafted(patched(good("desk-key"), lie))
+    text = drafted(world.patched(world.good("desk-key"), lie))
     assert (DESK in text, OTHER in text) == (False, True)
-    sent = good("delegate-set", "transactions")
+    sent = world.good("delegate-set", "transactions")
     data = sent["requests"][0]["payload"]["data"]
     at = data.index(DESK[2:].lower())
     swapped = data[:at] + OTHER[2:].lower() + data[at + 40 :]
-    text = drafted(patched(sent, [{"at": "requests.0.payload.data", "set": swapped}]))
+    text = drafted(world.patched(sent, [{"at": "requests.0.payload.data", "set": swapped}]))
     assert (DESK in text, OTHER in text) == (False, True)
 
 
@@ -115,7 +104,7 @@ def test_a_draft_repeats_a_lie_so_that_a_person_sees_it() -> None:
     ],
 )  # fmt: skip
 def test_calldata_that_is_not_known_has_no_draft(change: dict[str, Any], check: str) -> None:
-    document = patched(good("approve", "transactions"), [{"at": "requests.0.payload.data", **change}])
+    document = world.patched(world.good("approve", "transactions"), [{"at": "requests.0.payload.data", **change}])
     with pytest.raises(Refusal) as caught:
         drafted(document)
     assert caught.value.check == check
@@ -123,8 +112,8 @@ def test_calldata_that_is_not_known_has_no_draft(change: dict[str, Any], check: 
 
 def test_the_command_writes_a_plan_that_can_be_shown(tmp_path: Path) -> None:
     home, out = OfflineHome(tmp_path / "home"), tmp_path / "plan.toml"
-    home.pin(deployment(), DEPLOYMENT_TEXT.encode(), NOW_MS)
-    document = str(VECTORS / "transactions/good/approve-unlimited.json")
+    home.pin(world.deployment(), world.DEPLOYMENT_TEXT.encode(), NOW_MS)
+    document = str(world.VECTORS / "transactions/good/approve-unlimited.json")
     words = ["--home", str(home.home), "plan", "draft", document, "-o", str(out), "--json"]
     ended = CliRunner().invoke(program, words)
     assert ended.exit_code == 0, ended.output
@@ -139,14 +128,14 @@ def test_no_request_that_lies_inside_its_form_makes_the_draft_of_a_plan_fall() -
     seen: Counter[str] = Counter()
 
     @repeatable
-    @given(st.sampled_from(STEPS), st.data())
+    @given(st.sampled_from(world.STEPS), st.data())
     def drafted(step: str, data: st.DataObject) -> None:
-        document = good(step)
+        document = world.good(step)
         changed_inside(document, data)
         seen["tried"] += 1
         try:
             header, items, _ = parse_requests(json.dumps(document).encode())
-            parse_plan(draft_plan(header, items, deployment()).encode())
+            parse_plan(draft_plan(header, items, world.deployment()).encode())
         except AirlockError:
             return
         seen["plans"] += 1

@@ -21,34 +21,11 @@ from airlock_offline.preflight.isolation import interface_lines, radio_lines, ro
 from airlock_offline.preflight.page import Kit, PreflightInputs, kit_lines, look_at
 from airlock_shared.cli.machine import read_deployments, transcript_line
 from airlock_shared.errors import DocumentError, ExitCode
+from airlock_shared.host import machine as host
 from airlock_shared.host.files import FAULT, LOOK, OK, REFUSED, MachineProbes, Observed, TranscriptFile, current
-from airlock_shared.host.machine import (
-    LIBRARIES,
-    Library,
-    camera_line,
-    closure_line,
-    disk_line,
-    fingerprint_text,
-    home_line,
-    library_lines,
-    page_lines,
-)
 from commands import FinishedCommand, contents, run_command
+from offline import machine_trees as trees
 from offline.confined import confined, require_seccomp
-from offline.machine_trees import (
-    NO_SYS,
-    OWN_SYS,
-    inside,
-    interface,
-    machine,
-    program,
-    radio,
-    require_namespaces,
-    route,
-    with_an_interface,
-    write,
-    zbar_of,
-)
 from offline.test_preflight_isolation import ENFORCED, pin
 
 # ---- the page of `preflight`: what is on it, what it fits on, what the transcript keeps, and how the command ends ---
@@ -83,23 +60,25 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def world(tmp_path: Path) -> MachineProbes:
-    return machine(tmp_path / "machine")._replace(load=lambda _soname: zbar_of(0, 23, 93), spec=lambda name: name)
+    return trees.machine(tmp_path / "machine")._replace(
+        load=lambda _soname: trees.zbar_of(0, 23, 93), spec=lambda name: name
+    )
 
 
 def test_a_page_with_every_fault_fits_and_is_recorded(home: Path, world: MachineProbes) -> None:
     for name in ("enp0s31f6", "wlp0s20f3", "wwan0"):
-        interface(world, name, "0x1003", "up", "1")
+        trees.interface(world, name, "0x1003", "up", "1")
     with (world.root / "proc/net/route").open("a") as file:
-        file.write(route("enp0s31f6") + route("wlp0s20f3"))
-    radio(world, "wlan", "phy0")
-    radio(world, "bluetooth", "hci0")
+        file.write(trees.route("enp0s31f6") + trees.route("wlp0s20f3"))
+    trees.radio(world, "wlan", "phy0")
+    trees.radio(world, "bluetooth", "hci0")
     (world.root / "dev/video0").touch(mode=0o000)
     world = world._replace(spec=lambda name: None, load=Mock(side_effect=OSError))
     pin(home, rehearsal=True, name="practice")
     report = READY | {"blind_signing": True, "raw_messages": "not stated"}
     installation = KIT._replace(findings=(CHANGED,) * 40)
     result = look(home, world, {"statement": None, "device": report, "rule": "", "installation": installation})
-    lines = list(page_lines(result.lines))
+    lines = list(host.page_lines(result.lines))
     assert max(map(len, lines)) <= 80
     assert sum(line.rstrip().endswith((OK, LOOK, REFUSED)) for line in lines) >= len(result.lines)
     for line in result.lines:
@@ -117,7 +96,7 @@ def test_a_page_with_every_fault_fits_and_is_recorded(home: Path, world: Machine
 def test_in_a_rehearsal_what_is_not_cut_off_is_to_be_looked_at(home: Path, world: MachineProbes) -> None:
     (home / "pins/venue.json").unlink()
     pin(home, rehearsal=True)
-    interface(world, "eth0", "0x1003", "up", "1")
+    trees.interface(world, "eth0", "0x1003", "up", "1")
     result = look(home, world, {"software_ledger": True, "installation": SOURCE})
     assert (result.production, result.report["refused"]) == (False, [])
     assert [line.what for line in result.lines if line.verdict == LOOK] == ["eth0", "installed"]
@@ -163,10 +142,15 @@ def test_a_broken_chain_ends_the_preflight(home: Path, world: MachineProbes) -> 
         look(home, world)
 
 
-def test_a_whole_kit_is_in_order_and_of_a_changed_one_the_file_is_named(tmp_path: Path) -> None:
+def test_a_whole_kit_is_in_order_and_of_a_changed_one_the_file_is_named(
+    home: Path, world: MachineProbes, tmp_path: Path
+) -> None:
     assert [line.verdict for line in kit_lines((), tmp_path, "ab" * 32)] == [OK]
     [line] = kit_lines((KitFinding("KIT-FILE", "install.sh", "changed"),), tmp_path, "ab" * 32)
     assert (line.found, line.verdict, line.check) == ("changed: install.sh", REFUSED, "KIT-FILE")
+    found = (KitFinding("KIT-MANIFEST", "MANIFEST", "changed, or of another kit"),)
+    result = look(home, world, {"kit": Kit(tmp_path, "ab" * 32, found)})
+    assert result.report["refused"] == ["KIT-MANIFEST"]  # it is on the page with the installation
 
 
 def last(home: Path) -> dict[str, Any]:
@@ -176,8 +160,8 @@ def last(home: Path) -> dict[str, Any]:
 
 
 def test_with_loopback_alone_only_the_ledger_is_missing(home: Path) -> None:
-    require_namespaces()
-    ended = inside(OWN_SYS, *program(home), "preflight", "--json")
+    trees.require_namespaces()
+    ended = trees.inside(trees.OWN_SYS, *trees.program(home), "preflight", "--json")
     result = json.loads(ended.out)
     assert (ended.code, result["refused"], result["ok"]) == (int(ExitCode.DEVICE), [], False), ended.err
     assert {name: value for name, value in result.items() if name != "ok"} == last(home)
@@ -186,19 +170,12 @@ def test_with_loopback_alone_only_the_ledger_is_missing(home: Path) -> None:
 
 
 def test_an_interface_that_is_up_is_refused_after_the_page_was_shown_and_recorded(home: Path) -> None:
-    ended = inside(with_an_interface(up=True), *program(home), "preflight")
+    ended = trees.inside(trees.with_an_interface(up=True), *trees.program(home), "preflight")
     assert ended.code == int(ExitCode.REFUSED), ended.err
     assert "AIRGAP-INTERFACE" in ended.err
     assert "PRODUCTION" in ended.out.splitlines()[0]
     assert any(line.startswith("  dummy0") and line.endswith("REFUSED") for line in ended.out.splitlines())
     assert "AIRGAP-INTERFACE" in last(home)["refused"]
-
-
-def test_without_sys_it_says_that_it_cannot_tell_and_refuses(home: Path) -> None:
-    require_namespaces()
-    ended = inside(NO_SYS, *program(home), "preflight", "--json")
-    assert ended.code == int(ExitCode.REFUSED), ended.err
-    assert json.loads(ended.out)["refused"] == ["AIRGAP-RADIO"]  # /proc shows loopback alone
 
 
 def test_on_a_machine_that_is_fit_every_line_is_ok(home: Path, world: MachineProbes) -> None:
@@ -209,7 +186,7 @@ def test_on_a_machine_that_is_fit_every_line_is_ok(home: Path, world: MachinePro
         "network", "radios", "kernel", "time", "disk", "camera", "Ledger", "libraries", "installed", "deployments",
         "transcript",
     ]  # fmt: skip
-    assert len(list(page_lines(result.lines))) <= 59
+    assert len(list(host.page_lines(result.lines))) <= 59
     lines = look(home, world, {"statement": None, "valid_ms": 60_000}).lines
     assert "agreed within 60 s, in the last 24 hours" in [line.found for line in lines]
 
@@ -219,7 +196,9 @@ def test_a_pin_is_shown_with_its_kind_fingerprint_and_words(home: Path) -> None:
     pins, lines = read_deployments(current(home / "pins"), first="trust one")
     assert [line.what for line in lines] == ["practice", "venue"]
     assert [line.found.split(",")[0] for line in lines] == ["REHEARSAL", "production"]
-    assert [line.found.partition(", ")[2] for line in lines] == [fingerprint_text(each.fingerprint) for each in pins]
+    assert [line.found.partition(", ")[2] for line in lines] == [
+        host.fingerprint_text(each.fingerprint) for each in pins
+    ]
     assert " 24." in lines[0].found
     for name in ("practice", "venue"):
         (home / f"pins/{name}.json").rename(home / f"pins/{name}.0123456789abcdef.replaced.json")
@@ -228,20 +207,17 @@ def test_a_pin_is_shown_with_its_kind_fingerprint_and_words(home: Path) -> None:
 
 
 def test_a_kit_without_its_fingerprint_is_a_mistake_and_a_folder_that_is_none_is_refused(home: Path) -> None:
-    require_namespaces()
+    trees.require_namespaces()
+
+    def preflight(*words: object) -> FinishedCommand:
+        return trees.inside(trees.OWN_SYS, *trees.program(home), "preflight", *words)
+
     before, mark = (home / "transcript.jsonl").read_bytes(), "ab" * 32
-    two = ("--ledger", "/dev/hidraw0", "--emulator", "1")
-    for words in (
-        two,
-        ("--kit", "."),
-        ("--fingerprint", mark),
-        ("--kit", ".", "--fingerprint", "ab"),
-        ("--kit", "none"),
-    ):
-        ended = inside(OWN_SYS, *program(home), "preflight", *words)
-        assert ended.code == int(ExitCode.USAGE), ended.err
+    kits = (("--kit", "."), ("--fingerprint", mark), ("--kit", ".", "--fingerprint", "ab"), ("--kit", "none"))
+    for words in (("--ledger", "/dev/hidraw0", "--emulator", "1"), *kits):
+        assert (ended := preflight(*words)).code == int(ExitCode.USAGE), ended.err
     assert (home / "transcript.jsonl").read_bytes() == before
-    ended = inside(OWN_SYS, *program(home), "preflight", "--kit", home / "pins", "--fingerprint", mark, "--json")
+    ended = preflight("--kit", home / "pins", "--fingerprint", mark, "--json")
     assert (ended.code, json.loads(ended.out)["refused"]) == (3, ["KIT-MANIFEST"]), ended.err
 
 
@@ -258,12 +234,12 @@ def statvfs(**changed: int) -> os.statvfs_result:
 def test_other_permissions_than_0700_are_a_fault(tmp_path: Path, mode: int) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home").chmod(mode)
-    line = home_line(tmp_path / "home")
+    line = host.home_line(tmp_path / "home")
     (tmp_path / "home").chmod(0o700)
     assert (line.verdict, line.code, f"{mode:04o}" in line.found) == (FAULT, 2, True)
     assert line.do == f"run: chmod 700 {tmp_path / 'home'}"
     (tmp_path / "file").touch()
-    assert [home_line(tmp_path / name).verdict for name in ("file", "file/more", "new")] == [FAULT, FAULT, OK]
+    assert [host.home_line(tmp_path / name).verdict for name in ("file", "file/more", "new")] == [FAULT, FAULT, OK]
 
 
 @pytest.mark.parametrize(
@@ -277,20 +253,20 @@ def test_other_permissions_than_0700_are_a_fault(tmp_path: Path, mode: int) -> N
 )
 def test_a_full_or_read_only_disk_is_a_fault(tmp_path: Path, changed: dict[str, int], said: str, verdict: str) -> None:
     disks = {tmp_path: statvfs(**changed)}  # of a folder that is not there, the nearest one above it is asked
-    line = disk_line(tmp_path / "not/yet/there", MachineProbes(disk=disks.__getitem__))
+    line = host.disk_line(tmp_path / "not/yet/there", MachineProbes(disk=disks.__getitem__))
     assert (line.verdict, said in line.found) == (verdict, True)
-    unknown = disk_line(tmp_path, MachineProbes(disk=lambda path: os.statvfs(path / "none")))
+    unknown = host.disk_line(tmp_path, MachineProbes(disk=lambda path: os.statvfs(path / "none")))
     assert (unknown.verdict, unknown.found) == (LOOK, "unknown: No such file or directory")
 
 
-@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.soname)
-def test_a_library_that_is_missing_is_named_with_its_package(library: Library) -> None:
+@pytest.mark.parametrize("library", host.LIBRARIES, ids=lambda library: library.soname)
+def test_a_library_that_is_missing_is_named_with_its_package(library: host.Library) -> None:
     def load(soname: str) -> object:
         if soname == library.soname:
             raise OSError(soname)
-        return zbar_of(0, 23, 93)
+        return trees.zbar_of(0, 23, 93)
 
-    [line] = [line for line in library_lines(MachineProbes(load=load)) if line.verdict != OK]
+    [line] = [line for line in host.library_lines(MachineProbes(load=load)) if line.verdict != OK]
     assert (line.what, line.verdict) == (library.soname, LOOK if library.optional else FAULT)
     assert library.package in line.do
     assert f"needed by {library.needed_by}" in line.found
@@ -325,9 +301,9 @@ def test_a_zbar_that_a_hostile_code_may_overflow_is_left_out_and_said(
 ) -> None:
     (tmp_path / "var/lib/dpkg").mkdir(parents=True)
     (tmp_path / "var/lib/dpkg/status").write_text(entry("libc6", "2.36") + status + entry("zlib1g", "1.2"))
-    library = next(one for one in LIBRARIES if one.soname == "libzbar.so.0")
-    world = MachineProbes(tmp_path, load=lambda _soname: zbar_of(*version))
-    [line] = library_lines(world, [library])
+    library = next(one for one in host.LIBRARIES if one.soname == "libzbar.so.0")
+    world = MachineProbes(tmp_path, load=lambda _soname: trees.zbar_of(*version))
+    [line] = host.library_lines(world, [library])
     assert (line.verdict, "left out" in line.found) == ((OK, False) if sound else (LOOK, True))
     assert sound or "libzbar0" in line.do
 
@@ -335,10 +311,10 @@ def test_a_zbar_that_a_hostile_code_may_overflow_is_left_out_and_said(
 def test_a_camera_is_found_with_what_reads_it(tmp_path: Path) -> None:
     (tmp_path / "dev").mkdir()
     with_opencv = MachineProbes(tmp_path, spec=lambda name: name)
-    assert (camera_line(with_opencv).verdict, camera_line(with_opencv).found.startswith("none")) == (OK, True)
+    assert (host.camera_line(with_opencv).verdict, host.camera_line(with_opencv).found.startswith("none")) == (OK, True)
     (tmp_path / "dev/video0").touch()
-    assert "/dev/video0, readable; OpenCV is installed" in camera_line(with_opencv).found
-    without = camera_line(with_opencv._replace(spec=lambda name: None))
+    assert "/dev/video0, readable; OpenCV is installed" in host.camera_line(with_opencv).found
+    without = host.camera_line(with_opencv._replace(spec=lambda name: None))
     assert (without.verdict, "OpenCV is not installed" in without.found) == (LOOK, True)
 
 
@@ -353,7 +329,10 @@ def test_a_camera_is_found_with_what_reads_it(tmp_path: Path) -> None:
 )
 def test_the_installed_versions_are_compared_with_the_pinned_ones(tmp_path: Path, pinned: str, said: str) -> None:
     (tmp_path / "requirements.txt").write_text(f"# made by a tool\n{pinned}    # via something\n")
-    assert said in closure_line(tmp_path / "requirements.txt").found
+    assert said in host.closure_line(tmp_path / "requirements.txt").found
+
+
+NO_LOOPBACK = ("LO", "docker0", "lo0", "lo:1", "sit0", "tun0", "wlan0")
 
 
 def verdicts(lines: list[Observed]) -> set[tuple[str, str]]:
@@ -361,47 +340,40 @@ def verdicts(lines: list[Observed]) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("flags", "operstate", "carrier", "said"),
+    ("name", "flags", "operstate", "carrier", "said"),
     [
-        ("0x1003", "up", "1", "up, connected"),
-        ("0x1003", "down", "0", "up, without a connection"),  # switched on, no cable: plugged in, it is on the network
-        ("0x10c3", "unknown", "1", "up, connected"),  # dummies, tunnels
-        ("0x1002", "up", "1", "up, connected"),  # the two disagree
-        ("0x1003", "", "", "up"),
+        ("enp1s0", "0x1003", "up", "1", "up, connected"),
+        ("enp1s0", "0x1003", "down", "0", "up, without a connection"),  # no cable: plugged in, it is on the network
+        ("enp1s0", "0x10c3", "unknown", "1", "up, connected"),  # dummies, tunnels
+        ("enp1s0", "0x1002", "up", "1", "up, connected"),  # the two disagree
+        ("enp1s0", "0x1003", "", "", "up"),
+        *((name, "0x1043", "unknown", "1", "up, connected") for name in NO_LOOPBACK),
     ],
 )
-def test_an_interface_that_is_up_is_refused(
-    tmp_path: Path, flags: str, operstate: str, carrier: str, said: str
+def test_an_interface_that_is_up_is_refused_and_no_name_but_that_of_loopback_excuses_it(
+    tmp_path: Path, name: str, flags: str, operstate: str, carrier: str, said: str
 ) -> None:
-    world = machine(tmp_path)
-    interface(world, "enp1s0", flags, operstate, carrier)
-    line = next(iter(interface_lines(world)))
-    assert (line.what, line.verdict, line.check, line.found) == ("enp1s0", REFUSED, "AIRGAP-INTERFACE", said)
-    assert "ip link set enp1s0 down" in line.do
-
-
-def test_no_name_but_that_of_loopback_excuses_an_interface(tmp_path: Path) -> None:
-    world, names = machine(tmp_path), ["LO", "docker0", "lo0", "lo:1", "sit0", "tun0", "wlan0"]
-    for name in names:
-        interface(world, name, "0x1043", "unknown", "1")
-    refused = [line for line in interface_lines(world) if line.verdict == REFUSED]
-    assert [line.what for line in refused] == names
-    assert {line.check for line in refused} == {"AIRGAP-INTERFACE"}
+    world = trees.machine(tmp_path)
+    trees.interface(world, name, flags, operstate, carrier)
+    [line] = [line for line in interface_lines(world) if line.verdict == REFUSED]
+    assert (line.what, line.check) == (name, "AIRGAP-INTERFACE")
+    assert line.found.removesuffix(", seen from another network namespace") == said  # as is a name with a colon
+    assert f"ip link set {name} down" in line.do
 
 
 def test_an_interface_that_only_another_namespace_shows_is_refused(tmp_path: Path) -> None:
-    world = machine(tmp_path)
-    interface(world, "e\x1b[2Jth0", "0x1003", "up", "1", own=False)
+    world = trees.machine(tmp_path)
+    trees.interface(world, "e\x1b[2Jth0", "0x1003", "up", "1", own=False)
     with (world.root / "proc/net/dev").open("a") as file:
         file.write("  eth7: 0 0\n")  # of which nobody can tell
-    interface(world, "eth8", "", "down", "0")  # it may be on, without a cable
+    trees.interface(world, "eth8", "", "down", "0")  # it may be on, without a cable
     elsewhere, untold, no_flags = interface_lines(world)
     assert (elsewhere.verdict, elsewhere.found) == (REFUSED, "up, connected, seen from another network namespace")
     assert "\x1b" not in elsewhere.do
     assert (untold.what, untold.verdict, untold.check) == ("eth7", REFUSED, "AIRGAP-INTERFACE")
     assert {untold.found, no_flags.found} == {"unknown: /sys does not show it"}
     (world.root / "proc/net/dev").unlink()  # then those of /sys are judged, and a file beside them is none
-    write(world.root / "sys/class/net/bonding_masters", "")
+    trees.write(world.root / "sys/class/net/bonding_masters", "")
     assert [line.verdict for line in interface_lines(world)] == [REFUSED] * 2
 
 
@@ -420,23 +392,23 @@ def six(name: str, flags: int, *, to: int, bits: int) -> str:
 @pytest.mark.parametrize(
     ("four", "six_text", "what", "said"),
     [
-        (route("eth0"), "", "IPv4 routes", "1 through eth0"),
-        (route("eth0", destination="00000000", mask="00000000"), "", "IPv4 routes", "one of them to everywhere"),
+        (trees.route("eth0"), "", "IPv4 routes", "1 through eth0"),
+        (trees.route("eth0", destination="00000000", mask="00000000"), "", "IPv4 routes", "one of them to everywhere"),
         ("eth0 00000000\n", "", "IPv4 routes", "cannot be read"),
-        (route("eth0", flags="zzzz"), "", "IPv4 routes", "cannot be read"),
+        (trees.route("eth0", flags="zzzz"), "", "IPv4 routes", "cannot be read"),
         ("", six("eth0", 0x3, to=0, bits=0), "IPv6 routes", "one of them to everywhere"),
         ("", "nonsense\n", "IPv6 routes", "cannot be read"),
     ],
 )
 def test_a_route_out_of_the_machine_is_refused(tmp_path: Path, four: str, six_text: str, what: str, said: str) -> None:
-    world = machine(tmp_path, routes=four, routes_six=six_text)
+    world = trees.machine(tmp_path, routes=four, routes_six=six_text)
     [line] = route_lines(world)
     assert (line.what, line.verdict, line.check, said in line.found) == (what, REFUSED, "AIRGAP-ROUTE", True)
 
 
 def test_routes_of_loopback_and_those_that_lead_to_an_error_pass(tmp_path: Path) -> None:
     own = six("lo", 0x80200001, to=1, bits=128) + six("lo", 0x00200200, to=0, bits=0)
-    world = machine(tmp_path, routes=route("lo") + route("eth0", flags="0201"), routes_six=own)
+    world = trees.machine(tmp_path, routes=trees.route("lo") + trees.route("eth0", flags="0201"), routes_six=own)
     assert verdicts(list(route_lines(world))) == {(OK, "")}
     (world.root / "proc/net/ipv6_route").unlink()
     assert [line.found for line in route_lines(world)] == ["none that leaves this machine"]
@@ -465,9 +437,9 @@ def test_routes_of_loopback_and_those_that_lead_to_an_error_pass(tmp_path: Path)
 def test_a_radio_is_off_only_where_its_own_switch_says_so(
     tmp_path: Path, switches: list[tuple[str, str, str, str]], drivers: list[str], said: str, verdict: str
 ) -> None:
-    world = machine(tmp_path)
+    world = trees.machine(tmp_path)
     for switch in switches:
-        radio(world, *switch)
+        trees.radio(world, *switch)
     for driver in [*drivers, "bluetooth/hci0:256"]:  # that one is a connection, and no radio
         (world.root / "sys/class" / driver).mkdir(parents=True)
     [line] = [line for line in radio_lines(world) if line.verdict == verdict]
@@ -477,13 +449,13 @@ def test_a_radio_is_off_only_where_its_own_switch_says_so(
 
 
 def test_interfaces_that_are_switched_off_pass(tmp_path: Path) -> None:
-    world = machine(tmp_path)
+    world = trees.machine(tmp_path)
     for name, flags, operstate in (
         ("eth0", "0x1002", "down"),
         ("eth1", "0x1002", "notpresent"),
         ("sit0", "0x80", "down"),
     ):
-        interface(world, name, flags, operstate, "")
+        trees.interface(world, name, flags, operstate, "")
     assert [(line.found, line.verdict) for line in interface_lines(world)] == [("switched off: eth0, eth1, sit0", OK)]
 
 
@@ -521,7 +493,7 @@ def test_a_filter_that_does_not_hold_is_not_claimed(tmp_path: Path) -> None:
 
 
 def doctor(home: Path, *words: str) -> FinishedCommand:
-    return run_command(*program(home), "doctor", *words)
+    return run_command(*trees.program(home), "doctor", *words)
 
 
 def test_where_nothing_is_wrong_doctor_ends_with_0_and_changes_nothing(home: Path, tmp_path: Path) -> None:
@@ -556,7 +528,7 @@ def test_what_is_wrong_is_named_with_its_exit_code(home: Path, file: str, text: 
 
 
 def test_a_changed_installed_file_and_a_missing_library_are_faults(home: Path, world: MachineProbes) -> None:
-    missing = Library("libairlock-has-no-such.so.7", "libairlock7", "everything")
+    missing = host.Library("libairlock-has-no-such.so.7", "libairlock7", "everything")
     world, changed = world._replace(load=MachineProbes().load), KIT._replace(findings=(CHANGED,))
     lines = {line.what: line for line in health_lines(OfflineHome(home), changed, (missing,), None, world)}
     assert (lines["files"].check, lines["files"].code) == ("KIT-INSTALLED", ExitCode.REFUSED)
@@ -581,9 +553,3 @@ def test_a_plugged_ledger_is_said_with_what_stands_in_the_way(
     [line] = ledger_lines(lambda: [PluggedLedger("1-2:1.0", "Flex\x1b[2J", "flex")])
     assert (said in line.found, line.verdict, line.code) == (True, OK if code == ExitCode.DONE else FAULT, code)
     assert "\x1b" not in line.found
-
-
-def test_a_kit_is_on_the_page_with_the_installation(home: Path, world: MachineProbes, tmp_path: Path) -> None:
-    found = (KitFinding("KIT-MANIFEST", "MANIFEST", "changed, or of another kit"),)
-    result = look(home, world, {"kit": Kit(tmp_path, "ab" * 32, found)})
-    assert result.report["refused"] == ["KIT-MANIFEST"]

@@ -139,6 +139,14 @@ class Reader:
                 return None
         return int(found[1]), int(found[2])
 
+    def turned(self, *keys: str) -> list[tuple[int, int] | None]:
+        """Press keys, and return the numbers of the page before them and after each."""
+        came = [self.keys()]
+        for key in keys:
+            self.terminal.press(key)
+            came.append(self.keys())
+        return came
+
     def ended(self) -> list[object]:
         self.terminal.end()
         told: list[object] = json.loads((self.home / "ended").read_text())
@@ -162,10 +170,7 @@ def sections() -> list[list[str]]:
 
 def test_forward_and_back_and_the_question_after_the_last(tmp_path: Path, sections: list[list[str]]) -> None:
     reader = Reader(tmp_path, "review", sections=sections)
-    came = [reader.keys()]
-    for key in ("\n", "n", "b", "\x1b[D", "\x1b[D", " ", "\x1b[C", "\x1b[6~", "\r", "\x7f", "\n"):
-        reader.terminal.press(key)
-        came.append(reader.keys())
+    came = reader.turned("\n", "n", "b", "\x1b[D", "\x1b[D", " ", "\x1b[C", "\x1b[6~", "\r", "\x7f", "\n")
     assert came == [(number, 5) for number in (1, 2, 3, 2, 1, 1, 2, 3, 4, 5, 4, 5)]
     assert "THE QUESTION" not in reader.terminal.shown
     reader.terminal.press("\n")
@@ -176,10 +181,7 @@ def test_forward_and_back_and_the_question_after_the_last(tmp_path: Path, sectio
 @pytest.mark.parametrize("keys", ["x", "Yes\n", "\n\n", "yy", "\x1b", "\x04", "\x1b[C\x1b[C", "\x00", "é"])
 def test_other_keys_turn_nothing(tmp_path: Path, sections: list[list[str]], keys: str) -> None:
     reader = Reader(tmp_path, "review", sections=sections)
-    assert reader.keys() == (1, 5)
-    for _ in range(3):
-        reader.terminal.press(keys)
-        assert reader.keys() == (1, 5)
+    assert reader.turned(keys, keys, keys) == [(1, 5)] * 4
     assert reader.terminal.shown.count("\r-- 1 of 5 -- only Enter: on --") == 3
     reader.interrupt()
 
@@ -202,15 +204,10 @@ def test_what_was_pressed_before_a_screen_stood_there_turns_nothing(
 
 def test_after_another_size_the_section_is_shown_once_more(tmp_path: Path, sections: list[list[str]]) -> None:
     reader = Reader(tmp_path, "review", sections=sections)
-    assert reader.keys() == (1, 5)
-    for number in (2, 3):
-        reader.terminal.press("\n")
-        assert reader.keys() == (number, 5)
+    assert reader.turned("\n", "\n") == [(1, 5), (2, 5), (3, 5)]
     reader.size(12)
     reader.terminal.press("\n")
-    assert reader.keys() == (3, 6)
-    reader.terminal.press("\n")
-    assert reader.keys() == (4, 6)
+    assert reader.turned("\n") == [(3, 6), (4, 6)]
     reader.interrupt()
 
 
@@ -328,10 +325,7 @@ LIST = ["THE LEDGER WILL SHOW", *(f"{number:>3}  page" for number in range(1, 59
 
 def test_the_ledgers_list_is_turned_while_it_waits(tmp_path: Path) -> None:
     reader = Reader(tmp_path, "ledger", lines=LIST, wait=30)
-    came = [reader.keys()]
-    for key in ("\n", "\n", "\n", "b", "x", "Yes\n", "\x1b[D", "b"):
-        reader.terminal.press(key)
-        came.append(reader.keys())
+    came = reader.turned("\n", "\n", "\n", "b", "x", "Yes\n", "\x1b[D", "b")
     assert came == [(number, 3) for number in (1, 2, 3, 3, 2, 2, 2, 1, 1)]
     assert all(f"{line}\r\n" in reader.terminal.shown for line in LIST[:-1])
     assert "\x1b" not in reader.terminal.shown.replace("\r\x1b[K", "")  # the row of keys is taken away

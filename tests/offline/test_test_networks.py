@@ -38,10 +38,10 @@ def pinned(**members: Any) -> Deployment:
     return read_deployment(PRODUCTION | members)
 
 
-def trust(folder: Path, document: dict[str, Any], answer: str = "Yes\n") -> Result:
+def trust(folder: Path, document: dict[str, Any]) -> Result:
     (folder / "deployment.json").write_bytes(to_bytes(document))
     words = ["--home", str(folder / "home"), "trust", str(folder / "deployment.json")]
-    return CliRunner().invoke(program, words, input=answer)
+    return CliRunner().invoke(program, words, input="Yes\n")
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,7 @@ import pytest
 import rlp
 
 from airlock_offline.home import OfflineHome
-from airlock_offline.wallets.hot_wallet import (
-    MAX_TRANSACTION_BYTES,
-    WalletRequest,
-    answer_of,
-    keep_request,
-    only_step,
-    read_unsigned,
-    require_request,
-    wallet_request,
-)
+from airlock_offline.wallets import hot_wallet
 from airlock_shared.checks.model import Situation
 from airlock_shared.documents.requests import Answer, Request, SignaturesHeader
 from airlock_shared.documents.transcript import GENESIS
@@ -64,7 +55,7 @@ def asks(data: dict[str, Any] | bytes, **changes: Any) -> SignRequest:
 
 def taken(asked: SignRequest, step: str, folder: str = "requests") -> Request:
     where = situation(step, folder)
-    return wallet_request(asked, only_step(where.plan, step), where)
+    return hot_wallet.wallet_request(asked, hot_wallet.only_step(where.plan, step), where)
 
 
 def judged(asked: SignRequest, step: str, folder: str = "requests") -> set[str]:
@@ -175,14 +166,14 @@ NOT_THE_ONE_FORM = {
     "a-byte-behind": (written() + b"\0", "QR-FIELD"),
     "a-length-in-the-long-form": (b"\x02\xf8" + bytes([len(written()) - 2]) + written()[2:], "QR-FIELD"),
     "nested-deep": (b"\x02" + b"\xc1" * 5_000 + b"\xc0", "QR-FIELD"),
-    "too-long": (written(f7=bytes(MAX_TRANSACTION_BYTES)), "QR-FIELD"),
+    "too-long": (written(f7=bytes(hot_wallet.MAX_TRANSACTION_BYTES)), "QR-FIELD"),
 }
 
 
 @pytest.mark.parametrize(("data", "check"), NOT_THE_ONE_FORM.values(), ids=NOT_THE_ONE_FORM)
 def test_anything_but_the_one_form_is_refused(data: bytes, check: str) -> None:
     with pytest.raises(Refusal) as refused:
-        read_unsigned(data)
+        hot_wallet.read_unsigned(data)
     assert refused.value.check == check
 
 
@@ -199,25 +190,28 @@ def test_a_transaction_on_another_chain_or_too_dear_is_refused() -> None:
 
 def test_a_plan_with_more_steps_is_refused_and_so_is_another_step() -> None:
     with pytest.raises(Refusal, match="PLAN-STEPS"):
-        only_step(parse_plan(PLAN_TEXTS["requests"].encode()), "desk-key")
+        hot_wallet.only_step(parse_plan(PLAN_TEXTS["requests"].encode()), "desk-key")
     with pytest.raises(Refusal, match="PLAN-STEP:"):
-        only_step(situation("desk-key").plan, "referral")
-    assert only_step(situation("desk-key").plan, None).id == "desk-key"
+        hot_wallet.only_step(situation("desk-key").plan, "referral")
+    assert hot_wallet.only_step(situation("desk-key").plan, None).id == "desk-key"
 
 
 FINGERPRINT = "ab" * 32
 SIGNED = Answer(**SIGNATURES["desk-key"])
-ASKED = WalletRequest("desk-key", SIGNED.digest, TREASURY, int(DataType.TYPED_DATA), str(ID))
+ASKED = hot_wallet.WalletRequest("desk-key", SIGNED.digest, TREASURY, int(DataType.TYPED_DATA), str(ID))
 HEADER = SignaturesHeader("2026-09-everything", FINGERPRINT, False, GENESIS, NOW_MS)
 
 
 def test_the_answer_bears_the_wallets_id_and_recovers_to_the_account() -> None:
-    answer = answer_of(ASKED, HEADER, [SIGNED])
+    answer = hot_wallet.answer_of(ASKED, HEADER, [SIGNED])
     assert (answer.request_id, answer.signature.hex()) == (ID, SIGNED.signature[2:])
     assert recover(bytes.fromhex(ASKED.digest[2:]), answer.signature) == bytes.fromhex(TREASURY[2:])
-    of_a_transaction = answer_of(ASKED._replace(data_type=int(DataType.TYPED_TRANSACTION)), HEADER, [SIGNED])
+    of_a_transaction = hot_wallet.answer_of(ASKED._replace(data_type=int(DataType.TYPED_TRANSACTION)), HEADER, [SIGNED])
     assert of_a_transaction.signature[64] == int(SIGNED.signature[-2:], 16) - 27
-    assert Signature.from_cbor(answer_of(ASKED._replace(request_id=""), HEADER, [SIGNED]).to_cbor()).request_id is None
+    assert (
+        Signature.from_cbor(hot_wallet.answer_of(ASKED._replace(request_id=""), HEADER, [SIGNED]).to_cbor()).request_id
+        is None
+    )
 
 
 WRONG: dict[str, tuple[list[Answer], str]] = {
@@ -234,17 +228,17 @@ WRONG: dict[str, tuple[list[Answer], str]] = {
 @pytest.mark.parametrize(("signed", "check"), WRONG.values(), ids=WRONG)
 def test_signatures_that_do_not_answer_what_was_asked_are_refused(signed: list[Answer], check: str) -> None:
     with pytest.raises(Refusal) as refused:
-        answer_of(ASKED, HEADER, signed)
+        hot_wallet.answer_of(ASKED, HEADER, signed)
     assert refused.value.check == check
     for result in ("declined", "refused"):
         with pytest.raises(UsageError, match=f"not signed: {result}"):
-            answer_of(ASKED, HEADER, [Answer("desk-key", result, "why")])
+            hot_wallet.answer_of(ASKED, HEADER, [Answer("desk-key", result, "why")])
 
 
 def test_what_a_wallet_asked_is_remembered_by_the_document_made_of_it(tmp_path: Path) -> None:
     state = OfflineHome(tmp_path)
-    keep_request(state, FINGERPRINT, ASKED)
-    keep_request(state, FINGERPRINT, ASKED)
-    assert require_request(state, FINGERPRINT) == ASKED
+    hot_wallet.keep_request(state, FINGERPRINT, ASKED)
+    hot_wallet.keep_request(state, FINGERPRINT, ASKED)
+    assert hot_wallet.require_request(state, FINGERPRINT) == ASKED
     with pytest.raises(UsageError, match="this machine has no wallet request"):
-        require_request(state, "cd" * 32)
+        hot_wallet.require_request(state, "cd" * 32)

@@ -1,30 +1,32 @@
 """A venue in the public shapes of the real services, written from these and from the specification alone.
 
-Who wrote it had seen neither Airlock's code nor its rehearsal. It checks what it is sent by its own digests and ABI.
+Who wrote it had seen neither Airlock's code nor its rehearsal. It checks digests and signers by eth-account
+(``venue_structs``), and calls by an ABI of its own.
 
 One process, 127.0.0.1 only. One port; the services stand under /builder, /market, /relayer, /twap, /core, and the node under /rpc.
 Choices that what is public leaves open are marked OPEN.
 
-    python venue.py [--chain 31337] [--strict-nonce]
+    python -m public_venue.venue [--chain 31337] [--strict-nonce]
 """
 import argparse, copy, json, threading, time, traceback, uuid, secrets
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit, unquote
 
 import eth_abi
 from eth_account import Account
 from eth_account.typed_transactions import TypedTransaction
-from eth_keys import keys
 from eth_utils import keccak, to_checksum_address
 from hexbytes import HexBytes
+
+from serving import QuietHandler
+from venue_structs import Structs
 
 ARGS = argparse.ArgumentParser()
 ARGS.add_argument("--chain", type=int, default=31337)
 ARGS.add_argument("--strict-nonce", action="store_true", help="the nonce read takes trader and check, nothing else")
 OPT = ARGS.parse_args()
 OPT.relay_type2 = "router"      # type 2 goes to the router alone
-OPT.busy = OPT.lies = False     # the relayer says that it is busy; and had taken it all the same
 CHAIN_ID, ASKED = OPT.chain, []
 PRICE, USDC6 = 10 ** 10, 10 ** 6
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
@@ -65,105 +67,34 @@ ABI_ORDER = {"DelegateReq": ["trader", "delegate", "expiry", "tnc", "deadline", 
 REFERRAL_STRUCTS = {"SetTraderReferralCodeByUserReq", "RegisterCodeReq"}
 
 
-def parse_types(text):
-    types, rest = {}, text
-    while rest:
-        name, rest = rest.split("(", 1)
-        body, rest = rest.split(")", 1)
-        types[name] = [tuple(m.split(" ")) for m in body.split(",")]
-    return types
-
-
-TYPES = {n: parse_types(t) for n, t in STRUCT_TEXT.items()}
-
-
-def encode_type(primary, types):
-    found = set()
-
-    def walk(n):
-        for t, _ in types[n]:
-            if t in types and t not in found:
-                found.add(t)
-                walk(t)
-    walk(primary)
-    found.discard(primary)
-    return "".join(n + "(" + ",".join(f"{t} {m}" for t, m in types[n]) + ")" for n in [primary] + sorted(found))
-
-
-def hash_struct(name, types, value):
-    out = keccak(encode_type(name, types).encode())
-    for t, m in types[name]:
-        v = value[m]
-        if t in types:
-            out += hash_struct(t, types, v)
-        elif t == "string":
-            out += keccak(v.encode())
-        else:
-            out += eth_abi.encode([t], [v])
-    return keccak(out)
-
-
-def domain_separator(d):
-    return keccak(keccak(b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")
-                  + keccak(d["name"].encode()) + keccak(d["version"].encode())
-                  + eth_abi.encode(["uint256", "address"], [d["chainId"], d["verifyingContract"]]))
-
-
 def domain_of(struct):
     return DOMAINS["referral" if struct in REFERRAL_STRUCTS else "trading"]
 
 
-def digest_of(struct, value):
-    return keccak(b"\x19\x01" + domain_separator(domain_of(struct)) + hash_struct(struct, TYPES[struct], value))
-
-
-def members(struct):
-    ms = TYPES[struct][struct]
-    if struct in ABI_ORDER:
-        by = {m: t for t, m in ms}
-        return [(by[m], m) for m in ABI_ORDER[struct]]
-    return ms
-
-
-def abi_type(name, types, ms=None):
-    return "(" + ",".join(abi_type(t, types) if t in types else t for t, _ in (ms or types[name])) + ")"
-
-
-def to_tuple(name, types, value, ms=None):
-    return tuple(to_tuple(t, types, value[m]) if t in types else value[m] for t, m in (ms or types[name]))
-
-
-def to_dict(name, types, tup, ms=None):
-    return {m: to_dict(t, types, x) if t in types else (to_checksum_address(x) if t == "address" else x)
-            for (t, m), x in zip(ms or types[name], tup)}
-
-
-def encode_intent(struct, value):
-    types, ms = TYPES[struct], members(struct)
-    return eth_abi.encode([abi_type(struct, types, ms)], [to_tuple(struct, types, value, ms)])
+STRUCTS = Structs(STRUCT_TEXT.values(), ABI_ORDER)
 
 
 def decode_intent(struct, data):
-    types, ms = TYPES[struct], members(struct)
-    (tup,) = eth_abi.decode([abi_type(struct, types, ms)], data)
-    value = to_dict(struct, types, tup, ms)
-    if encode_intent(struct, value) != data:
-        raise Revert("NotCanonical")
+    value = STRUCTS.decoded(struct, data)
+    need(STRUCTS.encoded(struct, value) == data, Revert, "NotCanonical")
     return value
 
 
-def recover(digest, sig):
-    if len(sig) != 65 or sig[64] not in (27, 28):
-        raise Revert("InvalidSignature", f"{len(sig)} bytes, v {sig[64:].hex()}")
-    s = int.from_bytes(sig[32:64], "big")
-    if s > 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0:
-        raise Revert("InvalidSignature", "high s")
-    return to_checksum_address(keys.Signature(sig[:64] + bytes([sig[64] - 27])).recover_public_key_from_msg_hash(digest).to_address())
+def recover(struct, value, sig):
+    try:
+        return STRUCTS.signer(struct, value, domain_of(struct), sig)
+    except ValueError as e:
+        raise Revert("InvalidSignature", str(e))
 
 
 class Revert(Exception):
     def __init__(self, name, detail=""):
         super().__init__(name + (": " + detail if detail else ""))
+
+
+def need(so, error, *said):
+    if not so:
+        raise error(*said)
 
 
 # ------------------------------------------------------------------------------------------------------------- contracts
@@ -210,15 +141,12 @@ def use_intent(ctx, struct, sig, intent):
     flat = {**v, **v.get("_t", {})}
     owner = next(flat[k] for k in ("trader", "_trader", "_referee", "_referrer") if k in flat)
     deadline = flat.get("deadline", flat.get("_deadline"))
-    if deadline is not None and ctx.ts * 1000 > deadline:
-        raise Revert("Expired")
-    signer = recover(digest_of(struct, v), sig)
-    if signer != owner:
-        raise Revert("NotTrader", signer)
+    need(deadline is None or ctx.ts * 1000 <= deadline, Revert, "Expired")
+    signer = recover(struct, v, sig)
+    need(signer == owner, Revert, "NotTrader", signer)
     nonce = flat.get("nonce", flat.get("_nonce"))
     key = (REFERRAL if struct in REFERRAL_STRUCTS else ROUTER, signer, nonce)   # OPEN (reading 11): kept under the signer here
-    if key in ctx.s.nonces:
-        raise Revert("NonceUsed")
+    need(key not in ctx.s.nonces, Revert, "NonceUsed")
     ctx.s.nonces.add(key)
     ctx.result.update(struct=struct, value=v, owner=owner, signer=signer, nonce=nonce)
     return v, owner
@@ -226,20 +154,18 @@ def use_intent(ctx, struct, sig, intent):
 
 def c_set_delegate_sig(ctx, sig, intent):
     v, owner = use_intent(ctx, "DelegateReq", sig, intent)
-    if v["tnc"] != TNC:
-        raise Revert("WrongTerms")
+    need(v["tnc"] == TNC, Revert, "WrongTerms")
     set_delegate(ctx, owner, v["delegate"], v["expiry"])
 
 
 def set_delegate(ctx, trader, delegate, expiry):
-    if expiry <= ctx.ts or expiry > ctx.ts + 100 * 365 * 86400:
-        raise Revert("InvalidExpiry")
+    need(ctx.ts < expiry <= ctx.ts + 100 * 365 * 86400, Revert, "InvalidExpiry")
     ctx.s.delegations[(trader, to_checksum_address(delegate))] = expiry
 
 
 def c_remove_delegate(ctx, delegate):
-    if not ctx.s.delegations.pop((ctx.sender, to_checksum_address(delegate)), 0):
-        raise Revert("NotDelegate")
+    gone = ctx.s.delegations.pop((ctx.sender, to_checksum_address(delegate)), 0)
+    need(gone, Revert, "NotDelegate")
 
 
 def c_approve(ctx, spender, amount):
@@ -254,8 +180,7 @@ def c_set_code_sig(ctx, sig, intent):
 
 def c_register_sig(ctx, sig, intent):
     v, owner = use_intent(ctx, "RegisterCodeReq", sig, intent)
-    if v["_code"] in ctx.s.codes:
-        raise Revert("CodeExists")
+    need(v["_code"] not in ctx.s.codes, Revert, "CodeExists")
     ctx.s.codes[v["_code"]] = owner
 
 
@@ -269,16 +194,14 @@ def new_order(ctx, **o):
 def c_open_sig(ctx, sig, intent):
     v, owner = use_intent(ctx, "OpenTradeReq", sig, intent)
     t = v["_t"]
-    if t["initialPosToken"] or t["index"] or t["timestamp"]:
-        raise Revert("WrongTrade")
+    need(not (t["initialPosToken"] or t["index"] or t["timestamp"]), Revert, "WrongTrade")
     new_order(ctx, kind="open", v=v, owner=owner)
 
 
 def c_close_sig(ctx, sig, intent):
     v, owner = use_intent(ctx, "CloseTradeReq", sig, intent)
     p = ctx.s.positions.get((owner, v["_pairIndex"], v["_index"]))
-    if not p or p["timestamp"] != v["_openTimestamp"] or v["_amount"] > p["initialPosToken"] or not v["_amount"]:
-        raise Revert("PositionMismatch")
+    need(p and p["timestamp"] == v["_openTimestamp"] and 0 < v["_amount"] <= p["initialPosToken"], Revert, "PositionMismatch")
     new_order(ctx, kind="close", v=v, owner=owner)
 
 
@@ -306,15 +229,13 @@ def c_execute(ctx, oid, price):
 def c_twap_cancel(ctx, sig, intent):
     v, owner = use_intent(ctx, "TwapCancelReq", sig, intent)
     tw = ctx.s.twaps.get(v["twapId"])
-    if not tw or tw["trader"] != owner or tw["state"] != "active":
-        raise Revert("NoTwap")
+    need(tw == {"trader": owner, "state": "active"}, Revert, "NoTwap")
     ctx.s.twaps[v["twapId"]] = dict(tw, state="cancelled")
 
 
 def c_twap_open(ctx, sig, intent):
     v, owner = use_intent(ctx, "TwapOpenOrder", sig, intent)
-    if v["__reserved1"] != 0:
-        raise Revert("Reserved")
+    need(v["__reserved1"] == 0, Revert, "Reserved")
     i = ctx.s.next_twap
     ctx.s.next_twap += 1
     ctx.s.twaps[i] = {"trader": owner, "state": "active"}
@@ -324,8 +245,7 @@ def c_twap_open(ctx, sig, intent):
 def c_update_tpsl(ctx, sig, intent):
     v, owner = use_intent(ctx, "UpdateTpSlReq", sig, intent)
     p = ctx.s.positions.get((owner, v["pairIndex"], v["index"]))
-    if not p or p["timestamp"] != v["timestamp"]:
-        raise Revert("PositionMismatch")
+    need(p and p["timestamp"] == v["timestamp"], Revert, "PositionMismatch")
     ctx.s.positions[(owner, v["pairIndex"], v["index"])] = dict(p, tp=v["newTp"], sl=v["newSl"])
 
 
@@ -365,8 +285,7 @@ call(USDC, "allowance(address,address)", lambda x, a, b: eth_abi.encode(["uint25
 
 def run_call(ctx, to, data):
     entry = CALLS.get((to, data[:4]))
-    if entry is None:
-        raise Revert("", "no such function")
+    need(entry, Revert, "", "no such function")
     args, fn = entry
     return fn(ctx, *eth_abi.decode(args, data[4:])) or b""
 
@@ -405,8 +324,7 @@ class Chain:
             sender = to_checksum_address(Account.recover_transaction(raw))
             h = "0x" + keccak(raw).hex()
             want = self.state.counts.get(sender, 0)
-            if (tx["chainId"], tx["nonce"]) != (CHAIN_ID, want):
-                raise ValueError(f"chain id or nonce: {tx['chainId']}, {tx['nonce']}")
+            need((tx["chainId"], tx["nonce"]) == (CHAIN_ID, want), ValueError, f"chain id or nonce: {tx['chainId']}, {tx['nonce']}")
             to = to_checksum_address(tx["to"])
             data = bytes(HexBytes(tx["data"]))
             n, ts = len(self.blocks), max(int(time.time()), self.blocks[-1]["ts"] + 1)
@@ -498,28 +416,24 @@ TNC = ("By registering this delegate I agree to the venue's terms of delegation,
 
 
 def dec(x, name):
-    if isinstance(x, bool) or not isinstance(x, (str, int, float)):
-        raise Bad(400, "BAD_REQUEST", f"{name}: not a number")
+    need(isinstance(x, (str, int, float)) and not isinstance(x, bool), Bad, 400, "BAD_REQUEST", f"{name}: not a number")
     return Decimal(str(x))
 
 
 def scaled(x, scale, name):
     d = dec(x, name) * scale
-    if d != d.to_integral_value():
-        raise Bad(400, "BAD_REQUEST", f"{name}: too many decimals")
+    need(d == d.to_integral_value(), Bad, 400, "BAD_REQUEST", f"{name}: too many decimals")
     return int(d)
 
 
 def address(x, name):
-    if not isinstance(x, str) or to_checksum_address(x) != x:
-        raise Bad(400, "BAD_REQUEST", f"{name}: not an address in EIP-55")
+    need(isinstance(x, str) and to_checksum_address(x) == x, Bad, 400, "BAD_REQUEST", f"{name}: not an address in EIP-55")
     return x
 
 
 def whole(x, name):
     d = dec(x, name)
-    if d != d.to_integral_value() or d < 0:
-        raise Bad(400, "BAD_REQUEST", f"{name}: not a whole number")
+    need(d == d.to_integral_value() and d >= 0, Bad, 400, "BAD_REQUEST", f"{name}: not a whole number")
     return int(d)
 
 
@@ -527,8 +441,7 @@ def fields(body, required, optional=()):
     """Unknown fields are rejected; every build takes trader or caller."""
     extra = [k for k in body if k not in required and k not in optional]
     missing = [k for k in required if k not in body]
-    if extra or missing:
-        raise Bad(400, "BAD_REQUEST", f"failed schema validation: unknown {extra}, missing {missing}")
+    need(not extra and not missing, Bad, 400, "BAD_REQUEST", f"failed schema validation: unknown {extra}, missing {missing}")
 
 
 def pair_of(b):
@@ -544,20 +457,20 @@ def nonce_deadline(b):
     return n, d
 
 
-def to_json(struct, types, value):
+def to_json(struct, value):
     out = {}
-    for t, m in types[struct]:
+    for m, t in STRUCTS.members[struct].items():
         v = value[m]
         # uint8 fields may arrive as JSON numbers although the spec says decimal strings
-        out[m] = (to_json(t, types, v) if t in types else "0x" + v.hex() if t == "bytes32" else v if t in ("bool", "string", "address") or t == "uint8" else str(v))
+        out[m] = (to_json(t, v) if t in STRUCTS.members else "0x" + v.hex() if t == "bytes32" else v if t in ("bool", "string", "address") or t == "uint8" else str(v))
     return out
 
 
 def intent(struct, value, rule="trader-or-delegate", meta=None):
     return {"intent": struct, "signerRule": rule, "domain": domain_of(struct), "primaryType": struct,
-         "types": {n: [{"name": m, "type": t} for t, m in ms] for n, ms in TYPES[struct].items()},
-         "message": to_json(struct, TYPES[struct], value), "digest": "0x" + digest_of(struct, value).hex(),
-         "encodedIntent": "0x" + encode_intent(struct, value).hex(), **({"meta": meta} if meta else {})}
+         "types": STRUCTS.types(struct),
+         "message": to_json(struct, value), "digest": "0x" + STRUCTS.digest(struct, value, domain_of(struct)).hex(),
+         "encodedIntent": "0x" + STRUCTS.encoded(struct, value).hex(), **({"meta": meta} if meta else {})}
 
 
 def unsigned(to, sender, sig, args, meta, description):
@@ -568,8 +481,7 @@ def unsigned(to, sender, sig, args, meta, description):
 
 def position(trader, pair, slot):
     p = CHAIN.state.positions.get((trader, pair, slot))
-    if not p:
-        raise Bad(400, "BAD_REQUEST", "no such position")
+    need(p, Bad, 400, "BAD_REQUEST", "no such position")
     return p
 
 
@@ -578,8 +490,7 @@ def b_open(b):
     pair = pair_of(b)
     n, d = nonce_deadline(b)
     kinds = {"market": 0, "stop_limit": 1, "limit": 2, "market_pnl": 3}
-    if b["orderType"] not in kinds or b["side"] not in ("long", "short"):
-        raise Bad(400, "BAD_REQUEST", "orderType or side")
+    need(b["orderType"] in kinds and b["side"] in ("long", "short"), Bad, 400, "BAD_REQUEST", "orderType or side")
     price = scaled(b["openPrice"], PRICE, "openPrice") if "openPrice" in b else FEED[pair]
     t = {"trader": address(b["trader"], "trader"), "pairIndex": pair, "index": 0, "initialPosToken": 0, "positionSizeUSDC": scaled(b["collateralUsdc"], USDC6, "collateralUsdc"),
          "openPrice": price, "buy": b["side"] == "long", "leverage": scaled(b["leverage"], PRICE, "leverage"), "tp": scaled(b.get("takeProfit", 0), PRICE, "takeProfit"),
@@ -624,8 +535,7 @@ def b_twap_cancel(b):
 def b_twap_open(b):      # OPEN: path and fields of this builder
     fields(b, ["trader", "pairIndex", "side", "collateralUsdc", "leverage", "slices", "intervalSeconds"], INTENT_OPT)
     n, d = nonce_deadline(b)
-    if b["side"] not in ("long", "short"):
-        raise Bad(400, "BAD_REQUEST", "side")
+    need(b["side"] in ("long", "short"), Bad, 400, "BAD_REQUEST", "side")
     v = {"trader": address(b["trader"], "trader"), "pairIndex": pair_of(b), "buy": b["side"] == "long", "collateral": scaled(b["collateralUsdc"], USDC6, "collateralUsdc"),
          "leverage": scaled(b["leverage"], PRICE, "leverage"), "slices": whole(b["slices"], "slices"), "interval": whole(b["intervalSeconds"], "intervalSeconds"),
          "__reserved1": 0, "nonce": n, "deadline": d}
@@ -732,8 +642,7 @@ def relay_post(b):
     raw = bytes(HexBytes(b["rawTransaction"]))
     tx = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
     to = to_checksum_address(tx["to"])
-    if to not in (ROUTER, STORAGE, USDC, REFERRAL):
-        raise Bad(400, "TX_REJECTED", "target is not whitelisted")
+    need(to in (ROUTER, STORAGE, USDC, REFERRAL), Bad, 400, "TX_REJECTED", "target is not whitelisted")
     sender = to_checksum_address(Account.recover_transaction(raw))
     CHAIN.simulate(sender, to, bytes(HexBytes(tx["data"])))
     h = "0x" + keccak(raw).hex()
@@ -763,8 +672,7 @@ RELAYS = {}
 
 
 def hexbytes(x, name):
-    if not isinstance(x, str) or not x.startswith("0x"):
-        raise Bad(400, "Bad Request", f"{name} must be a hex string")
+    need(isinstance(x, str) and x.startswith("0x"), Bad, 400, "Bad Request", f"{name} must be a hex string")
     try:
         return bytes.fromhex(x[2:])
     except ValueError:
@@ -772,24 +680,17 @@ def hexbytes(x, name):
 
 
 def relays_post(b):
-    if set(b) != {"txParams", "wallet"}:
-        raise Bad(400, "Bad Request", f"body must have txParams, wallet; got {sorted(b)}")
+    need(set(b) == {"txParams", "wallet"}, Bad, 400, "Bad Request", f"body must have txParams, wallet; got {sorted(b)}")
     t = b["txParams"]
-    if set(t) != {"to", "data", "value", "gasLimit", "chainId", "transactionType"}:
-        raise Bad(400, "Bad Request", f"txParams: got {sorted(t)}")
+    need(set(t) == {"to", "data", "value", "gasLimit", "chainId", "transactionType"}, Bad, 400, "Bad Request", f"txParams: got {sorted(t)}")
     wallet = address(b["wallet"], "wallet")
     to, data = address(t["to"], "to"), hexbytes(t["data"], "data")
-    if t["chainId"] != CHAIN_ID or isinstance(t["chainId"], str):
-        raise Bad(400, "Bad Request", "chainId")
-    if int(str(t["value"]), 0) != 0 or int(str(t["gasLimit"]), 0) < 21000:
-        raise Bad(400, "Bad Request", "value or gasLimit")
-    if t["transactionType"] != 2:
-        raise Bad(400, "Bad Request", "transactionType must be 2")
-    if to != ROUTER and not (OPT.relay_type2 == "pinned" and to == REFERRAL):
-        raise Bad(400, "Bad Request", "type 2 goes to the router alone")
+    need(t["chainId"] == CHAIN_ID, Bad, 400, "Bad Request", "chainId")
+    need(int(str(t["value"]), 0) == 0 and int(str(t["gasLimit"]), 0) >= 21000, Bad, 400, "Bad Request", "value or gasLimit")
+    need(t["transactionType"] == 2, Bad, 400, "Bad Request", "transactionType must be 2")
+    need(to == ROUTER or OPT.relay_type2 == "pinned" and to == REFERRAL, Bad, 400, "Bad Request", "type 2 goes to the router alone")
     _, ctx = CHAIN.simulate(OPERATOR.address, to, data)
-    if wallet not in (ctx.result.get("owner"), ctx.result.get("signer")):
-        raise Bad(400, "Bad Request", "wallet is not the intent's")
+    need(wallet in (ctx.result.get("owner"), ctx.result.get("signer")), Bad, 400, "Bad Request", "wallet is not the intent's")
     rid = str(uuid.uuid4())
     RELAYS[rid] = {"requestId": rid, "status": "Inflight"}
 
@@ -808,21 +709,17 @@ ENTRY = {"OpenTradeReq": "openTradeWithSig(bytes,bytes)", "CloseTradeReq": "clos
 
 
 def market_check(b):
-    if set(b) != {"orderType", "erc712"}:
-        raise Bad(400, "Bad Request", ["orderType must be an integer", "erc712 must be an object"])
+    need(set(b) == {"orderType", "erc712"}, Bad, 400, "Bad Request", ["orderType must be an integer", "erc712 must be an object"])
     ot = b["orderType"]
-    if ot not in ORDER or isinstance(ot, bool):
-        raise Bad(400, "Bad Request", f"unsupported orderType {ot}")
-    if set(b["erc712"]) != {"userIntent", "userSignature"}:
-        raise Bad(400, "Bad Request", "erc712: userIntent, userSignature")
+    need(ot in ORDER and not isinstance(ot, bool), Bad, 400, "Bad Request", f"unsupported orderType {ot}")
+    need(set(b["erc712"]) == {"userIntent", "userSignature"}, Bad, 400, "Bad Request", "erc712: userIntent, userSignature")
     struct = ORDER[ot]
     sig, data = hexbytes(b["erc712"]["userSignature"], "userSignature"), hexbytes(b["erc712"]["userIntent"], "userIntent")
     calldata = sel(ENTRY[struct]) + eth_abi.encode(["bytes", "bytes"], [sig, data])
     _, ctx = CHAIN.simulate(OPERATOR.address, ROUTER, calldata)
     v = ctx.result["value"]
     pair = v["_t"]["pairIndex"] if "_t" in v else v["_pairIndex"]
-    if PAIRS[pair][1] or v.get("_type"):
-        raise Bad(400, "Bad Request", "orderType does not match the pair's PnL status or _type")
+    need(not PAIRS[pair][1] and not v.get("_type"), Bad, 400, "Bad Request", "orderType does not match the pair's PnL status or _type")
     return struct, calldata, v, ctx.result["owner"], pair
 
 
@@ -856,20 +753,15 @@ def trigger_check(b):
     bad += [f"property {k} should not exist" for k in b if k not in (*NUM, *STR, "trader", "buy", "signedMessage")]
     if not isinstance(b.get("buy"), bool):
         bad.append("buy must be a boolean")
-    if bad:
-        raise Bad(400, "Bad Request", bad)
+    need(not bad, Bad, 400, "Bad Request", bad)
     v = {"trader": address(b["trader"], "trader"), "buy": b["buy"], **{k: b[k] for k in NUM}, **{k: int(b[k]) for k in STR}}
-    signer = recover(digest_of("TpSlReq", v), hexbytes(b["signedMessage"], "signedMessage"))
+    signer = recover("TpSlReq", v, hexbytes(b["signedMessage"], "signedMessage"))
     now = time.time()
-    if signer != v["trader"]:
-        raise Bad(401, "Unauthorized", f"signed by {signer}")
+    need(signer == v["trader"], Bad, 401, "Unauthorized", f"signed by {signer}")
     p = CHAIN.state.positions.get((v["trader"], v["pairIndex"], v["index"]))
-    if not p or p["timestamp"] != v["timestamp"] or p["buy"] != v["buy"]:
-        raise Bad(400, "Bad Request", "PositionMismatch")
-    if v["signTimestamp"] > now * 1000 or v["signTimestamp"] < now * 1000 - 1800_000:
-        raise Bad(400, "Bad Request", "signTimestamp")
-    if (v["price"] == 0) != (v["triggerType"] == 1) or v["orderType"] not in (4, 5):
-        raise Bad(400, "Bad Request", "price or orderType")
+    need(p and p["timestamp"] == v["timestamp"] and p["buy"] == v["buy"], Bad, 400, "Bad Request", "PositionMismatch")
+    need(now * 1000 - 1800_000 <= v["signTimestamp"] <= now * 1000, Bad, 400, "Bad Request", "signTimestamp")
+    need((v["price"] == 0) == (v["triggerType"] == 1) and v["orderType"] in (4, 5), Bad, 400, "Bad Request", "price or orderType")
     return v
 
 
@@ -884,20 +776,17 @@ def core(method, path, b):
         trigger_check(b)
         return 201, TRIGGERS[store(b)]
     if method == "PUT" and path.startswith("/price-triggers/global-tp-"):
-        if set(b) != {"userIntent", "signedMessage"}:
-            raise Bad(400, "Bad Request", "userIntent, signedMessage")
+        need(set(b) == {"userIntent", "signedMessage"}, Bad, 400, "Bad Request", "userIntent, signedMessage")
         data, sig = hexbytes(b["userIntent"], "userIntent"), hexbytes(b["signedMessage"], "signedMessage")
         v = decode_intent("UpdateTpSlReq", data)
         want = f"/price-triggers/global-tp-{v['trader']}-{v['pairIndex']}-{v['index']}".lower()
-        if path.lower() != want:
-            raise Bad(400, "Bad Request", f"path {path} is not the intent's {want}")
+        need(path.lower() == want, Bad, 400, "Bad Request", f"path {path} is not the intent's {want}")
         CHAIN.operate(ROUTER, sel("updateTpSlWithSig(bytes,bytes)") + eth_abi.encode(["bytes", "bytes"], [sig, data]))
         eid = path.rsplit("/", 1)[1]
         return 200, {"success": True, "result": {"oldEntityId": eid, "newEntityId": eid}}
     if method == "PUT" and path.startswith("/price-triggers/"):
         old = unquote(path.rsplit("/", 1)[1])
-        if TRIGGERS.get(old, {}).get("status") != "active":
-            raise Bad(404, "Not Found", "no such trigger")
+        need(TRIGGERS.get(old, {}).get("status") == "active", Bad, 404, "Not Found", "no such trigger")
         trigger_check(b)
         TRIGGERS[old]["status"] = "replaced"
         return 200, {"success": True, "result": {"oldEntityId": old, "newEntityId": store(b)}}
@@ -908,58 +797,35 @@ def twap(method, path, b):
     if method == "GET":
         i = path.rsplit("/", 1)[1]
         t = CHAIN.state.twaps.get(int(i)) if i.isdigit() else None
-        if not t:
-            raise Bad(404, "Not Found", "no such TWAP")
+        need(t, Bad, 404, "Not Found", "no such TWAP")
         return 200, {"twapId": int(i), "trader": t["trader"], "status": t["state"]}
     spec = {"/twaps/cancel": ("TwapCancelReq", "twapCancelWithSig(bytes,bytes)"), "/twaps/open": ("TwapOpenOrder", "twapOpenWithSig(bytes,bytes)")}.get(path)
-    if method != "POST" or not spec:
-        raise Bad(404, "Not Found", "Cannot " + method + " " + path)
+    need(method == "POST" and spec, Bad, 404, "Not Found", "Cannot " + method + " " + path)
     struct, fn = spec
-    want = {m.lstrip("_") if m == "__reserved1" else m: (t, m) for t, m in TYPES[struct][struct]}
-    if set(b) != {*want, "signature"}:
-        raise Bad(400, "Bad Request", f"body must have {sorted([*want, 'signature'])}; got {sorted(b)}")
+    want = {m.lstrip("_") if m == "__reserved1" else m: (t, m) for m, t in STRUCTS.members[struct].items()}
+    need(set(b) == {*want, "signature"}, Bad, 400, "Bad Request", f"body must have {sorted([*want, 'signature'])}; got {sorted(b)}")
     v = {}
     for k, (t, m) in want.items():
         x = b[k]
         if t == "bool":
-            if not isinstance(x, bool):
-                raise Bad(400, "Bad Request", f"{k} must be a boolean")
+            need(isinstance(x, bool), Bad, 400, "Bad Request", f"{k} must be a boolean")
             v[m] = x
         else:
             v[m] = address(x, k) if t == "address" else whole(x, k)
-    calldata = sel(fn) + eth_abi.encode(["bytes", "bytes"], [hexbytes(b["signature"], "signature"), encode_intent(struct, v)])
+    calldata = sel(fn) + eth_abi.encode(["bytes", "bytes"], [hexbytes(b["signature"], "signature"), STRUCTS.encoded(struct, v)])
     h = CHAIN.operate(ROUTER, calldata)
     return 201, {"twapId": v.get("twapId", CHAIN.receipts[h]["result"].get("twapId")), "transactionHash": h, "blockNumber": CHAIN.receipts[h]["block"]}
 
 
 # ------------------------------------------------------------------------------------------------------------------- http
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, *a):
-        pass
+    def tell(self, status, doc):
+        self.reply_json(doc, status)
 
-    def answer(self, status, doc):
-        raw = json.dumps(doc).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
-
-    def do_GET(self):
-        self.serve("GET")
-
-    def do_POST(self):
-        self.serve("POST")
-
-    def do_PUT(self):
-        self.serve("PUT")
-
-    def serve(self, method):
-        u = urlsplit(self.path)
-        n = int(self.headers.get("Content-Length") or 0)
-        raw = self.rfile.read(n) if n else b""
+    def answer(self):
+        method, u, raw = self.command, urlsplit(self.path), self.body()
         CHAIN.tick()
         service, _, rest = u.path.lstrip("/").partition("/")
         path = "/" + rest
@@ -972,11 +838,11 @@ class Handler(BaseHTTPRequestHandler):
         except (Bad, Revert) as e:
             status, code = getattr(e, "status", 400), getattr(e, "code", "BAD_REQUEST" if envelope else "Bad Request")
             if envelope:
-                return self.answer(status, {"ok": False, "error": {"code": code, "message": str(e)}})
-            self.answer(status, {"statusCode": status, "message": str(e), "error": code})
+                return self.tell(status, {"ok": False, "error": {"code": code, "message": str(e)}})
+            self.tell(status, {"statusCode": status, "message": str(e), "error": code})
         except Exception:
             traceback.print_exc()
-            self.answer(500, {"statusCode": 500, "message": "Internal server error"})
+            self.tell(500, {"statusCode": 500, "message": "Internal server error"})
 
     def route(self, method, service, path, b):
         if service == "rpc":
@@ -985,41 +851,36 @@ class Handler(BaseHTTPRequestHandler):
             ASKED.append([method, service, path, b])
         if service == "builder":
             if path == "/ready":
-                return self.answer(200, {"ok": True, "data": {"ready": True, "components": {}}})
+                return self.tell(200, {"ok": True, "data": {"ready": True, "components": {}}})
             if path == "/v2/relay" and method == "POST":
-                return self.answer(200, {"ok": True, "data": relay_post(b)})
+                return self.tell(200, {"ok": True, "data": relay_post(b)})
             if path.startswith("/v2/relay/") and method == "GET":
-                return self.answer(200, {"ok": True, "data": relay_get(path.rsplit("/", 1)[1])})
-            if path not in BUILDER:
-                raise Bad(404, "NOT_FOUND", "no such endpoint")
-            return self.answer(200, {"ok": True, "data": BUILDER[path](b)})
+                return self.tell(200, {"ok": True, "data": relay_get(path.rsplit("/", 1)[1])})
+            need(path in BUILDER, Bad, 404, "NOT_FOUND", "no such endpoint")
+            return self.tell(200, {"ok": True, "data": BUILDER[path](b)})
         if service == "relayer":
             if path == "/relays" and method == "POST":
-                if OPT.lies or not OPT.busy:
-                    taken = relays_post(b)
-                return self.answer(503, {"code": "RELAYER_BUSY"}) if OPT.busy else self.answer(201, taken)
+                return self.tell(201, relays_post(b))
             if path.startswith("/relays/") and method == "GET":
                 r = RELAYS.get(path.rsplit("/", 1)[1])
-                if not r:
-                    raise Bad(404, "Not Found", "no such request")
-                return self.answer(200, r)
+                need(r, Bad, 404, "Not Found", "no such request")
+                return self.tell(200, r)
         if service == "twap":
-            return self.answer(*twap(method, path, b))
+            return self.tell(*twap(method, path, b))
         if service == "core":
-            return self.answer(*core(method, path, b))
+            return self.tell(*core(method, path, b))
         if service == "market":
             if path == "/market/execute-batched" and method == "POST":
                 return self.stream(market_check(b))
             if path.startswith("/tracking-id/") and path.endswith("/status"):
                 tid = path.split("/")[2]
-                if tid not in EVENTS:
-                    raise Bad(404, "Not Found", "unknown trackingId")
+                need(tid in EVENTS, Bad, 404, "Not Found", "unknown trackingId")
                 after = int(b["afterSeq"]) if "afterSeq" in b else -1
-                return self.answer(200, {"events": [e for e in EVENTS[tid] if e["seq"] > after]})
+                return self.tell(200, {"events": [e for e in EVENTS[tid] if e["seq"] > after]})
         if service == "_venue":      # for the script that plays the ceremonies, no part of the venue
             for k, v in b.items():
                 setattr(OPT, k, v)
-            return self.answer(200, {"asked": ASKED})
+            return self.tell(200, {"asked": ASKED})
         raise Bad(404, "Not Found", f"Cannot {method} {self.path}")
 
     def stream(self, job):
@@ -1051,7 +912,7 @@ class Handler(BaseHTTPRequestHandler):
         except Exception as e:
             traceback.print_exc()
             out["error"] = {"code": -32000, "message": str(e)}
-        self.answer(200, out)
+        self.tell(200, out)
 
 
 class Server(ThreadingHTTPServer):

@@ -14,86 +14,9 @@ limit of rate          400 questions of the builder in a minute
 ====================== ==============================================================================================
 """
 
-UNSHOWN = """\
-format = "airlock/venue-services@1"
+from pathlib import Path
 
-[replies.meta]
-trading_domain = "domains.trading"
-referral_domain = "domains.referral"
-contracts = "contracts"
-simulator = "testnet"
-
-[replies.pairs]
-id = "pairIndex"
-name = "pair"
-pnl = "pnlPair"
-
-[requests.all]
-expiry = "$expirySeconds"
-
-[bodies.relayer]
-kind = "$primary_type"
-abi = "$encoded_intent"
-sig = "$signature"
-
-[bodies.twap]
-userIntent = "$encoded_intent"
-userSignature = "$signature"
-
-[bodies.core-api]
-trigger = "$message"
-sig = "$signature"
-
-[paths]
-relayer = "/submit"
-relayer-status = "/submissions/{id}"
-"""
+_HERE = Path(__file__).parent
+UNSHOWN = (_HERE / "unshown.toml").read_text()
 """What no document shows of any venue: where things stand in the meta document and in the pairs, the relayer, and bodies."""
-SERVICES = (
-    UNSHOWN
-    + """\
-nonce = "/v2/reads/nonce"
-close-coin = "/v2/trade/close-in-coins"
-twap-status = "/twaps/{id}"
-
-[words]
-success = "confirmed"
-queued = "pending"
-failed = "failed"
-
-[replies.builder]
-extra_members = ["requestId", "expiresAt", "quoteId"]
-
-[replies.relayer]
-id = "requestId"
-status = "state"
-transaction = "receipt.txHash"
-block = "receipt.block"
-
-[replies.relay]
-status = "outcome.state"
-transaction = "txHash"
-block = "outcome.minedBlock"
-
-[replies.twap]
-taken = "queued"
-
-[replies.core-api]
-id = "trigger.id"
-
-[replies.core-api-replace]
-id = "trigger.id"
-replaced = "trigger.replacedId"
-
-[replies.nonce]
-used = "not state.isAvailable"
-
-[replies.delegation]
-enabled = "active"
-expiry = "activeUntil"
-time = "iso"
-
-[limits]
-builder = 400
-"""
-)
+SERVICES = UNSHOWN + (_HERE / "other-speech.toml").read_text()

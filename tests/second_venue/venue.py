@@ -47,8 +47,10 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from second_venue.calls import BUILT, Built, kinds_of, raw
-from second_venue.intents import as_told, digest, encoded, listed, signed
+from second_venue.intents import as_told, signed
+from second_venue.other_types import STRUCTS
 from serving import QuietHandler, serving
+from venue_structs import DOMAIN
 
 CHAIN_ID = 1337
 ROUTER, STORAGE, USDC, REFERRAL = (to_checksum_address(bytes([0xC0 + n]) * 20) for n in range(4))
@@ -100,12 +102,17 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _types(struct: str) -> dict[str, list[dict[str, str]]]:
+    """Return a struct's types with ``EIP712Domain`` among them, the structs in it first."""
+    domain = [{"name": name, "type": kind} for name, kind in DOMAIN]
+    return {"EIP712Domain": domain, **dict(reversed(STRUCTS.types(struct).items()))}
+
+
 class SecondVenue:
     """The five services under one port, a prefix each. What was taken is kept, for a test to look at."""
 
     def __init__(self, trader: str, key: str = "", fees: dict[str, int] | None = None) -> None:
         self.trader, self.key, self.fees = trader, key, fees or {}
-        self.relay_says = "confirmed"
         self.asked: list[Asked] = []
         self.used: set[tuple[str, int]] = set()
         self.orders: dict[str, list[dict[str, Any]]] = {}
@@ -202,10 +209,10 @@ class SecondVenue:
             "signerRule": "trader-only" if struct == "DelegateReq" else "trader-or-delegate",
             "domain": domain,
             "primaryType": struct,
-            "types": listed(struct),
+            "types": _types(struct),
             "message": as_told(message),
-            "digest": "0x" + digest(struct, message, domain).hex(),
-            "encodedIntent": "0x" + encoded(struct, message).hex(),
+            "digest": "0x" + STRUCTS.digest(struct, message, domain).hex(),
+            "encodedIntent": "0x" + STRUCTS.encoded(struct, message).hex(),
         }
         return payload | ({"meta": meta} if meta else {})
 
@@ -271,7 +278,7 @@ class SecondVenue:
         function, asked = self.promised["0x" + sent[7].hex()]
         if function.startswith("allow"):
             self.delegates[to_checksum_address(asked["delegate"])] = int(asked["expiry"])
-        self.sent[told] = {"transactionHash": told, "status": self.relay_says, "blockNumber": hex(4_711)}
+        self.sent[told] = {"transactionHash": told, "status": "confirmed", "blockNumber": hex(4_711)}
         return {"transactionHash": told}
 
     def _relayed(self, told: str) -> Any:
@@ -319,7 +326,7 @@ class SecondVenue:
             raise Refused(404, "NOT_FOUND", replaced)
         told = asked.fields["trigger"]
         numbers = {n: int(v) if isinstance(v, str) and re.fullmatch(r"-?[0-9]+", v) else v for n, v in told.items()}
-        message = self._take("TpSlReq", "0x" + encoded("TpSlReq", numbers).hex(), asked.fields["sig"])
+        message = self._take("TpSlReq", "0x" + STRUCTS.encoded("TpSlReq", numbers).hex(), asked.fields["sig"])
         self.triggers.pop(replaced, None)
         name = secrets.token_hex(6)
         self.triggers[name] = message

@@ -26,17 +26,14 @@ class AppFile(NamedTuple):
 
     @property
     def emulated(self) -> str:
-        """Speculos' name of the model."""
         return _EMULATED.get(self.target, self.target)
 
     @property
     def model(self) -> str:
-        """Our name of the model."""
         return MODELS[self.target]
 
     @property
     def built(self) -> str:
-        """Our name of the model with this build of the app."""
         return self.model if self.version == RELEASED else f"{self.model}-{self.version}"
 
 

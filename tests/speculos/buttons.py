@@ -34,11 +34,9 @@ class Buttons:
         self._app = app
 
     def is_home(self, page: Page) -> bool:
-        """Whether the app waits, and shows no request."""
         return page[-1:] == [_HOME]
 
     def switch(self, wanted: dict[str, bool]) -> None:
-        """Turn these settings of the app over: they stand the other way now."""
         app = self._app
         app.wait_until(self.is_home)
         self._turn_to(_SETTINGS)
@@ -69,7 +67,6 @@ class Buttons:
             self._app.wait_for_another(page)
 
     def act(self, page: Page, manner: str) -> Callable[[], None] | None:
-        """Return what to press on a page of a request; None on one that only reports."""
         texts = [text.strip() for text in page]
         if _REFUSED in texts or is_report(texts):
             return None
@@ -85,5 +82,4 @@ class Buttons:
         return right
 
     def dismiss(self, page: Page) -> None:
-        """Do away with a page that only reports."""
         self._app.press("both")

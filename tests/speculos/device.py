@@ -111,7 +111,6 @@ class RealApp:
         self.wait_until(self.hands.is_home)
 
     def close(self) -> None:
-        """Switch it off."""
         self._process.terminate()
         self._process.wait(20)
         self._log.close()
@@ -147,11 +146,9 @@ class RealApp:
         return [event["text"].strip() for event in self.events()]
 
     def tap(self, x: int, y: int, seconds: float = 0.1) -> None:
-        """Touch the screen."""
         self._call("POST", "/finger", {"action": "press-and-release", "x": x, "y": y, "delay": seconds})
 
     def tap_text(self, text: str, seconds: float = 0.1) -> None:
-        """Touch a text that is on the screen."""
         place = next(event for event in self.events() if event["text"].strip() == text)
         self.tap(place["x"] + place["w"] // 2, place["y"] + place["h"] // 2, seconds)
 

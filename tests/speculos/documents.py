@@ -11,7 +11,6 @@ _WIDTHS = (8, 16, 32, 64, 128, 256)
 
 
 def member(name: str, kind: str) -> dict[str, str]:
-    """Return a member of a struct."""
     return {"name": name, "type": kind}
 
 

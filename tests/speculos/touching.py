@@ -41,11 +41,9 @@ class Touching:
         self._places = places
 
     def is_home(self, page: Page) -> bool:
-        """Whether the app waits, and shows no request."""
         return _HOME in page
 
     def switch(self, wanted: dict[str, bool]) -> None:
-        """Turn these settings of the app over: they stand the other way now."""
         app = self._app
         if not self.is_home(app.page_now()):
             app.tap(*self._places.middle)
@@ -73,7 +71,6 @@ class Touching:
         app.wait_until(self.is_home)
 
     def act(self, page: Page, manner: str) -> Callable[[], None] | None:
-        """Return what to press on a page of a request; None on one that only reports."""
         app, texts = self._app, [text.strip() for text in page]
         for answer in ("Yes, reject", "Yes, skip"):
             if answer in texts:

@@ -39,12 +39,10 @@ class RandomTransaction(NamedTuple):
 
     @property
     def digest(self) -> bytes:
-        """The hash that is signed."""
         return keccak256(self.unsigned)
 
     @property
     def is_blind(self) -> bool:
-        """Whether the app shows the hash alone."""
         return bool(self.data) and not self.told
 
     def ask(self, ledger: Transport) -> bytes:

@@ -17,8 +17,6 @@ BUSY_WORD = "RELAYER_BUSY"
 
 
 class Asked(NamedTuple):
-    """A request as it came to a service."""
-
     method: str
     service: str
     path: str
@@ -28,41 +26,30 @@ class Asked(NamedTuple):
 class ThirdVenue:
     """The venue's process, and what it says of itself: the address of each service and of its node."""
 
-    types = None
-    """It has no second form: what it signs is what ships."""
-
     def __init__(self, *words: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, FILES / "venue.py", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        line, null = [sys.executable, "-m", "public_venue.venue", *words], subprocess.DEVNULL
+        self.process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=null, text=True, cwd=FILES.parent)
         assert self.process.stdout is not None
         with self.process.stdout as told:
             self.told: dict[str, str] = json.loads(told.readline())
         self.url = self.told["url"]
 
     def address(self, service: str) -> str:
-        """Return the address of a service, or of the node."""
         return self.told[service.replace("node", "rpc")]
 
     def tell(self, **said: object) -> list[Asked]:
-        """Have the relayer say that it is ``busy``, and what ``lies`` so, and which contracts it takes calls of.
-
-        Return what was asked until now.
-        """
+        """Say which contracts the relayer takes calls of (``relay_type2``), and return what was asked until now."""
         told = httpx.post(f"{self.url}/_venue/set", json=said, timeout=30).json()
         return [Asked(*each) for each in told["asked"]]
 
     @property
     def asked(self) -> list[Asked]:
-        """What the services were asked."""
         return self.tell()
 
     def read(self, path: str, **asked: str) -> Any:
-        """Return what the builder says in a read."""
         return httpx.get(f"{self.url}/builder{path}", params=asked, timeout=30).json()["data"]
 
     def rpc(self, method: str, *params: object) -> Any:
-        """Return what the node answers."""
         asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         return httpx.post(self.address("node"), json=asked, timeout=30).json()["result"]
 
