@@ -14,7 +14,6 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.installation import examine_installation
 from airlock_offline.preflight import page
 from airlock_offline.signing.sign_item import SigningDesk
-from airlock_shared.cli import terminal
 from airlock_shared.cli.ceremony import commands as ceremony
 from airlock_shared.cli.ceremony import compare
 from airlock_shared.cli.ceremony.status import CeremonyMachine
@@ -102,13 +101,13 @@ def answer_with(monkeypatch: pytest.MonkeyPatch, ask: Callable[[str], object], d
     def answered(question: str, *, piped: bool) -> object:
         return ask(question)
 
-    def typed(question: str, *, piped: bool) -> str:
+    def typed(question: str, *_: object, piped: bool) -> str:
         ask(question)
         return "Yes"
 
     for module in (sign, transcript, ceremony):
         monkeypatch.setattr(module, "ask_yes", answered)
-    monkeypatch.setattr(terminal, "ask", typed)
+    monkeypatch.setattr(compare, "yes_or_other", typed)
     monkeypatch.setattr(device_connection.Device, "_open", lambda _device: device())
 
 
