@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -183,3 +184,14 @@ def test_the_copy_is_nobody_elses_while_it_is_used(small: Kit) -> None:
     seen = small.folder.parent / "seen"
     ended, _ = install(small, small.fingerprint, f"stat -c %a {small.folder.parent}/it*/new.part.* >{seen}")
     assert (ended.code, seen.read_text()) == (0, "700\n"), ended.err
+
+
+def test_a_python_without_the_types_of_today_is_told_which_one_is_needed(small: Kit) -> None:
+    """A type made of types fails in CPython 3.8: it must not stand where the program is read."""
+    program = small.folder / "program/packages.py"
+    shutil.copyfile(ROOT / "offline/kit/program/packages.py", program)
+    (small.folder / "KIT").write_text("python=3.99\n")
+    script = "import collections.abc as abc, runpy, sys; abc.Callable.__class_getitem__ = None; sys.argv.pop(0); "
+    script += "runpy.run_path(sys.argv[0], run_name='__main__')"
+    ended = run_command(sys.executable, "-c", script, program, "interpreter")
+    assert "the kit is for CPython 3.99" in ended.err

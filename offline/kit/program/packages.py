@@ -90,7 +90,7 @@ def name_it(folder: str, new: str) -> None:
         stop(f"{new} cannot be given its name: {error.strerror}", "name a new folder")
 
 
-COMMANDS: dict[str, Callable[..., None]] = {
+COMMANDS: "dict[str, Callable[..., None]]" = {  # quoted: an older Python has no such type to make
     "interpreter": interpreter,
     "compile": compile_all,
     "examine": examine,
