@@ -268,6 +268,13 @@ def test_an_earlier_beginning_is_told_for_what_was_said_then_counts_no_more() ->
     assert not [line for line in day.reported().value["notes"] if "begun before" in line or "interrupted" in line]
 
 
+@pytest.mark.parametrize(("signed_under", "told"), [(plan().fingerprint, 1), ("ee" * 32, 0)])
+def test_of_signings_without_an_end_those_of_this_plan_are_told(signed_under: str, told: int) -> None:
+    begun: day.Event = ("sign-begun", {"ceremony": plan().id, "plan": signed_under, "requests": "dd" * 32})
+    notes = day.reported([begun, *day.offline_events()]).value["notes"]
+    assert sum("was interrupted" in line for line in notes) == told
+
+
 def test_what_was_confirmed_after_the_seal_is_told_for_the_seal_does_not_cover_it() -> None:
     """Whoever gets a sealed transcript can add entries behind the seal, and no key is needed for that."""
     files = day.played()
