@@ -14,6 +14,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.installation import examine_installation
 from airlock_offline.preflight import page
 from airlock_offline.signing.sign_item import SigningDesk
+from airlock_shared.cli import terminal
 from airlock_shared.cli.ceremony import commands as ceremony
 from airlock_shared.cli.ceremony import compare
 from airlock_shared.cli.ceremony.status import CeremonyMachine
@@ -107,7 +108,7 @@ def answer_with(monkeypatch: pytest.MonkeyPatch, ask: Callable[[str], object], d
 
     for module in (sign, transcript, ceremony):
         monkeypatch.setattr(module, "ask_yes", answered)
-    monkeypatch.setattr(compare, "ask", typed)
+    monkeypatch.setattr(terminal, "ask", typed)
     monkeypatch.setattr(device_connection.Device, "_open", lambda _device: device())
 
 

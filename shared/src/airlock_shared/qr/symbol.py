@@ -19,6 +19,11 @@ DENSITIES = (10, 15, 20, 27)
 DEFAULT_VERSION = 20
 LARGEST_VERSION = 27  # beyond it a camera at arm's length sees less than two pixels a module
 
+# Data codewords of a symbol at level L, versions 1 to 27: ISO/IEC 18004, table 9. The library's own table loads pillow.
+_DATA_CODEWORDS = (
+    19, 34, 55, 80, 108, 136, 156, 194, 232, 274, 324, 370, 428, 461, 523, 589, 647, 721, 795, 861, 932, 1006, 1094, 1174,
+    1276, 1370, 1468,
+)  # fmt: skip
 _ALPHANUMERIC = re.compile(r"[0-9A-Z $%*+\-./:]+", re.ASCII)  # table 5
 _COUNTER = len("99999-9999/")  # of a part's text: a day and a half at 200 ms a frame
 _PART_HEAD = 1 + 5 + 3 + 5 + 5 + 3  # CBOR of a part: array, sequence number, length, message length, CRC32, bytes' head
@@ -32,10 +37,8 @@ def side(version: int) -> int:
 
 def capacity(version: int) -> int:
     """Return how many alphanumeric characters a symbol of level L holds (table 7)."""
-    from qrcode.constants import ERROR_CORRECT_L  # type: ignore[import-untyped]  # noqa: PLC0415 - other people's: where codes are drawn alone
-    from qrcode.util import BIT_LIMIT_TABLE, MODE_ALPHA_NUM, length_in_bits  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
-
-    bits: int = BIT_LIMIT_TABLE[ERROR_CORRECT_L][version] - 4 - length_in_bits(MODE_ALPHA_NUM, version)
+    count_bits = 9 if version < 10 else 11 if version < 27 else 13  # table 3
+    bits = 8 * _DATA_CODEWORDS[version - 1] - 4 - count_bits
     return bits // 11 * 2 + (bits % 11 >= 6)
 
 
@@ -67,8 +70,8 @@ def symbols(texts: Sequence[str], version_at_most: int) -> list[Matrix]:
 
 def _drawn(text: str, version: int) -> Matrix:
     from qrcode import QRCode  # type: ignore[import-untyped]  # noqa: PLC0415 - other people's: where codes are drawn alone
-    from qrcode.constants import ERROR_CORRECT_L  # noqa: PLC0415 - as above
-    from qrcode.util import MODE_ALPHA_NUM, QRData  # noqa: PLC0415 - as above
+    from qrcode.constants import ERROR_CORRECT_L  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
+    from qrcode.util import MODE_ALPHA_NUM, QRData  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
 
     if not _ALPHANUMERIC.fullmatch(text):
         raise UsageError(
