@@ -26,7 +26,7 @@ from airlock_shared.cli.kept_signatures import (
     remove_copies,
     written_as,
 )
-from airlock_shared.cli.machine import completion as completion
+from airlock_shared.cli.machine import completion as completion  # the table of commands looks for it here
 from airlock_shared.cli.machine import (
     finish_doctor,
     home_setting,
@@ -80,10 +80,6 @@ def show_config(state: OfflineHome, as_json: bool) -> None:
     file = state.settings_file
     home = home_setting(state.home, default_home(), HOME_VARIABLE)
     show_settings(file, home, settings_of(file, read_config(file), {}), as_json=as_json)
-
-
-# ---- completion -----------------------------------------------------------------------------------------------------
-# ``completion``: the shared command, in the module that the table of commands looks for.
 
 
 # ---- explain --------------------------------------------------------------------------------------------------------

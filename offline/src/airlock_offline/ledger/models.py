@@ -11,10 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# ---- drawing --------------------------------------------------------------------------------------------------------
-# How a text becomes lines and pages on a Ledger's screen: the device's drawing rules and the widths of its letters.
-
-
 # ---- glyph widths ---------------------------------------------------------------------------------------------------
 # How many pixels wide each character is in the typefaces of Ledgers' screens: the device's own figures.
 # Printed by ``tests/speculos/make_glyph_widths.py``. Source: the glyph tables of the public device SDK

@@ -285,12 +285,6 @@ def notes_of(leaf: Leaf, model: str, name: str) -> Iterator[str]:
             yield f'The end of {name} is not drawn behind More: read here that it ends in "{shown[-24:].strip()}".'
 
 
-# ---- transactions ---------------------------------------------------------------------------------------------------
-# The pages on which a Ledger shows a transaction, or an authorization.
-#
-# Wording as recorded from the app (``tests/vectors/ledger``).
-
-
 # ---- network names --------------------------------------------------------------------------------------------------
 # The networks whose names and currencies the Ethereum app 1.22.0 knows; it shows others by number and in ``???``.
 # Data of LedgerHQ/app-ethereum (Apache License 2.0), ``src/network.c`` at the tag ``flex_1.5.1_1.22.0_sdk_v25.12.3``.
@@ -425,7 +419,8 @@ NETWORKS = {
     )
 }
 
-# ---- transaction screens --------------------------------------------------------------------------------------------
+# ---- transactions ---------------------------------------------------------------------------------------------------
+# The pages on which a Ledger shows a transaction. Wording as recorded from the app (``tests/vectors/ledger``).
 
 
 class TokenCall(NamedTuple):

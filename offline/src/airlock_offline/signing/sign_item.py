@@ -46,7 +46,8 @@ class SigningDesk(NamedTuple):
 
     ``ceremony`` is the id of the one on whose record it is.
     ``used`` holds what the transcript says was signed, and grows with every signature.
-    ``proofs`` holds the challenges that delegate keys have answered; without one in it no delegate is registered.
+    ``proofs`` holds the challenges that delegate keys have answered; without one in it a delegate is registered only where
+    the plan waives it.
     ``probe`` requires before people read that the device can sign, and lets go of it; ``app`` opens it to sign,
     and ``let_go`` ends that.
     ``show`` shows an examined item with its verdicts; ``list_pages`` has the Ledger's pages of one that was confirmed on a
@@ -144,7 +145,7 @@ def _confirm_and_sign(case: Case, desk: SigningDesk, opinion: Opinion, *, ask: b
         if ask:
             desk.ask(f"Sign step {case.request.step} as {case.step.signer.account}?")
         with account_lock(desk.state.home, case.step.signer.address):
-            return _sign_alone(case, desk, opinion)
+            return _sign_locked(case, desk, opinion)
     except Declined as declined:
         return _declined(case, desk, declined.what)
 
@@ -185,10 +186,10 @@ def _settled(examined: Examined, desk: SigningDesk, *, quietly: bool = False) ->
     return ItemResult(Answer(step, "refused", named[0]), exit_code_of(stopped))
 
 
-# ---- after the Yes, with nobody beside us ---------------------------------------------------------------------------
+# ---- after the Yes, with the account locked -------------------------------------------------------------------------
 
 
-def _sign_alone(shown: Case, desk: SigningDesk, opinion: Opinion) -> ItemResult:
+def _sign_locked(shown: Case, desk: SigningDesk, opinion: Opinion) -> ItemResult:
     """Judge what was confirmed once more, have it signed, and put on record what came of it.
 
     A person may think for an hour, and somebody else may have signed.
@@ -207,16 +208,16 @@ def _sign_alone(shown: Case, desk: SigningDesk, opinion: Opinion) -> ItemResult:
         return _settled(examined, desk)
     compare_opinion(case, opinion.result())
     try:
-        return _sign_on(desk.app(), case, desk)
+        return _sign_with(desk.app(), case, desk)
     finally:
         desk.let_go()
 
 
-def _sign_on(app: EthereumApp, case: Case, desk: SigningDesk) -> ItemResult:
+def _sign_with(app: EthereumApp, case: Case, desk: SigningDesk) -> ItemResult:
     """Look once more whether the device can sign, ask it, and trust nothing before it is recovered over our own digest."""
     require_ready(app, need_of(case))
     desk.tell("Now compare every page on the Ledger with the list; confirm or reject there.")
-    signature, shown = _asked_on_record(case, app, desk)
+    signature, shown = _ask_on_record(case, app, desk)
     with held_signals():  # from here until it is on record, whatever a person or the system wants
         signed = Answer(
             step=case.request.step,
@@ -258,7 +259,7 @@ def _require_signature(case: Case, signed: Answer, desk: SigningDesk) -> None:
         raise
 
 
-def _asked_on_record(case: Case, app: EthereumApp, desk: SigningDesk) -> tuple[bytes, str]:
+def _ask_on_record(case: Case, app: EthereumApp, desk: SigningDesk) -> tuple[bytes, str]:
     """Write down that the device is asked, then ask it; what is surely not signed is written down as that.
 
     Without an end on record, what was begun counts as signed.

@@ -31,7 +31,7 @@ from airlock_shared.checks.model import Info
 from airlock_shared.cli.explain import Explanation, explain_command, of_checks, of_exit_codes
 from airlock_shared.cli.kept_signatures import ceremony_option, copies_by_qr, copies_in_codes, remove_copies
 from airlock_shared.cli.machine import DEFAULT, ENVIRONMENT, Setting, home_setting, settings_of, show_settings
-from airlock_shared.cli.machine import completion as completion
+from airlock_shared.cli.machine import completion as completion  # the table of commands looks for it here
 from airlock_shared.cli.terminal import json_option
 from airlock_shared.errors import ExitCode
 from airlock_shared.host.files import CONFIG_FILE
@@ -86,10 +86,6 @@ def _settings(home: OnlineHome) -> Iterator[Setting]:
     differs = config.speech.differences
     for (section, name), value in config.speech.rows.items():
         yield Setting(section, name, value, safe(config.venue.services) if (section, name) in differs else DEFAULT)
-
-
-# ---- completion -----------------------------------------------------------------------------------------------------
-# ``completion``: the shared command, in the module that the table of commands looks for.
 
 
 # ---- code explanations ----------------------------------------------------------------------------------------------

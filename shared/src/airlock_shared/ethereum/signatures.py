@@ -118,10 +118,6 @@ def recover(digest: bytes, signature: bytes) -> bytes:
     return keccak256(key.format(compressed=False)[1:])[12:]
 
 
-# ---- transactions ---------------------------------------------------------------------------------------------------
-# EIP-1559 transactions and EIP-7702 authorizations as bytes and hashes, by RLP, which is written here and never decoded.
-
-
 # ---- rlp ------------------------------------------------------------------------------------------------------------
 # RLP, one way: bytes, whole numbers and lists into their only encoding. Nothing is decoded here.
 # Source: Ethereum yellow paper, appendix B; its rules are the vectors of tests/shared/test_encodings.py.

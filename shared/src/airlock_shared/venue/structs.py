@@ -147,9 +147,9 @@ PAIR, OPEN_TYPE, SPENDER, ALLOWANCE, SLIPPAGE = "pairIndex", "orderType", "spend
 _OPENED = "when the position was opened; binds the intent to it"
 
 
-def _planned(name: str, unit: Unit, meaning: str, otherwise: str = "plan", limit: str = "", solidity: str = "") -> Kind:
-    """Return a kind that the plan's member of its own name decides; ``otherwise`` and ``limit`` are its rule's."""
-    return Kind(unit, Rule(otherwise, name, limit), meaning, solidity or _TYPES.get(unit, "uint"))
+def _planned(name: str, unit: Unit, meaning: str, decider: str = "plan", limit: str = "", solidity: str = "") -> Kind:
+    """Return a kind that the plan's member of its own name decides; ``decider`` and ``limit`` are its rule's."""
+    return Kind(unit, Rule(decider, name, limit), meaning, solidity or _TYPES.get(unit, "uint"))
 
 
 PLAN_MEMBERS: dict[str, tuple[Unit, *tuple[str, ...]]] = {
