@@ -250,6 +250,13 @@ def test_a_nonce_that_is_used_already_lets_nothing_be_sent_or_exported(path: Pat
     assert asked == (8453, unsent().contract, unsent().signer, "12345")
 
 
+def test_what_was_refused_and_executed_all_the_same_is_not_sent_again(path: Path) -> None:
+    with Wire({SUBMIT: [reply(429, {})]}) as wire, delivering_machine(path) as desk:
+        for used, state in ((False, OrderState.REJECTED), (True, OrderState.UNKNOWN)):
+            assert submit_delivery(unsent(wire.url), desk.reading(Mock(return_value=used))).state is state
+    assert len(wire.seen) == 1
+
+
 @pytest.mark.parametrize("answer", [False, None, ServiceError("cannot be read")])
 def test_a_nonce_that_is_unused_or_cannot_be_read_stops_nothing(path: Path, answer: object) -> None:
     used = Mock(side_effect=repeat(answer))

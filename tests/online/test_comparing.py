@@ -98,7 +98,7 @@ def test_who_types_anything_else_sends_and_exports_nothing(desk: Desk, tmp_path:
     package = tmp_path / "package.json"
     for tries, target in ((3, None), (6, package)):
         assert desk.submit(lambda _question: typed, export_to=target) == 3
-        assert "ROLE-WORDS" in desk.said
+        assert ("ROLE-WORDS" in desk.said, typed_words.SIGN_AGAIN in " ".join(desk.said.split())) == (True, True)
         assert len(desk.questions) == 3
         assert len(desk.entries(comparing.COMPARED_WRONG)) == tries
     assert (desk.posts, package.exists(), desk.machine.states()) == (0, False, {})

@@ -112,6 +112,13 @@ def test_without_a_yes_nothing_is_sent(machine: OnlineCommand, tmp_path: Path) -
     assert (ended.code, machine.states()) == (6, {}), ended.err
 
 
+def test_what_was_signed_for_a_deployment_that_changed_since_is_not_sent(machine: OnlineCommand) -> None:
+    signatures, words = machine.signatures(buy=OPEN), ("deployment", "fetch", "--name", "rehearsal", "--builder")
+    assert machine(*words, machine.services.builder_url, "-o", machine.folder / "again.json").code == 0
+    ended = machine("submit", signatures)
+    assert (ended.code, "the deployment changed" in ended.err, machine.states()) == (2, True, {}), ended.err
+
+
 def test_what_was_sent_is_asked_about_no_more(machine: OnlineCommand, tmp_path: Path) -> None:
     words = ("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={_presigned(tmp_path)}")
     for answer in ("Yes\n", ""):

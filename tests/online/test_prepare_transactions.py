@@ -200,6 +200,15 @@ def test_a_wrong_filling_has_nothing_written(tmp_path: Path, words: tuple[str, .
     assert (ended.code, told in ended.err, machine.output.exists()) == (code, True, False), ended.err
 
 
+def test_of_a_builder_that_is_not_ready_nothing_is_prepared_unasked(tmp_path: Path) -> None:
+    script = steps.answers(approve=steps.payload("approve"))
+    with Wire(script | {"GET /ready": [reply(503, {"ok": False, "data": {"ready": False}})]}) as wire:
+        machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
+        ended = machine.prepare(*steps.HAND_WORDS)
+        assert (ended.code, "is not ready" in ended.err, machine.output.exists()) == (8, True, False), ended.err
+        assert machine.prepare("--even-if-not-ready", *steps.HAND_WORDS).code == 0
+
+
 def test_a_changed_meta_is_told_and_what_is_pinned_decides(tmp_path: Path) -> None:
     script = steps.answers(approve=steps.payload("approve"))
     script["GET /v2/meta"] = [reply(200, {"ok": True, "data": steps.meta() | {"chainId": 8453}})]

@@ -81,6 +81,12 @@ def _judge(item: dict[str, Any], where: Situation | None = None) -> set[str]:
     return {v.check for v in examined(read_request(item, "item"), where or _situation()).verdicts.refused()}
 
 
+def test_own_structs_come_by_name_in_whatever_order_their_document_has_them() -> None:
+    own = {name: ENTRY | {"encode_type": ENCODE_TYPE.replace("MoveReq", name)} for name in ("TwoReq", "OneReq")}
+    venue = with_profile({"format": VENUE_FORMAT, "structs": own})
+    assert [name for name in venue.structs if name in own] == ["OneReq", "TwoReq"]
+
+
 def test_an_own_struct_with_the_plans_values_passes_every_check_and_the_second_opinion() -> None:
     found = examined(read_request(_item(_message(situation().now_ms)), "item"), _situation())
     assert found.verdicts.blocking() == []

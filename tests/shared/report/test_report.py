@@ -95,7 +95,8 @@ def test_a_report_is_made_and_verified_however_much_the_services_told() -> None:
 
 def test_a_preflight_that_was_refused_and_one_after_the_signing_do_not_count() -> None:
     refused = [(e, d | {"refused": ["AIRGAP-ROUTE"]} if e == "preflight" else d) for e, d in day.offline_events()]
-    assert "the preflight before the signing was refused: AIRGAP-ROUTE" in day.reported(refused).value["missing"]
+    missing = day.reported([day.offline_events()[2], *refused]).value["missing"]  # one that was fit is before it
+    assert "the preflight before the signing was refused: AIRGAP-ROUTE" in missing
     late = sorted(day.offline_events(), key=lambda each: each[0] == "preflight")
     assert "no preflight is on record before the signing" in day.reported(late).value["missing"]
 
@@ -266,6 +267,13 @@ def test_an_earlier_beginning_is_told_for_what_was_said_then_counts_no_more() ->
     notes = day.reported([at(1), other, no, *day.offline_events(), at(2)]).value["notes"]
     assert len([line for line in notes if line.startswith("begun before on the air-gapped machine, 20")]) == 1
     assert not [line for line in day.reported().value["notes"] if "begun before" in line or "interrupted" in line]
+
+
+@pytest.mark.parametrize(("signed_under", "told"), [(plan().fingerprint, 1), ("ee" * 32, 0)])
+def test_of_signings_without_an_end_those_of_this_plan_are_told(signed_under: str, told: int) -> None:
+    begun: day.Event = ("sign-begun", {"ceremony": plan().id, "plan": signed_under, "requests": "dd" * 32})
+    notes = day.reported([begun, *day.offline_events()]).value["notes"]
+    assert sum("was interrupted" in line for line in notes) == told
 
 
 def test_what_was_confirmed_after_the_seal_is_told_for_the_seal_does_not_cover_it() -> None:

@@ -128,8 +128,8 @@ def read_each(
 
 
 def _in_order(given: Mapping[str, Any], shipped: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the entries in the order in which they ship, and then the venue's own."""
-    return [(name, given[name]) for name in {**shipped, **given} if name in given]
+    """Return the entries as they ship, and then the venue's own by name, in whatever order the document has them."""
+    return [(name, given[name]) for name in [*shipped, *sorted(given.keys() - shipped)] if name in given]
 
 
 def venue_at(signed: Any, contracts: Mapping[str, bytes]) -> Venue:
