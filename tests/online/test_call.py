@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from airlock_online.cli.actions import example
-from airlock_online.cli.main import program
+from airlock_online.cli.main import MODULES, program
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees
@@ -378,12 +378,16 @@ def test_build_asks_the_actions_endpoint_and_no_check_refuses_the_answer(ask: Ru
     assert built["payload"]
 
 
-@pytest.mark.parametrize("words", [
-    ("ready",), ("meta",), ("pairs",), ("positions", DEFAULT_TRADER), ("nonce", DEFAULT_TRADER, "5"),
-    ("delegation", DEFAULT_TRADER, KEY), ("relay", "0x" + "ab" * 32),
-], ids=lambda words: words[0])  # fmt: skip
-def test_every_read_has_its_command(ask: Run, words: tuple[str, ...]) -> None:
-    assert ask(*words)
+READS: dict[str, tuple[str, ...]] = {
+    "ready": (), "meta": (), "pairs": (), "positions": (DEFAULT_TRADER,), "nonce": (DEFAULT_TRADER, "5"),
+    "delegation": (DEFAULT_TRADER, KEY), "relay": ("0x" + "ab" * 32,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("read", [name for name, module in MODULES.items() if module == "reads"])
+def test_every_read_has_its_command(ask: Run, read: str) -> None:
+    if read != "referral":  # test_reads.py: what it tells depends on the code
+        assert ask(read, *READS[read])
 
 
 @pytest.mark.parametrize("path", ["/v2/nonce", "/v2/reads/nonce"])

@@ -120,7 +120,7 @@ class EthereumApp:
 
     def configuration(self) -> Configuration:
         """Ask for the app's flags and version."""
-        reply = self.ask(ethereum_apdu(Ins.CONFIGURATION, 0, 0), "read the app's configuration", 4)
+        reply = self.ask(ethereum_apdu(Ins.CONFIGURATION, 0, 0), "read the app's configuration", size_bytes=4)
         blind, checked = (bool(reply[0] & flag) for flag in (_FLAG_BLIND_SIGNING, _FLAG_TRANSACTION_CHECK))
         return Configuration(blind, checked, (reply[1], reply[2], reply[3]))
 
@@ -145,7 +145,7 @@ class EthereumApp:
             reply, sw = self.exchange(first)
         checked_answer(reply, sw, doing, 0, setting)
         for apdu in rest:
-            self.ask(apdu, doing, 0, setting)
+            self.ask(apdu, doing, size_bytes=0, setting=setting)
         for apdu in flow.values:  # 1.22.0 shows all at the end; a version that shows each at once must not time out
             reply, sw = self.exchange(apdu, person=True)
             if filtered is None or not filtered.is_about_filters(apdu, reply, sw):
@@ -190,7 +190,7 @@ class EthereumApp:
         """Send what the app takes in pieces of 255 bytes, and return what was signed of the whole."""
         *pieces, last = chunks(payload)
         for piece in pieces:  # with Debug contracts a person reads and confirms between the pieces
-            self.ask(ethereum_apdu(ins, first, 0, piece), doing, 0, person=True)
+            self.ask(ethereum_apdu(ins, first, 0, piece), doing, size_bytes=0, person=True)
             first = P1_MORE
         return self.ask_to_sign(ethereum_apdu(ins, first, 0, last), doing, first_v=first_v)
 
@@ -223,10 +223,16 @@ class EthereumApp:
         return reply[1:] + bytes((27 + parity,))
 
     def ask(
-        self, apdu: Apdu, doing: str, size: int | None = None, setting: str = BLIND_SIGNING, *, person: bool = False
+        self,
+        apdu: Apdu,
+        doing: str,
+        *,
+        size_bytes: int | None = None,
+        setting: str = BLIND_SIGNING,
+        person: bool = False,
     ) -> bytes:
         """Send a command that signs nothing and return its answer. Raises as :func:`checked_answer`."""
-        return checked_answer(*self.exchange(apdu, person=person), doing, size, setting)
+        return checked_answer(*self.exchange(apdu, person=person), doing, size_bytes, setting)
 
     def exchange(self, apdu: Apdu, *, person: bool = False) -> ApduReply:
         """Send a command and return its answer and status word."""
@@ -234,15 +240,17 @@ class EthereumApp:
             return self._transport.exchange(apdu.encode(), person=person)
 
 
-def checked_answer(reply: bytes, sw: int, doing: str, size: int | None = None, setting: str = BLIND_SIGNING) -> bytes:
-    """Return an answer of ``size`` bytes, without it of any size.
+def checked_answer(
+    reply: bytes, sw: int, doing: str, size_bytes: int | None = None, setting: str = BLIND_SIGNING
+) -> bytes:
+    """Return an answer of ``size_bytes``, without it of any size.
 
     Raises what the status word stands for, or ``WrongAnswer`` for another size.
     """
     if sw != SW_OK:
         raise error_for(sw, doing=doing, setting=setting)
-    if size not in (None, len(reply)):
-        expected = {0: "none", _SIGNATURE_BYTES: "a signature"}.get(size, size)
+    if size_bytes not in (None, len(reply)):
+        expected = {0: "none", _SIGNATURE_BYTES: "a signature"}.get(size_bytes, size_bytes)
         raise wrong_answer(doing, f"{len(reply)} bytes instead of {expected}")
     return reply
 

@@ -47,7 +47,7 @@ def ask_plan(people: People, known: KnownValues) -> Table:
 
     ``known`` is offered where it fits. With ``people.answers`` from an earlier call, what was answered is not asked again.
     """
-    _, tell, _, answers, show = people
+    answers, tell, show = people.answers, people.tell, people.show
     people = people._replace(
         tell=lambda line: None if answers.replays else tell(line),
         show=lambda lines: None if answers.replays else show(lines),
