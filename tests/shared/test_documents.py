@@ -78,7 +78,7 @@ def test_what_is_made_to_take_hours_is_answered_at_once() -> None:
     assert to_human(parse_json(b"9" * 620) ** 2, NATIVE)  # gas times its price
     assert sum(1 for _ in wrapped("\u6f22" * 80_000, 60)) == 2667  # each is two columns wide
     with pytest.raises(Refusal, match="nested more than 16 deep"):
-        read_types({"A": [{"name": "a", "type": "uint256" + "[]" * 500_000}]})
+        read_types({"A": [{"name": "a", "type": "uint256" + "[]" * 2_000_000}]})
     assert time.monotonic() - began < 5
 
 
