@@ -193,7 +193,7 @@ def test_a_reservation_without_an_end_counts_as_signed_and_is_resumed(tmp_path: 
     used = nonces_of(table.state.transcript.entries())
     assert used.begun_ms(digest) == NOW_MS
     shown: list[str] = []
-    watching = table.desk._replace(used=used, show=lambda e: shown.extend(str(v.got) for v in e.verdicts.all()))
+    watching = table.desk._replace(used=used, show=lambda e: shown.extend(str(v.got) for v in e.verdicts.found))
     sign_item(renonced(step, "99"), situation(), watching)
     assert any("signing began at 2026-09-21" in got and "is not known" in got for got in shown)
     assert table.sent == []

@@ -311,7 +311,7 @@ def test_ctrl_c_during_a_review_ends_within_one_read_and_says_what_to_do(here: A
 
 def test_the_time_for_a_review_is_that_of_the_settings(bus: UsbBus, tmp_path: Path) -> None:
     from airlock_offline.cli.main import program
-    from airlock_offline.device_connection import opened
+    from airlock_offline.device_connection import nothing_is_signed, opened
 
     file = tmp_path / "config.toml"
     for written, seconds in (("", 1800), ("[ledger]\nreview_minutes = 2\n", 120)):
@@ -319,7 +319,7 @@ def test_the_time_for_a_review_is_that_of_the_settings(bus: UsbBus, tmp_path: Pa
         with program.make_context("airlock-offline", ["--home", str(tmp_path), "sign"]) as context:
             assert program.callback is not None
             context.invoke(program.callback, **context.params)
-        with context.scope(cleanup=False), opened(None, None) as device:
+        with context.scope(cleanup=False), opened(None, None, guard=nothing_is_signed) as device:
             assert device._review_s == seconds
             plugged = bus.plug()
             plugged.during_review = [lambda: None] * 5000

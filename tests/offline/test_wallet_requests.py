@@ -64,7 +64,7 @@ def judged(asked: SignRequest, step: str, folder: str = "requests") -> set[str]:
         request = taken(asked, step, folder)
     except Refusal as refusal:
         return {refusal.check}
-    return refusals(examined(request, situation(step, folder)).verdicts.all())
+    return refusals(examined(request, situation(step, folder)).verdicts.found)
 
 
 INTENTS = sorted(path.stem for path in (VECTORS / "requests/good").glob("*.json") if path.stem != "desk-key-terms")

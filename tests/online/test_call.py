@@ -274,7 +274,7 @@ def test_a_fee_within_the_plan_s_limit_is_signed_by_a_trader_and_by_a_delegate(v
 )
 def test_anything_else_is_refused_and_has_no_hash(value: str, step: str, limit: str | None) -> None:
     found = examined_of(_sending(value, step), _situation(limit))
-    assert refusals(found.verdicts.all()) == {"TX-VALUE"}
+    assert refusals(found.verdicts.found) == {"TX-VALUE"}
     assert found.digest == b""
 
 
@@ -304,7 +304,7 @@ def test_no_other_word_says_what_is_sent_and_no_fee_goes_with_the_token_s_approv
 def test_without_a_profile_no_limit_lets_anything_be_sent() -> None:
     shipped = parse_deployment(DEPLOYMENT_TEXT.encode())
     found = examined_of(_sending("0x1"), _situation(deployment=shipped))
-    assert refusals(found.verdicts.all()) == {"TX-VALUE"}
+    assert refusals(found.verdicts.found) == {"TX-VALUE"}
 
 
 def test_the_plan_s_lines_and_its_fingerprint_have_the_limit_and_people_read_of_the_fee() -> None:

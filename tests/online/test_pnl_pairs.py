@@ -167,5 +167,5 @@ def test_a_plan_that_contradicts_a_pair_that_tells_is_refused(client: Http, step
 def test_the_gate_takes_the_plan_s_type(client: Http, said: str, order_type: int | None, refused: set[str]) -> None:
     plan = _plan("close", f'orderType = "{said}"' if said else "")
     request = request_of(good("close"))._replace(order_type=order_type)
-    verdicts = examined(request, Situation(plan, not_known(), NOW_MS)).verdicts.all()
+    verdicts = examined(request, Situation(plan, not_known(), NOW_MS)).verdicts.found
     assert refusals(verdicts) & {"ORDER-TYPE", "ORDER-OPEN"} == refused

@@ -39,7 +39,7 @@ def test_a_changed_byte_of_calldata_is_refused_unless_the_plan_leaves_it_open(st
             changed = good_bytes[:place] + bytes([good_bytes[place] ^ change]) + good_bytes[place + 1 :]
             payload = request.payload | {"data": "0x" + changed.hex()}
             item = world.examined(request._replace(payload=payload), world.situation(FOLDER))
-            if not world.refusals(item.verdicts.all()):
+            if not world.refusals(item.verdicts.found):
                 assert item.case is not None
                 _assert_left_open(item.case, good_message, f"byte {place}")
 
@@ -113,7 +113,7 @@ def _examine_and_confirm(document: Any) -> dict[str, str]:
     results: dict[str, str] = {}
     for item in items:
         found = world.examined(item, world.situation(FOLDER))
-        verdicts = found.verdicts.all()
+        verdicts = found.verdicts.found
         results |= {verdict.check: verdict.result for verdict in verdicts}
         assert set(results.values()) <= world.RESULTS
         assert all(str(verdict) for verdict in verdicts)

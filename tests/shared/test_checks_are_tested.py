@@ -56,7 +56,7 @@ def test_every_id_that_is_raised_is_in_the_table_and_every_one_of_the_table_is_r
 def test_every_check_that_runs_is_in_the_table() -> None:
     items = [examined_of(good("open")), examined_of(good("desk-key")), examined_of(good("approve", "transactions"))]
     items.append(examined_of(good("give", "authorizations")))
-    ran = {verdict.check for item in items for verdict in item.verdicts.all()}
+    ran = {verdict.check for item in items for verdict in item.verdicts.found}
     assert ran | {check.id for check in SIG_CHECKS} <= set(CHECKS_BY_ID)
     known_elsewhere = {"NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING", "NONCE-BATCH", "PROOF-DELEGATE"}
     tabled = TABLED | MSG_IDS | {check.id for check in transaction.CALL_CHECKS}

@@ -49,7 +49,7 @@ def _verdicts_on(document: Any) -> set[str]:
         return {refusal.check}
     found = set()
     for position, signed in enumerate(items):
-        found |= world.refusals(world.examined(world.request_of(world.whole(), position), None, signed).verdicts.all())
+        found |= world.refusals(world.examined(world.request_of(world.whole(), position), None, signed).verdicts.found)
     return found
 
 
@@ -66,7 +66,7 @@ def test_a_signature_over_an_item_that_is_refused_is_not_reached() -> None:
     document = world.patched(world.whole(), [{"at": "requests.0.payload.message._t.buy", "set": "false"}])
     signed = parse_signatures(SIGNED_TEXT.encode())[1][0]
     verdicts = world.examined(world.request_of(document), None, signed).verdicts
-    assert {v.result for v in verdicts.all() if v.check.startswith("SIG-")} == {"not-reached"}
+    assert {v.result for v in verdicts.found if v.check.startswith("SIG-")} == {"not-reached"}
     assert "SIG-SIGNER" in {v.check for v in verdicts.blocking()}
 
 
@@ -74,7 +74,7 @@ def test_a_signature_over_an_item_that_is_refused_is_not_reached() -> None:
 def test_of_a_signature_that_is_refused_nothing_else_is_said_to_pass(changed: str) -> None:
     signed = parse_signatures(SIGNED_TEXT.encode())[1][0]
     wrong = signed._replace(**{changed: "0x" + "12" * (32 if changed == "digest" else 20)})
-    found = world.examined(world.request_of(world.whole(), 0), None, wrong).verdicts.all()
+    found = world.examined(world.request_of(world.whole(), 0), None, wrong).verdicts.found
     results = {v.check: v.result for v in found if v.check.startswith("SIG-")}
     assert results.pop(f"SIG-{changed.upper()}") == "refused"
     assert set(results.values()) == {"not-reached"}

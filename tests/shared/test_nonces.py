@@ -41,7 +41,7 @@ def _signed(*records: dict[str, Any]) -> UsedNonces:
 
 
 def _verdicts(case: Case, ledger: UsedNonces) -> list[Verdict]:
-    found = examined(case.request, case.situation, known=Known(used=ledger)).verdicts.all()
+    found = examined(case.request, case.situation, known=Known(used=ledger)).verdicts.found
     return [verdict for verdict in found if verdict.check.startswith("NONCE-")]
 
 
@@ -269,7 +269,7 @@ def test_an_item_that_cannot_be_read_does_not_pass_and_takes_no_nonce(member: st
     document = good("open")
     document["requests"][0]["payload"][member] = {}
     ledger = UsedNonces()
-    found = examined(request_of(document), known=Known(used=ledger)).verdicts.all()
+    found = examined(request_of(document), known=Known(used=ledger)).verdicts.found
     assert {v.result for v in found if v.check.startswith("NONCE-")} == {"not-reached"}
     assert _judge(_case("open"), ledger) == set()
 

@@ -54,7 +54,7 @@ def test_no_request_that_lies_inside_its_form_makes_the_checks_fall() -> None:
             header, [item], _ = parse_requests(_file(document))
         except AirlockError:
             return
-        verdicts = [*judge_header(header, situation(), Known()).all(), *examined(item).verdicts.all()]
+        verdicts = [*judge_header(header, situation(), Known()).found, *examined(item).verdicts.found]
         assert {verdict.result for verdict in verdicts} <= RESULTS
         assert all(str(verdict) for verdict in verdicts)
         results = {verdict.check: verdict.result for verdict in verdicts}

@@ -83,14 +83,14 @@ OTHERS = {
 
 @pytest.mark.parametrize("document", OTHERS.values(), ids=OTHERS.keys())
 def test_an_argument_that_differs_from_the_plan_is_refused(document: dict[str, Any]) -> None:
-    assert refusals(examined_of(document, _situation(WHOLE)).verdicts.all()) == {"PLAN-FIELD"}
+    assert refusals(examined_of(document, _situation(WHOLE)).verdicts.found) == {"PLAN-FIELD"}
 
 
 @pytest.mark.parametrize("extra", [{"more": "1"}, {"terms": "x"}, {"nonce": "7"}])
 def test_what_the_plan_names_and_no_argument_has_is_refused(extra: dict[str, str]) -> None:
     found = examined_of(_document(), _situation(WHOLE | extra))
-    assert refusals(found.verdicts.all()) == {"PLAN-FIELD"}
-    (verdict,) = [each for each in found.verdicts.all() if each.check == "PLAN-FIELD"]
+    assert refusals(found.verdicts.found) == {"PLAN-FIELD"}
+    (verdict,) = [each for each in found.verdicts.found if each.check == "PLAN-FIELD"]
     assert verdict.where == next(iter(extra))
 
 
@@ -105,7 +105,7 @@ def test_it_goes_to_its_pinned_contract_from_the_signer_and_without_money() -> N
     ):  # fmt: skip
         document = _document()
         document["requests"][0]["payload"][member] = value
-        assert refusals(examined_of(document, _situation(WHOLE)).verdicts.all()) == {check}
+        assert refusals(examined_of(document, _situation(WHOLE)).verdicts.found) == {check}
 
 
 def test_a_delegate_does_not_make_it_for_a_trader() -> None:
@@ -113,7 +113,7 @@ def test_a_delegate_does_not_make_it_for_a_trader() -> None:
     inner = bytes.fromhex(document["requests"][0]["payload"]["data"][2:])
     wrapped = bytes.fromhex("9a10cc32") + encode(["address", "bytes"], [TREASURY, inner])
     document["requests"][0]["payload"]["data"] = "0x" + wrapped.hex()
-    assert "TX-DELEGABLE" in refusals(examined_of(document, _situation(WHOLE)).verdicts.all())
+    assert "TX-DELEGABLE" in refusals(examined_of(document, _situation(WHOLE)).verdicts.found)
 
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -171,8 +171,8 @@ def test_rewards_are_claimed_at_the_contract_that_people_pinned_for_it() -> None
     assert list(profile_words(pinned.structs, pinned.calls)) == [told]
     document, where = good("keeper-rewards", FOLDER), situation(FOLDER)._replace(deployment=pinned)
     document["requests"][0]["payload"]["to"] = pinned.document["contracts"]["tradingStorage"]
-    assert refusals(examined_of(document, where).verdicts.all()) == set()
-    assert refusals(examined_of(good("keeper-rewards", FOLDER), where).verdicts.all()) == {"TX-TO"}
+    assert refusals(examined_of(document, where).verdicts.found) == set()
+    assert refusals(examined_of(good("keeper-rewards", FOLDER), where).verdicts.found) == {"TX-TO"}
 
 
 def test_a_call_that_increases_something_else_than_a_position_is_for_a_pnl_pair_too() -> None:
@@ -184,8 +184,8 @@ def test_a_call_that_increases_something_else_than_a_position_is_for_a_pnl_pair_
 def test_a_zero_that_is_not_zero_is_refused() -> None:
     kinds = _own()["depositLp"]["leaves"] | {"amount": "zero"}
     situation = _situation({name: value for name, value in WHOLE.items() if name != "amount"}, _own(leaves=kinds))
-    assert refusals(examined_of(_document(), situation).verdicts.all()) == {"PLAN-FIELD"}
-    assert refusals(examined_of(_document(amount=0), situation).verdicts.all()) == set()
+    assert refusals(examined_of(_document(), situation).verdicts.found) == {"PLAN-FIELD"}
+    assert refusals(examined_of(_document(amount=0), situation).verdicts.found) == set()
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), max_size=8))

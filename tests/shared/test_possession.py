@@ -185,7 +185,7 @@ def judged(
 
 
 def possession_of(request: Request, where: Situation, proofs: Collection[str] | None) -> Verdict:
-    verdicts = world.examined(request, where, known=Known(proofs=proofs)).verdicts.all()
+    verdicts = world.examined(request, where, known=Known(proofs=proofs)).verdicts.found
     return next(verdict for verdict in verdicts if verdict.check == "PROOF-DELEGATE")
 
 

@@ -297,7 +297,7 @@ def test_without_its_people_a_plan_that_requires_them_is_refused(people: dict[st
     header = parse_requests(to_bytes(whole_document()))[0]  # the judge of a document asks for it
     where = situation()._replace(plan=vectors_plan()._replace(witness="required"))
     for known, result in ((None, "not-judged"), (people, "refused"), (NAMES, "pass")):
-        verdicts = {each.check: each.result for each in judge_header(header, where, Known(people=known)).all()}
+        verdicts = {each.check: each.result for each in judge_header(header, where, Known(people=known)).found}
         assert verdicts["PLAN-PEOPLE"] == result
 
 

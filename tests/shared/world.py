@@ -177,9 +177,9 @@ def judge(
         header, items, _ = parse_requests(to_bytes(document))
     except Refusal as refusal:
         return {refusal.check}
-    found = refusals(judge_header(header, where, Known()).all())
+    found = refusals(judge_header(header, where, Known()).found)
     for item in items:
-        found |= refusals(examined(item, where).verdicts.all())
+        found |= refusals(examined(item, where).verdicts.found)
     if steps is not None:
         part = part_of(where.plan, header.signer)
         told = steps_are_planned.run(Steps([item.step for item in items], [step for step in steps if step in part]))

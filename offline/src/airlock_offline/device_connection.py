@@ -216,18 +216,22 @@ class Device:
             self._transport = None
 
 
+def nothing_is_signed() -> None:
+    """Guard nothing: for a command that reads accounts and the app's version, also on a machine that must not sign."""
+
+
 def opened(
     emulator_port: int | None,
     ledger_path: str | None,
     meanwhile: Meanwhile = nullcontext,
     *,
     named_model: str | None = None,
-    guard: Callable[[], None] = lambda: None,
+    guard: Callable[[], None],
 ) -> closing[Device]:
     """Give a device for a command; ``meanwhile`` is shown while it is waited for; ``--apdu-log`` logs its exchanges.
 
-    ``named_model`` is the model that a person named, ``guard`` is asked each time before the app is handed out. Raises
-    ``UsageError`` where two Ledgers are named.
+    ``named_model`` is the model that a person named, ``guard`` is asked each time before the app is handed out:
+    :func:`nothing_is_signed` where a command only reads. Raises ``UsageError`` where two Ledgers are named.
     """
     if emulator_port is not None and ledger_path is not None:
         raise UsageError("--emulator is the software Ledger, --ledger one on USB", do="give one of them")

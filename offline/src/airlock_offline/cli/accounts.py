@@ -10,7 +10,7 @@ from typing import NamedTuple
 import click
 
 from airlock_offline.cli.device_waits import wait_notice
-from airlock_offline.device_connection import device_options, opened
+from airlock_offline.device_connection import device_options, nothing_is_signed, opened
 from airlock_offline.home import OfflineHome, now_ms
 from airlock_offline.ledger.device_errors import wrong_answer
 from airlock_offline.ledger.ethereum_app import EthereumApp, account_in, require_account
@@ -140,7 +140,7 @@ def show_account(
       airlock-offline accounts show
       airlock-offline accounts show --as page
     """
-    with opened(emulator_port, ledger_path, wait_notice) as device:
+    with opened(emulator_port, ledger_path, wait_notice, guard=nothing_is_signed) as device:
         account = account_of(device.app(), path, fingerprint)
     say(f"{path}, first address {account.first_address}: the watch-only wallet must show the same")
     transfer = Transfer(HDKEY_TYPE, account.payload, HDKEY_TYPE, "", "")
@@ -211,7 +211,7 @@ def address(
     elif confirm:
         say("Compare the address on the Ledger with the one in the plan, then confirm or reject it there.")
     said_no = no_on_record(state.transcript, plan, "address", "signer", now_ms) if plan else nullcontext()
-    with said_no, opened(emulator_port, ledger_path, wait_notice) as device:
+    with said_no, opened(emulator_port, ledger_path, wait_notice, guard=nothing_is_signed) as device:
         if signer:
             found = require_account(device.app(), path, signer.address, confirm=confirm)
         else:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import click
 
 from airlock_offline.cli.device_waits import wait_notice
-from airlock_offline.device_connection import Device, device_options, opened
+from airlock_offline.device_connection import Device, device_options, nothing_is_signed, opened
 from airlock_offline.home import OfflineHome, now_ms, uptime
 from airlock_offline.installation import examine_installation, examine_kit, read_installation_fingerprint
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
@@ -334,7 +334,7 @@ def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | Non
 def _device(
     emulator_port: int | None, ledger_path: str | None, record: Path | None, attested: str | None, *, prove: bool
 ) -> JsonObject:
-    with opened(emulator_port, ledger_path, wait_notice) as device:
+    with opened(emulator_port, ledger_path, wait_notice, guard=nothing_is_signed) as device:
         if record is None:
             try:
                 return device_report(device, attested, prove=prove)

@@ -388,7 +388,7 @@ def sections_of(
     case, verdicts = examined.case, examined.verdicts
     steps = list(examined.received.situation.plan.steps)
     yield from review.review_sections(examined, steps.index(examined.received.request.step) + 1, len(steps))
-    yield list(proof_lines(verdicts.all()))
+    yield list(proof_lines(verdicts.found))
     yield list(replacement_rows(case, used)) if case is not None else []
     if case is not None and not verdicts.blocking():
         yield list(review.hash_lines(case))

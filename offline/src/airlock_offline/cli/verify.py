@@ -168,7 +168,7 @@ def _show_refused(place: str, verdicts: Verdicts) -> None:
 
 def _rows(verdicts: Verdicts) -> list[dict[str, object]]:
     """Return every verdict as the result holds it."""
-    return list(map(_row, verdicts.all()))
+    return list(map(_row, verdicts.found))
 
 
 def _row(verdict: Verdict) -> dict[str, object]:

@@ -439,7 +439,7 @@ def _form(item: _Item, differing: frozenset[str], steps: frozenset[str], notes: 
     differ = [line for decision in case.decisions if decision.field.path in differing for line in _differs(decision)]
     proved = [
         str(verdict.got).partition(",")[0]
-        for verdict in examined.verdicts.all()
+        for verdict in examined.verdicts.found
         if verdict.check == "PROOF-DELEGATE" and verdict.result == "pass"
     ]
     return [

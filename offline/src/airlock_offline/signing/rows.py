@@ -183,7 +183,7 @@ def delegate_warnings(case: Case) -> Iterator[str]:
         )
 
 
-def proof_lines(verdicts: list[Verdict]) -> Iterator[str]:
+def proof_lines(verdicts: Iterable[Verdict]) -> Iterator[str]:
     """Yield whether the delegate key was proved; nothing for a step that needs no proof."""
     for verdict in verdicts:
         if verdict.check == "PROOF-DELEGATE" and verdict.result in ("pass", "refused"):

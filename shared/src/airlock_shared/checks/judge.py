@@ -50,10 +50,6 @@ class Verdicts(NamedTuple):
         """Return the verdicts with more of them."""
         return Verdicts((*self.found, *more))
 
-    def all(self) -> list[Verdict]:
-        """Return every verdict."""
-        return list(self.found)
-
     def passed(self) -> int:
         """Return how many checks passed."""
         return len(self._of("pass"))
@@ -195,22 +191,36 @@ OF_CALLS = (*agreement.PLAN_CHECKS, *times.EXPIRY_CHECKS, *agreement.TEXT_CHECKS
 """The checks once the payload was read: of an intent, and of a transaction or an authorization behind its own."""
 
 
+class _Checks(NamedTuple):
+    """The checks of a kind of item: before its payload is read, those that the reading answers for, and those after it."""
+
+    before: Sequence[Check]
+    of_reading: Sequence[Check]
+    after: Sequence[Check]
+
+
+_INTENT = _Checks(intent.BEFORE_MESSAGE, intent.MSG_CHECKS, OF_INTENTS)
+_TRANSACTION = _Checks(agreement.STEP_CHECKS, transaction.CALL_CHECKS, (*transaction.CHECKS, *OF_CALLS))
+_AUTHORIZATION = _Checks(agreement.STEP_CHECKS, transaction.FORM_CHECKS, (*transaction.AUTHORIZATION_CHECKS, *OF_CALLS))
+
+
+def _checks_of(request: Request) -> _Checks:
+    if request.action == AUTHORIZATION:
+        return _AUTHORIZATION
+    return _INTENT if request.transaction is None else _TRANSACTION
+
+
 def judge_item(request: Request, situation: Situation, known: Known, signed: Answer | None = None) -> Examined:
     """Return an item with the verdict of every check; ``signed`` is its signature, where there is one.
 
     An intent's message is read when its types and its domain are the pinned ones, calldata whatever else is found.
     """
     received, step = Received(request, situation), situation.plan.steps.get(request.step)
-    is_intent = request.transaction is None and request.action != AUTHORIZATION
-    named, came = None, "an unknown function"
-    before: Sequence[Check] = agreement.STEP_CHECKS
-    reading, after = transaction.CALL_CHECKS, [*transaction.CHECKS, *OF_CALLS]
-    if request.action == AUTHORIZATION:
-        reading, after = transaction.FORM_CHECKS, [*transaction.AUTHORIZATION_CHECKS, *OF_CALLS]
-    elif is_intent:
-        named, came = intent.name_struct(received), request.payload["primaryType"]
-        before, reading, after = intent.BEFORE_MESSAGE, intent.MSG_CHECKS, [*OF_INTENTS]
-    found = _run(before, (received, None, named, None, None))
+    checks = _checks_of(request)
+    is_intent = checks is _INTENT
+    named = intent.name_struct(received) if is_intent else None
+    came = request.payload["primaryType"] if is_intent else "an unknown function"
+    found = _run(checks.before, (received, None, named, None, None))
     read: ReadPayload | None = None
     refusal = None
     try:
@@ -223,7 +233,10 @@ def judge_item(request: Request, situation: Situation, known: Known, signed: Ans
         refusal = wrong
     planned = Planned(request, situation, step, came) if step is not None else None
     case = agreement.case_of(planned, read) if planned is not None and read is not None else None
-    found += [*_verdicts_of_reading(reading, read, refusal), *_run(after, (received, planned, named, read, case))]
+    found += [
+        *_verdicts_of_reading(checks.of_reading, read, refusal),
+        *_run(checks.after, (received, planned, named, read, case)),
+    ]
     verdicts = Verdicts(found)
     if isinstance(case, CallCase) and not verdicts.blocking():
         case = transaction.complete(case)
