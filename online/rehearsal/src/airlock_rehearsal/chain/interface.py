@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 from eth_abi import abi
-from eth_utils.abi import abi_to_signature, collapse_if_tuple
+from eth_utils.abi import abi_to_signature, collapse_if_tuple, function_abi_to_4byte_selector
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
@@ -48,7 +48,7 @@ def _entries(contract: str, kind: str) -> dict[str, _Entry]:
 @cache
 def selector(contract: str, name: str) -> bytes:
     """Return the four bytes of a function."""
-    return bytes(keccak(abi_to_signature(_entries(contract, "function")[name]).encode())[:4])
+    return bytes(function_abi_to_4byte_selector(_entries(contract, "function")[name]))
 
 
 def encode_call(contract: str, name: str, *arguments: Any) -> bytes:

@@ -44,8 +44,8 @@ def routes(runtime: Runtime) -> list[Route]:
     async def settle_intent(signed: SignedIntent, record: Read) -> None:
         failing = runtime.faults.has("fail-terminal", "relayer")
         await runtime.pace()
-        with reverting(state.venue.evm, CONTRACTS[SPACES[signed.spends[0]]], failing):
-            receipt = state.venue.send(*signed.entry)
+        with reverting(state.evm, CONTRACTS[SPACES[signed.spends[0]]], failing):
+            receipt = state.send(*signed.entry)
         state.reserved_nonces.discard(signed.spends)
         status = "confirmed" if receipt.ok else "reverted"
         record.update(status=status, transactionHash=receipt.hash, blockNumber=receipt.block_number)
@@ -89,7 +89,7 @@ def _hash_in(fields: Read) -> str:
 def _simulate(runtime: Runtime, transaction: EvmTransaction) -> None:
     """Raise ``SIMULATION_FAILED`` when the transaction would revert now."""
     try:
-        runtime.state.venue.evm.call(transaction.sender, transaction.to, transaction.data, transaction.value)
+        runtime.state.evm.call(transaction.sender, transaction.to, transaction.data, transaction.value)
     except Reverted as error:
         revert = {"revertData": "0x" + error.data.hex(), "decodedError": error.name}
         details = {"target": transaction.to, **revert}
@@ -102,7 +102,7 @@ def relay_routes(runtime: Runtime) -> list[Route]:
     async def submit(request: Request) -> Response:
         try:
             raw = hex_bytes((await request_fields(request)).get("rawTransaction"), "rawTransaction")
-            transaction = runtime.state.venue.evm.read(raw)
+            transaction = runtime.state.evm.read(raw)
         except (Refused, NotTaken) as error:
             raise bad("rawTransaction", str(error)) from error
         target = {"target": transaction.to}
@@ -118,7 +118,7 @@ def relay_routes(runtime: Runtime) -> list[Route]:
 
     async def status(request: Request) -> Response:
         told: Read = {"hash": request.path_params["hash"], "status": "pending"}
-        if receipt := runtime.state.venue.evm.receipt(told["hash"]):
+        if receipt := runtime.state.evm.receipt(told["hash"]):
             told |= {"status": "confirmed", "blockNumber": receipt.block_number}
             if not receipt.ok:
                 told |= {"status": "reverted", "decodedError": revert_name(receipt.revert)}

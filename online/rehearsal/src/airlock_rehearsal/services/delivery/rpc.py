@@ -31,7 +31,7 @@ class _Node:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime, self._mempool = runtime, runtime.mempool
-        self._evm = evm = runtime.state.venue.evm
+        self._evm = evm = runtime.state.evm
         self._methods: dict[str, Callable[..., object]] = {
             "eth_chainId": lambda: hex(CHAIN_ID),
             "eth_blockNumber": lambda: hex(evm.block_number()),

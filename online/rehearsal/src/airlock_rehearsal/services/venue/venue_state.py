@@ -21,14 +21,14 @@ from airlock_rehearsal.services.venue.positions import ONE, PAIRS, USDC_ONE, see
 _NOBODY = "0x" + "00" * 20
 
 
-class VenueState:
-    """What the venue holds. ``now_ms`` is the one clock: unix milliseconds."""
+class VenueState(ChainVenue):
+    """The venue on its chain, and what it keeps beside it. ``now_ms`` is the one clock: unix milliseconds."""
 
-    def __init__(self, settings: RehearsalSettings, trader: str, now_ms: Callable[[], int], venue: ChainVenue) -> None:
+    def __init__(self, settings: RehearsalSettings, trader: str, now_ms: Callable[[], int], evm: EmbeddedEvm) -> None:
+        super().__init__(evm)
         self.settings = settings
         self.trader = trader
         self.now_ms = now_ms
-        self.venue = venue
         self.reserved_nonces: set[tuple[str, str, int]] = set()  # accepted and not yet on the chain
         self.triggers: dict[str, dict[str, object]] = {}  # entityId -> the stored price trigger
         self._drawn: Counter[str] = Counter()
@@ -55,7 +55,7 @@ class VenueState:
     def nonce_taken(self, space: str, trader: str, nonce: int) -> bool:
         """Tell whether a nonce is spent, or held by an order that is on its way."""
         held = (space, trader, nonce) in self.reserved_nonces
-        return held or self.venue.nonce_used(SPACES[space], trader, nonce)
+        return held or self.nonce_used(SPACES[space], trader, nonce)
 
 
 # ---- initial state --------------------------------------------------------------------------------------------------
@@ -88,8 +88,7 @@ def set_up(settings: RehearsalSettings, trader: str, now_ms: Callable[[], int]) 
     """Return the state of a venue that is new on a chain of its own."""
     now_s = now_ms() // 1000
     begun = _opened(trader, now_s - now_s % _SAME_S)
-    venue = ChainVenue(begun.evm.copied(lambda: now_ms() // 1000))
-    return VenueState(settings, trader, now_ms, venue)
+    return VenueState(settings, trader, now_ms, begun.evm.copied(lambda: now_ms() // 1000))
 
 
 @lru_cache(maxsize=8)
