@@ -21,8 +21,7 @@ from airlock_offline.ledger.screens import typed_data_pages
 from airlock_offline.ledger.usb import LEDGER_VENDOR
 from airlock_offline.preflight.ledger import PROOF, PROVEN, device_report, not_ready, udev_rule
 from airlock_offline.preflight.page import (
-    Kit,
-    PreflightInputs,
+    kit_lines,
     look_at,
     preflight_verdict_lines,
     report_lines,
@@ -253,7 +252,9 @@ def preflight(
     Example:
       airlock-offline preflight --time 2026-11-21T02:43:00Z --uncertainty 60
     """
-    folder = _kit(kit, fingerprint)
+    if (kit is None) != (fingerprint is None):
+        raise UsageError("a kit needs its fingerprint", do="give --kit DIR and --fingerprint HEX, from paper, together")
+    expected = None if fingerprint is None else read_installation_fingerprint(fingerprint)
     if record is not None:
         require_output(record)
     if watch and stated is not None:
@@ -264,23 +265,23 @@ def preflight(
     with working("Looking at every installed file"):
         installation = examine_installation()
     with working("Looking at every file of the kit"):
-        examined = folder and folder._replace(findings=examine_kit(folder.folder, folder.fingerprint))
-    software = emulator_port is not None
-    told = PreflightInputs(
-        now_ms(), clock, valid_ms, device, udev_rule(), software, installation, examined, state.confinement
+        medium = () if kit is None or expected is None else kit_lines(examine_kit(kit, expected), kit, expected)
+    report = look_at(
+        state.home,
+        state.transcript,
+        MachineProbes(),
+        now_ms=now_ms(),
+        statement=clock,
+        valid_ms=valid_ms,
+        device=device,
+        rule=udev_rule(),
+        software_ledger=emulator_port is not None,
+        installation=installation,
+        medium=medium,
+        kernel=state.confinement,
     )
-    report = look_at(state.home, state.transcript, told, MachineProbes())
     state.transcript.record("preflight", report, now_ms())
     _end(report, as_json=as_json)
-
-
-def _kit(folder: Path | None, fingerprint: str | None) -> Kit | None:
-    """Return the kit that is to be examined too. Raises ``UsageError`` for a folder without its fingerprint."""
-    if folder is None and fingerprint is None:
-        return None
-    if folder is None or fingerprint is None:
-        raise UsageError("a kit needs its fingerprint", do="give --kit DIR and --fingerprint HEX, from paper, together")
-    return Kit(folder, read_installation_fingerprint(fingerprint), ())
 
 
 def _ask_time(state: OfflineHome, uncertainty_s: int | None) -> JsonObject | None:
