@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from threading import RLock
 from typing import Any, cast
 
@@ -17,8 +16,6 @@ from eth.consensus.applier import ConsensusApplier
 from eth.consensus.noproof import NoProofConsensus
 from eth.constants import POST_MERGE_DIFFICULTY, POST_MERGE_MIX_HASH, POST_MERGE_NONCE
 from eth.db import get_db_backend
-from eth.db.atomic import AtomicDB
-from eth.db.backends.memory import MemoryDB
 from eth.exceptions import PyEVMError
 from eth.vm.forks.cancun import CancunVM
 from eth_utils.address import to_canonical_address, to_checksum_address
@@ -52,10 +49,10 @@ class _Chain(MiningChain):
 
 
 class EmbeddedEvm:
-    """A chain in memory; what it takes is mined at once. ``now_s`` is the clock: unix seconds."""
+    """A chain in memory; what it takes is mined at once. ``now_s`` is the clock, unix seconds, and may be set anew."""
 
     def __init__(self, now_s: Callable[[], int]) -> None:
-        self._now_s = now_s
+        self.now_s = now_s
         genesis: dict[str, Any] = {
             "difficulty": POST_MERGE_DIFFICULTY,
             "mix_hash": POST_MERGE_MIX_HASH,
@@ -79,7 +76,7 @@ class EmbeddedEvm:
 
     def timestamp(self) -> int:
         """Return the unix second at which a block would be made now."""
-        return max(self._now_s(), int(self._blocks[-1].header.timestamp) + 1)
+        return max(self.now_s(), int(self._blocks[-1].header.timestamp) + 1)
 
     def _vm(self, block: int | None = None) -> Any:
         if block is not None:
@@ -178,16 +175,6 @@ class EmbeddedEvm:
             yield state
             state.persist()
             self._chain.header = self._chain.header.copy(state_root=state.state_root)
-
-    def copied(self, now_s: Callable[[], int]) -> EmbeddedEvm:
-        """Return a chain of its own with all that is on this one, and a clock of its own."""
-        made = copy(self)
-        with self._lock:
-            stored = AtomicDB(MemoryDB(dict(self._chain.chaindb.db.wrapped_db.kv_store)))
-            chain = _Chain(stored, self._chain.header)
-            own = {"_chain": chain, "_blocks": list(self._blocks), "_mined": dict(self._mined)}
-        vars(made).update(own, _now_s=now_s, _lock=RLock())
-        return made
 
 
 @contextmanager

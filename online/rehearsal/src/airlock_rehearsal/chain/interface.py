@@ -21,7 +21,7 @@ from airlock_rehearsal.chain.evm import Log, Reverted
 
 ARTIFACTS = resources.files("airlock_rehearsal") / "contracts" / "contracts.json"
 
-_ERROR, _PANIC = bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71")  # Error(string), Panic(uint256): Solidity's own
+_ERROR = bytes.fromhex("08c379a0")  # Error(string): Solidity's own
 
 _Entry = Any
 """One row of a JSON ABI."""
@@ -86,13 +86,11 @@ def _event_of(log: Log) -> EmittedEvent:
 
 
 def revert_name(data: bytes) -> str:
-    """Return what revert data says: a custom error's name, the text of ``Error``, ``Panic(0x11)``, or hex."""
+    """Return what revert data says: a custom error's name, the text of ``Error``, or hex."""
     if known := _by_hash("error", 4).get(data[:4]):
         return str(known["name"])
     if data[:4] == _ERROR:
         return str(abi.decode(["string"], data[4:])[0])
-    if data[:4] == _PANIC:
-        return f"Panic({abi.decode(['uint256'], data[4:])[0]:#x})"
     return f"0x{data.hex()}" if data else "reverted without a reason"
 
 

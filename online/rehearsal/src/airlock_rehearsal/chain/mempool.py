@@ -19,7 +19,7 @@ from airlock_rehearsal.chain.evm import (
 )
 
 GAS_MONEY = 100 * 10**18
-"""Wei that every account has when it is first seen: a rehearsal is not about paying for gas."""
+"""Wei that every account is given when it is first seen: a rehearsal is not about paying for gas."""
 
 
 def hash_of(raw: bytes) -> str:
@@ -39,8 +39,7 @@ class Mempool:
         """Give an account money for gas when it is seen for the first time."""
         if account not in self._seen:
             self._seen.add(account)
-            if (held := self._evm.balance(account)) < GAS_MONEY:
-                self._evm.fund(account, GAS_MONEY - held)
+            self._evm.fund(account, GAS_MONEY)
 
     def transaction_count(self, account: str, *, pending: bool = True) -> int:
         """Return the account's next nonce, with what waits or without it."""
