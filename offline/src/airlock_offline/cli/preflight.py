@@ -63,19 +63,16 @@ from airlock_shared.wire.strict_json import JsonObject
 _FORMAT = "airlock/hardware-record@1"
 
 
-def recorded(device: Device, *, software: bool) -> tuple[JsonObject, JsonObject | None]:
+def recorded(device: Device, *, software: bool) -> tuple[JsonObject, JsonObject]:
     """Have the harmless message shown and signed; return the report of ``preflight``, and the record.
 
-    There is no record of a Ledger that is not ready. Pages are asked about where they can be listed: of a known model, and
-    when the message was shown field by field. Raises ``Declined`` when the message is rejected or nobody answers.
+    Pages are asked about where they can be listed: of a known model, and when the message was shown field by field.
+    Raises ``DeviceError`` for a Ledger that is not ready, ``Declined`` when the message is rejected or nobody answers.
     """
-    try:
-        device.app()
-        model = device.model or (DEFAULT_MODEL if software else "")
-        pages = _pages(model)
-        report = device_report(device, prove=True)
-    except DeviceError as error:
-        return not_ready(error), None
+    device.app()
+    model = device.model or (DEFAULT_MODEL if software else "")
+    pages = _pages(model)
+    report = device_report(device, prove=True)
     answers = _confirmed(pages, piped=software) if report["raw_messages"] == PROVEN else []
     return report, _record(device, report, model, answers, software=software)
 
@@ -336,16 +333,14 @@ def _device(
     emulator_port: int | None, ledger_path: str | None, record: Path | None, attested: str | None, *, prove: bool
 ) -> JsonObject:
     with opened(emulator_port, ledger_path, wait_notice) as device:
-        if record is None:
-            try:
+        try:
+            if record is None:
                 return device_report(device, attested, prove=prove)
-            except DeviceError as error:
-                return not_ready(error)
-        software = emulator_port is not None
-        report, found = recorded(device, software=software)
-    if found is None:
-        say("No hardware record is written: the Ledger is not ready.")
-    else:
-        write_new(record, record_bytes(found))
-        say(f"Wrote {record}: ids, versions and your answers; no address, path or serial number. Read it, and send it.")
+            report, found = recorded(device, software=emulator_port is not None)
+        except DeviceError as error:
+            if record is not None:
+                say("No hardware record is written: the Ledger is not ready.")
+            return not_ready(error)
+    write_new(record, record_bytes(found))
+    say(f"Wrote {record}: ids, versions and your answers; no address, path or serial number. Read it, and send it.")
     return report
