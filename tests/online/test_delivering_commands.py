@@ -472,7 +472,7 @@ def executed(machine: OnlineCommand) -> str:
         for number in range(evm.block_number() + 1):
             for tx_hash in evm.block(number).hashes:
                 found, nonce = evm.transaction(tx_hash), f"{int(record.nonce):064x}"
-                if found and found.to.lower() == record.contract.lower() and nonce in found.data.hex():
+                if found and found.to.hex() == record.contract[2:].lower() and nonce in found.data.hex():
                     return tx_hash
         machine("status")
     raise AssertionError(NONCE_BITMAP)

@@ -90,7 +90,7 @@ class EmbeddedEvm:
         """Return an account's wei."""
         return int(self._vm().state.get_balance(to_canonical_address(account)))
 
-    def transaction_count(self, account: str, block: int | None = None) -> int:
+    def transaction_count(self, account: str | bytes, block: int | None = None) -> int:
         """Return the account's next nonce, now or after a block."""
         return int(self._vm(block).state.get_nonce(to_canonical_address(account)))
 
@@ -135,17 +135,22 @@ class EmbeddedEvm:
                 raise
             block = self._chain.mine_block(mix_hash=_NO_HASH, blob_gas_used=0)
             receipts = [_receipt(block.number, *each) for each in applied]
-            mined = [_transaction(transaction) for transaction, _, _ in applied]
-            self._mined |= {sent.hash: (sent, receipt) for sent, receipt in zip(mined, receipts, strict=True)}
-            self._blocks.append(EvmBlock(block.header, tuple(sent.hash for sent in mined)))
+            self._mined |= {made.hash: (each[0], made) for each, made in zip(applied, receipts, strict=True)}
+            self._blocks.append(EvmBlock(block.header, tuple(made.hash for made in receipts)))
             return receipts
 
-    def read(self, raw: bytes) -> EvmTransaction:
-        """Read a raw transaction, its sender recovered. Raises ``NotTaken``."""
-        return _transaction(_decoded(raw))
+    @staticmethod
+    def read(raw: bytes) -> EvmTransaction:
+        """Read a signed EIP-1559 transaction in its one encoding, by somebody's key. Raises ``NotTaken``."""
+        if raw[:1] != b"\x02":
+            raise NotTaken("transaction type not supported: type 2 (EIP-1559) is")
+        with _taken():
+            transaction = CancunVM.get_transaction_builder().decode(raw)
+            transaction.check_signature_validity()
+            return transaction
 
     def _applied(self, raw: bytes) -> tuple[Any, Any, Any]:
-        transaction = _decoded(raw)
+        transaction = self.read(raw)
         with _taken():
             _, receipt, computation = self._chain.apply_transaction(transaction)
         return transaction, receipt, computation
@@ -158,7 +163,7 @@ class EmbeddedEvm:
         """Return a mined transaction; ``None`` when it is unknown."""
         return self._mined.get(transaction_hash.lower(), (None, None))[0]
 
-    def fund(self, account: str, wei: int) -> None:
+    def fund(self, account: str | bytes, wei: int) -> None:
         """Give an account wei, for gas: from the next block on, without a transaction."""
         with self._changing() as state:
             state.delta_balance(to_canonical_address(account), wei)
@@ -186,43 +191,17 @@ def _taken() -> Iterator[None]:
         raise NotTaken(str(error)) from error
 
 
-def _decoded(raw: bytes) -> Any:
-    """Return a signed EIP-1559 transaction as py-evm reads it: in its one encoding, by somebody's key."""
-    if raw[:1] != b"\x02":
-        raise NotTaken("transaction type not supported: type 2 (EIP-1559) is")
-    with _taken():
-        transaction = CancunVM.get_transaction_builder().decode(raw)
-        transaction.check_signature_validity()
-        return transaction
-
-
 def _hex(value: bytes) -> str:
     return "0x" + value.hex()
 
 
-def _account(value: bytes) -> str:
-    return str(to_checksum_address(value)) if value else ""
-
-
-def _transaction(transaction: Any) -> EvmTransaction:
-    return EvmTransaction(
-        _hex(transaction.hash),
-        _account(transaction.sender),
-        _account(transaction.to),
-        transaction.nonce,
-        transaction.gas,
-        transaction.max_fee_per_gas,
-        transaction.max_priority_fee_per_gas,
-        transaction.value,
-        bytes(transaction.data),
-        transaction.chain_id,
-        bytes(transaction.encode()),
-    )
-
-
 def _receipt(block_number: int, transaction: Any, receipt: Any, computation: Any) -> EvmReceipt:
     logs = tuple(
-        Log(_account(log.address), tuple(topic.to_bytes(32, "big") for topic in log.topics), bytes(log.data))
+        Log(
+            str(to_checksum_address(log.address)),
+            tuple(topic.to_bytes(32, "big") for topic in log.topics),
+            bytes(log.data),
+        )
         for log in receipt.logs
     )
     failed = computation.is_error
