@@ -40,12 +40,10 @@ CHANGED = KitFinding("KIT-INSTALLED", "lib/python3.11/site-packages/airlock_offl
 
 
 def look(home: Path, world: MachineProbes, told: Mapping[str, Any] | None = None) -> SimpleNamespace:
-    statement = {"stated_ms": NOW_MS, "machine_ms": NOW_MS, "uncertainty_s": 60}
-    usual: dict[str, Any] = {
-        "now_ms": NOW_MS, "statement": statement, "valid_ms": None, "device": READY, "software_ledger": False,
-        "rule": "/etc/udev/rules.d/70-airlock-ledger.rules", "installation": KIT, "medium": (), "kernel": ENFORCED,
-    }  # fmt: skip
-    made = look_at(home, TranscriptFile(home / "transcript.jsonl"), world, **(usual | dict(told or {})))
+    usual: dict[str, Any] = {"now_ms": NOW_MS, "valid_ms": None, "device": READY, "software_ledger": False, "medium": (),
+             "statement": {"stated_ms": NOW_MS, "machine_ms": NOW_MS, "uncertainty_s": 60}, "kernel": ENFORCED,
+             "rule": "/etc/udev/rules.d/70-airlock-ledger.rules", "installation": KIT, **(told or {})}  # fmt: skip
+    made = look_at(home, TranscriptFile(home / "transcript.jsonl"), world, **usual)
     lines = [Observed(**line) for line in made["lines"]]
     return SimpleNamespace(report=made, lines=lines, production=made["production"])
 
