@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from eth_utils.address import is_address, to_checksum_address
 
 from airlock_rehearsal.chain.evm import CONTRACTS, REFERRAL, ROUTER
-from airlock_rehearsal.chain.mempool import Mempool
 from airlock_rehearsal.services.faults import Faults
 from airlock_shared.errors import UsageError
 
 if TYPE_CHECKING:
+    from airlock_rehearsal.chain.mempool import Mempool
     from airlock_rehearsal.services.venue.venue_state import VenueState
 
 
@@ -24,10 +24,10 @@ MINUTE_MS = 60_000
 class Runtime:
     """The live rehearsal. ``faults`` may be replaced at any time; an order keeps the faults it was accepted under."""
 
-    def __init__(self, state: VenueState, faults: Faults) -> None:
+    def __init__(self, state: VenueState, mempool: Mempool, faults: Faults) -> None:
         self.state = state
         self.settings = state.settings
-        self.mempool = Mempool(state.evm)
+        self.mempool = mempool
         self.posts: dict[str, Counter[str]] = defaultdict(Counter)  # place -> nonce or hash -> POSTs and PUTs
         self._limited: deque[int] = deque()  # when the limited requests of the last minute came, in unix milliseconds
         self.faults = faults

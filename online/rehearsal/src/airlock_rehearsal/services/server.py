@@ -23,6 +23,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from airlock_online.clock import now_ms
+from airlock_rehearsal.chain.mempool import Mempool
 from airlock_rehearsal.scenarios import service_words
 from airlock_rehearsal.services.builder import routes
 from airlock_rehearsal.services.delivery import market, relayer, rpc
@@ -103,7 +104,8 @@ class RehearsalServices(Runtime):
         now_ms: Callable[[], int] = now_ms,
         faults: Faults = Faults(),  # noqa: B008  (immutable)
     ) -> None:
-        super().__init__(set_up(settings, checked(trader), now_ms), faults)
+        state = set_up(settings, checked(trader), now_ms)
+        super().__init__(state, Mempool(state.evm), faults)
         self._running: tuple[uvicorn.Server, threading.Thread] | None = None
 
     def start(self, port: int = 0) -> Self:
