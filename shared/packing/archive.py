@@ -25,8 +25,7 @@ def settle(kit: Path, programs: Collection[str], epoch_s: int) -> None:
 def pack(kit: Path, tar: Path) -> None:
     """Write the tar of a folder that is settled: sorted by path, and nobody's."""
     with tarfile.open(tar, "x", format=tarfile.GNU_FORMAT) as archive:
-        for path in (kit, *sorted(kit.rglob("*"))):
-            archive.add(path, path.relative_to(kit.parent), recursive=False, filter=_nobodys)
+        archive.add(kit, kit.name, filter=_nobodys)
 
 
 def _nobodys(entry: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -108,7 +108,7 @@ def test_a_ledger_that_is_not_ready_gives_no_record(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(EthereumApp, "configuration", lost)
     found = record("Yes\n" * 20)
-    assert (found.record, found.report) == (None, {"error": "the Ledger was unplugged", "do": "plug it in"})
+    assert (found.record, isinstance(found.error, Unplugged)) == (None, True)
 
 
 def test_the_file_is_written_once_and_before_it_nothing_is_asked(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.installation import Installation, KitFinding
 from airlock_offline.ledger.usb import PluggedLedger, UsbPort
 from airlock_offline.preflight.isolation import interface_lines, radio_lines, route_lines
-from airlock_offline.preflight.page import Kit, PreflightInputs, kit_lines, look_at
+from airlock_offline.preflight.page import kit_lines, look_at
 from airlock_shared.cli.machine import read_deployments, transcript_line
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host import machine as host
@@ -40,11 +40,10 @@ CHANGED = KitFinding("KIT-INSTALLED", "lib/python3.11/site-packages/airlock_offl
 
 
 def look(home: Path, world: MachineProbes, told: Mapping[str, Any] | None = None) -> SimpleNamespace:
-    statement = {"stated_ms": NOW_MS, "machine_ms": NOW_MS, "uncertainty_s": 60}
-    usual = PreflightInputs(
-        NOW_MS, statement, None, READY, "/etc/udev/rules.d/70-airlock-ledger.rules", False, KIT, None, ENFORCED
-    )
-    made = look_at(home, TranscriptFile(home / "transcript.jsonl"), usual._replace(**(told or {})), world)
+    usual: dict[str, Any] = {"now_ms": NOW_MS, "valid_ms": None, "device": READY, "software_ledger": False, "medium": (),
+             "statement": {"stated_ms": NOW_MS, "machine_ms": NOW_MS, "uncertainty_s": 60}, "kernel": ENFORCED,
+             "rule": "/etc/udev/rules.d/70-airlock-ledger.rules", "installation": KIT, **(told or {})}  # fmt: skip
+    made = look_at(home, TranscriptFile(home / "transcript.jsonl"), world, **usual)
     lines = [Observed(**line) for line in made["lines"]]
     return SimpleNamespace(report=made, lines=lines, production=made["production"])
 
@@ -149,7 +148,7 @@ def test_a_whole_kit_is_in_order_and_of_a_changed_one_the_file_is_named(
     [line] = kit_lines((KitFinding("KIT-FILE", "install.sh", "changed"),), tmp_path, "ab" * 32)
     assert (line.found, line.verdict, line.check) == ("changed: install.sh", REFUSED, "KIT-FILE")
     found = (KitFinding("KIT-MANIFEST", "MANIFEST", "changed, or of another kit"),)
-    result = look(home, world, {"kit": Kit(tmp_path, "ab" * 32, found)})
+    result = look(home, world, {"medium": kit_lines(found, tmp_path, "ab" * 32)})
     assert result.report["refused"] == ["KIT-MANIFEST"]  # it is on the page with the installation
 
 

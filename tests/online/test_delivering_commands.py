@@ -86,7 +86,7 @@ def test_every_route_is_delivered_followed_and_read_back_at_once(machine: Online
 def test_one_refused_order_does_not_keep_the_others(machine: OnlineCommand) -> None:
     signatures = machine.signatures(stop=TWAP, code=CODE)
     gone = {"trader": "0x" + "00" * 20, "escrow": 0}
-    machine.services.state.venue.act(STORAGE, "seedTwap", 41, gone)
+    machine.services.state.act(STORAGE, "seedTwap", 41, gone)
     ended = machine("submit", signatures)
     assert (ended.code, machine.states()) == (8, {"stop": "REJECTED", "code": "CONFIRMED"})
 
@@ -234,7 +234,7 @@ def test_what_was_read_back_as_kept_is_not_held_against_a_later_world(
 ) -> None:
     """Of a position a part was closed, and later the rest; nothing was closed at all; what was closed is there again."""
     monkeypatch.setattr(delivery_context, "POLL_S", 0)
-    venue, signatures = machine.services.state.venue, machine.signatures(sell=CLOSE.replace("500", amount))
+    venue, signatures = machine.services.state, machine.signatures(sell=CLOSE.replace("500", amount))
     found = [] if code == 0 else venue.trades_of(DEFAULT_TRADER)
     told = [machine("submit", signatures, "--json").lines[-1]] if at_first else []
     monkeypatch.setattr(venue, "trades_of", lambda _: found)
@@ -466,13 +466,13 @@ def with_node(machine: OnlineCommand) -> None:
 
 def executed(machine: OnlineCommand) -> str:
     """Return the transaction in which the chain marked the nonce of what was lost."""
-    evm = machine.services.state.venue.evm
+    evm = machine.services.state.evm
     record = machine.submission.record
     for _ in range(200):
         for number in range(evm.block_number() + 1):
             for tx_hash in evm.block(number).hashes:
                 found, nonce = evm.transaction(tx_hash), f"{int(record.nonce):064x}"
-                if found and found.to.lower() == record.contract.lower() and nonce in found.data.hex():
+                if found and found.to.hex() == record.contract[2:].lower() and nonce in found.data.hex():
                     return tx_hash
         machine("status")
     raise AssertionError(NONCE_BITMAP)

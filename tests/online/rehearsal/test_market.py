@@ -25,12 +25,12 @@ RELAYED: Json = {"chainId": "31337", "to": TRADER.address, "data": "0x00", "gas"
 
 
 def refused(desk: ServicesClient, body: Any, words: str) -> None:
-    before = desk.state.venue.evm.block_number()
+    before = desk.state.evm.block_number()
     reply = desk.post_order(body)
     assert (reply.status_code, reply.headers["x-airlock-rehearsal"]) == (400, "simulator")
     assert words in str(reply.json()["message"])
     assert reply.json() == {"statusCode": 400, "message": reply.json()["message"], "error": "Bad Request"}
-    assert desk.state.venue.evm.block_number() == before
+    assert desk.state.evm.block_number() == before
 
 
 def of_order(member: str, change: Callable[[str], str]) -> BodyChange:

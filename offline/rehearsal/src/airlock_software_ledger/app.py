@@ -7,10 +7,12 @@ Not simulated: what ``message_filters`` and ``transactions`` name.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from airlock_offline.ledger.device_errors import DeviceLost
+from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
 from airlock_offline.ledger.models import DEFAULT_MODEL, MODELS, screen_of
-from airlock_offline.ledger.screens import Page, network, review_pages
+from airlock_offline.ledger.screens import Page, network, review_pages, transaction_review
 from airlock_offline.ledger.transport import (
     CLA_ETHEREUM,
     CLA_SIMULATOR,
@@ -20,12 +22,12 @@ from airlock_offline.ledger.transport import (
     P1_AUTHORIZATION_FIRST,
     P1_CONFIRM,
     P1_FIRST,
+    P1_MORE,
     P2_CHAIN_CODE,
     Ins,
 )
 from airlock_shared.ethereum.signatures import keccak256
-from airlock_software_ledger import keys
-from airlock_software_ledger import transactions as authorizations
+from airlock_software_ledger import keys, transactions
 from airlock_software_ledger.answers import (
     CLASS,
     INSTRUCTION,
@@ -41,7 +43,6 @@ from airlock_software_ledger.answers import (
 )
 from airlock_software_ledger.display import Tokens, address_pages
 from airlock_software_ledger.typed_flow import TypedFlow
-from airlock_software_ledger.uploads import Uploads
 
 _Screens = Callable[[list[Page]], bool]
 """Shows the pages of one request and returns whether the person approves."""
@@ -56,6 +57,14 @@ _OTHER_APPS = {"wrong-app": ("Bitcoin", "2.4.0"), "app-closed": ("BOLOS", "1.6.0
 def approve(_pages: list[Page]) -> bool:
     """Approve whatever is shown."""
     return True
+
+
+class _Upload(NamedTuple):
+    """What has come in so far, under which instruction and for which key."""
+
+    ins: Ins
+    path: tuple[int, ...]
+    data: bytes
 
 
 class SoftwareLedger:
@@ -89,7 +98,7 @@ class SoftwareLedger:
         """Forget what was begun, as when the app is closed and opened again."""
         self._tokens = Tokens()
         self._typed = TypedFlow(self._model, self._settings, self._tokens)
-        self._uploads = Uploads(self._model, self._settings, self._account, self._tokens)
+        self._upload: _Upload | None = None
         for fault in self._faults & {"left-in-message", "left-in-definitions"}:
             self._typed.leave_half_way(in_message=fault == "left-in-message")
 
@@ -114,8 +123,8 @@ class SoftwareLedger:
             Ins.EIP712_DEFINITION: self._typed.define,
             Ins.EIP712_VALUE: self._typed.value,
             Ins.EIP712_FILTER: self._typed.filter,
-            Ins.SIGN_TRANSACTION: self._uploads.transaction,
-            Ins.SIGN_PERSONAL_MESSAGE: self._uploads.personal_message,
+            Ins.SIGN_TRANSACTION: self._transaction,
+            Ins.SIGN_PERSONAL_MESSAGE: self._personal_message,
             Ins.SIGN_EIP712: self._typed.finish,
             Ins.SIGN_AUTHORIZATION: self._authorization,
         }
@@ -124,6 +133,45 @@ class SoftwareLedger:
         fail_if(ins not in answering, INSTRUCTION)
         answer = answering[ins](p1, p2, data)
         return self._sign(answer) if isinstance(answer, SigningRequest) else answer or b""
+
+    # ---- what arrives in pieces
+
+    def _received(self, ins: Ins, p1: int, data: bytes) -> _Upload:
+        upload, self._upload = self._upload, None
+        if p1 == P1_FIRST:
+            path, rest = keys.read_path(data)
+            return _Upload(ins, path, rest)
+        fail_if(p1 != P1_MORE, PARAMETERS)
+        if upload is None or upload.ins != ins:
+            raise Failed(ORDER)
+        return upload._replace(data=upload.data + data)
+
+    def _transaction(self, p1: int, _p2: int, data: bytes) -> SigningRequest | None:
+        """Take a piece of a transaction; None while more has to come (garbage keeps it waiting, and answers 9000)."""
+        upload = self._received(Ins.SIGN_TRANSACTION, p1, data)
+        transaction = transactions.read_so_far(upload.data)
+        fail_if(transaction.blind and not self._settings.blind_signing)
+        if transaction.end is None:
+            self._upload = upload
+            return None
+        digest = keccak256(upload.data[: transaction.end])
+        shown = transactions.shown_of(transaction, self._account(upload.path).address, digest, self._tokens)
+        self._tokens.forget()
+        fail_if(shown.blind and not self._settings.blind_signing)
+        return SigningRequest(upload.path, digest, transaction.first_v, *transaction_review(shown, self._model))
+
+    def _personal_message(self, p1: int, _p2: int, data: bytes) -> SigningRequest | None:
+        """Take a piece of a personal message; None while more has to come."""
+        upload = self._received(Ins.SIGN_PERSONAL_MESSAGE, p1, data)
+        length, message = int.from_bytes(upload.data[:4], "big"), upload.data[4:]
+        fail_if(len(upload.data) < 4 or len(message) > length)
+        if len(message) < length:
+            self._upload = upload
+            return None
+        prefix = b"\x19Ethereum Signed Message:\n" + str(length).encode()  # EIP-191, version 0x45
+        return SigningRequest(
+            upload.path, keccak256(prefix + message), 27, MESSAGE_REVIEW, message_fields(message, self._model)
+        )
 
     # ---- what it says of itself
 
@@ -171,6 +219,6 @@ class SoftwareLedger:
         fail_if(p1 != P1_AUTHORIZATION_FIRST, PARAMETERS)
         path, rest = keys.read_path(data)
         fail_if(not self._settings.smart_accounts, ORDER)
-        authorization = authorizations.read_authorization(rest)
-        review, fields = authorizations.review_of(authorization, self._account(path).address, self._model)
-        return SigningRequest(path, authorization.digest(), 0, review, fields)
+        authorization = transactions.read_authorization(rest)
+        review, fields = transactions.review_of(authorization, self._account(path).address, self._model)
+        return SigningRequest(path, bytes(authorization.hash()), 0, review, fields)

@@ -1,4 +1,4 @@
-"""The software Ledger's keys: BIP-39 by eth-account, BIP-32, signatures by libsecp256k1 (RFC 6979, low s)."""
+"""The software Ledger's keys: BIP-39 and BIP-32 by eth-account, signatures by libsecp256k1 (RFC 6979, low s)."""
 
 from __future__ import annotations
 
@@ -46,14 +46,13 @@ def derive(seed: str, numbers: tuple[int, ...]) -> DerivedKey:
     from coincurve import PrivateKey  # noqa: PLC0415 - heavy: loaded where it is needed
     from eth_account import Account as EthAccount  # noqa: PLC0415 - after leave_out_key_files
     from eth_account.hdaccount import seed_from_mnemonic  # noqa: PLC0415 - as above
+    from eth_account.hdaccount.deterministic import HardNode, SoftNode, derive_child_key  # noqa: PLC0415 - as above
 
-    node = hmac.digest(b"Bitcoin seed", seed_from_mnemonic(seed, ""), "sha512")
+    master = hmac.digest(b"Bitcoin seed", seed_from_mnemonic(seed, ""), "sha512")
+    private_key, chain_code = master[:32], master[32:]
     for number in numbers:
-        parent = PrivateKey(node[:32])
-        key = b"\0" + parent.secret if number >= HARDENED else parent.public_key.format()
-        grown = hmac.digest(node[32:], key + number.to_bytes(4, "big"), "sha512")
-        node = parent.add(grown[:32]).secret + grown[32:]  # fails for one key in 2**127, as BIP-32 says it must
-    private_key, chain_code = node[:32], node[32:]
+        node = HardNode(number - HARDENED) if number >= HARDENED else SoftNode(number)
+        private_key, chain_code = derive_child_key(private_key, chain_code, node)
     public_key = PrivateKey(private_key).public_key.format(compressed=False)
     return DerivedKey(private_key, public_key, EthAccount.from_key(private_key).address, chain_code)
 

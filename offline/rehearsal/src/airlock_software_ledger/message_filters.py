@@ -62,8 +62,7 @@ class Filtering:
         fail_if(self._typed.root in ("", DOMAIN), ORDER)
         label, place, signature = _parts(data, labelled=p2 != _TOKEN, placed=p2 in (_TOKEN, _AMOUNT))
         path, field = self._typed.awaited or ("", None)
-        signed = path.encode() + (b"" if p2 == _TOKEN else label) + place
-        if field is None or not self._is_signed(p2, signed, signature):
+        if field is None or not self._is_signed(p2, path.encode() + label + place, signature):
             raise Failed(UNSPECIFIED)
         at = self._place(place[0]) if place else 0
         fail_if(field.code != _TYPES.get(p2, field.code), UNSPECIFIED)
@@ -73,15 +72,14 @@ class Filtering:
         self._next = p2, label.decode("latin-1"), at
 
     def _is_signed(self, p2: int, signed: bytes, signature: bytes) -> bool:
-        domain = {seen.field.name: seen.raw for seen in self._typed.seen if seen.root == DOMAIN}
+        domain = self._typed.domain
         chain = domain.get("chainId", b"").rjust(_CHAIN_BYTES, b"\0")[-_CHAIN_BYTES:]
         contract = domain.get("verifyingContract", bytes(20))
         return is_ledgers(bytes((_MAGIC[p2],)) + chain + contract + self._schema + signed, signature)
 
     def _place(self, place: int) -> int:
         if place == _THE_CONTRACT:
-            contract = next(s.raw for s in self._typed.seen if s.root == DOMAIN and s.field.name == "verifyingContract")
-            found = self._tokens.place_of(contract)
+            found = self._tokens.place_of(self._typed.domain["verifyingContract"])
             if found is None:
                 raise Failed(UNSPECIFIED)
             self._named.add(found)
@@ -93,8 +91,7 @@ class Filtering:
 
     def root_begins(self) -> None:
         """Show the network, when the message begins."""
-        chain = next((seen.raw for seen in self._typed.seen if seen.field.name == "chainId"), b"")
-        if (chain_id := int.from_bytes(chain, "big")) != 1:
+        if (chain_id := int.from_bytes(self._typed.domain.get("chainId", b""), "big")) != 1:
             self._shown.append(ScreenField("Network", network(chain_id)))
 
     @property

@@ -6,7 +6,7 @@ with more than two words, and the contracts of staking that the app reads itself
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_offline.ledger.screens import (
     TOKEN_CALLS,
@@ -16,9 +16,12 @@ from airlock_offline.ledger.screens import (
     authorization_review,
     network,
 )
-from airlock_shared.ethereum.signatures import keccak256
+from airlock_shared.ethereum.library_opinion import leave_out_key_files
 from airlock_software_ledger.answers import ORDER, TRANSACTION_TYPE, fail_if
 from airlock_software_ledger.display import Tokens
+
+if TYPE_CHECKING:
+    from eth_account.typed_transactions.set_code_transaction import Authorization
 
 LEGACY = -1  # a transaction without a type: its first byte begins a list
 _ADDRESS_BYTES = 20
@@ -119,7 +122,6 @@ def shown_of(transaction: ReceivedTransaction, sender: str, digest: bytes, token
 # EIP-7702 authorizations as the software Ledger reads them: a list of tags, and the contracts that the app knows.
 
 
-MAGIC = b"\x05"  # EIP-7702
 KNOWN_CONTRACTS = {bytes.fromhex("4cd241e8d1510e30b2076397afc7508ae59c66c9"): "Simple7702Account"}  # as recorded
 _TAGS = (0, 1, 2, 3)  # structure version, contract, chain id, nonce
 _NOBODY = bytes(20)
@@ -129,20 +131,6 @@ _REVOKE = Review(
     "Sign authorization to revoke smart contract delegation?",
     blind=False,
 )
-
-
-class Authorization(NamedTuple):
-    """Who may act as this account: the contract (20 bytes), the chain id, and the account's nonce."""
-
-    contract: bytes
-    chain_id: int
-    nonce: int
-
-    def digest(self) -> bytes:
-        """Return the hash that is signed: ``keccak256(0x05 || rlp([chain id, contract, nonce]))``."""
-        from rlp import encode  # noqa: PLC0415 - heavy: loaded where it is needed
-
-        return keccak256(MAGIC + bytes(encode([self.chain_id, self.contract, self.nonce])))
 
 
 def read_authorization(data: bytes) -> Authorization:
@@ -157,13 +145,16 @@ def read_authorization(data: bytes) -> Authorization:
     fail_if(tuple(sorted(values)) != _TAGS or values[0] != b"\x01" or len(values[1]) != 20)
     fail_if(max(len(values[2]), len(values[3])) > 8)
     fail_if(values[1] != _NOBODY and values[1] not in KNOWN_CONTRACTS, ORDER)
-    return Authorization(values[1], int.from_bytes(values[2], "big"), int.from_bytes(values[3], "big"))
+    leave_out_key_files()
+    from eth_account.typed_transactions.set_code_transaction import Authorization  # noqa: PLC0415 - after it, and heavy
+
+    return Authorization(int.from_bytes(values[2], "big"), values[1], int.from_bytes(values[3], "big"))
 
 
 def review_of(authorization: Authorization, account: str, model: str) -> tuple[Review, list[ScreenField]]:
     """Return the frame and the fields with which an authorization is shown."""
-    name, where = KNOWN_CONTRACTS.get(authorization.contract), network(authorization.chain_id)
-    where = where if authorization.chain_id else "All"
+    name, where = KNOWN_CONTRACTS.get(authorization.address), network(authorization.chainId)
+    where = where if authorization.chainId else "All"
     if name is None:
         return _REVOKE, [ScreenField("Account", account), ScreenField("Revoke on network", where)]
     return authorization_review(account, name, where, model)

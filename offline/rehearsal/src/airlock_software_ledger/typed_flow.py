@@ -39,10 +39,9 @@ class TypedFlow:
         """
         self._model = model
         self._tokens = tokens
-        self._filtering: Filtering | None = None
         self._raw_messages_first = isinstance(screen_of(model).layout, Touch)
         self._settings = settings
-        self._typed: TypedStream | None = None
+        self._begun: tuple[TypedStream, Filtering | None] | None = None
 
     def leave_half_way(self, *, in_message: bool) -> None:
         """Begin a flow that nobody will finish: left after the first value, or within the definitions."""
@@ -51,12 +50,12 @@ class TypedFlow:
         typed.define_field(_LEFT_FIELD)
         if in_message:
             typed.begin(DOMAIN.encode())
-        self._typed = typed
+        self._begun = typed, None
 
     def define(self, _p1: int, p2: int, data: bytes) -> None:
         """Take a struct's name or a field's definition."""
-        typed = self._typed or TypedStream()
-        self._typed = self._filtering = None  # unless all goes well; a flow that was left half-way is forgotten here
+        typed = self._begun[0] if self._begun else TypedStream()
+        self._begun = None  # unless all goes well; a flow that was left half-way is forgotten here
         fail_if(typed.root, UNSPECIFIED)
         if p2 == P2_NAME:
             typed.define_struct(data)
@@ -64,7 +63,7 @@ class TypedFlow:
             typed.define_field(data)
         else:
             raise Failed(PARAMETERS)
-        self._typed = typed
+        self._begun = typed, None
 
     def value(self, p1: int, p2: int, data: bytes) -> None:
         """Take a root struct's name, the count of an array, or a value or a piece of one."""
@@ -90,7 +89,7 @@ class TypedFlow:
                 filtering.value_came(last.field, last.raw, shown(last.field, last.raw, self._model))
         else:
             raise Failed(PARAMETERS)
-        self._typed, self._filtering = typed, filtering
+        self._begun = typed, filtering
 
     def filter(self, _p1: int, p2: int, data: bytes) -> None:
         """Take what the app is told of how to show the message; with Raw messages on it heeds none of it."""
@@ -99,15 +98,14 @@ class TypedFlow:
             filtering = None if self._settings.raw_messages else Filtering(typed, self._tokens)
         elif filtering is not None:
             filtering.take(p2, data)
-        self._typed, self._filtering = typed, filtering
+        self._begun = typed, filtering
 
     def _taken(self) -> tuple[TypedStream, Filtering | None]:
         """Take the flow, which is forgotten unless all goes well."""
-        typed, filtering = self._typed, self._filtering
-        self._typed = self._filtering = None
-        if typed is None:
+        begun, self._begun = self._begun, None
+        if begun is None:
             raise Failed(ORDER)
-        return typed, filtering
+        return begun
 
     def finish(self, _p1: int, p2: int, data: bytes) -> SigningRequest:
         """Return what is to be signed: the finished flow, or the two hashes that came instead."""

@@ -112,7 +112,7 @@ class TypedStream:
         self.hashes: dict[str, bytes] = {}
         self._structs: list[tuple[str, list[FieldType]]] = []
         self.root = ""  # the root struct whose values came last, or come now
-        self._walk: _Walk | None = None
+        self._walk: _Walk  # where values are wanted
         self._wanted: _Wanted | None = None
         self._partial: bytes | None = None
         self._missing = 0
@@ -132,6 +132,11 @@ class TypedStream:
     def awaited(self) -> tuple[str, FieldType] | None:
         """The path and the field of the value that comes next."""
         return (self._wanted.path, self._wanted.field) if self._wanted and not self._wanted.is_count else None
+
+    @property
+    def domain(self) -> dict[str, bytes]:
+        """The raw values of the domain that came in, by their fields' names."""
+        return {seen.field.name: seen.raw for seen in self.seen if seen.root == DOMAIN}
 
     def schema(self) -> bytes:
         """Return the definitions as JSON, in the order in which they came: what message filters are signed for."""
@@ -202,12 +207,10 @@ class TypedStream:
         return domain, message
 
     def _advance(self, answer: bytes | None) -> None:
-        if self._walk is None:
-            raise Failed(BAD_DATA)
         try:
             self._wanted = next(self._walk) if answer is None else self._walk.send(answer)
         except StopIteration as finished:
-            self._walk = self._wanted = None
+            self._wanted = None
             self.hashes[self.root] = finished.value
 
     def _walk_struct(self, name: str, path: str) -> _Walk:

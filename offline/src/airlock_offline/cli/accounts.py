@@ -38,19 +38,13 @@ CHAIN_CODE_BYTES = 32
 
 
 class ExtendedKey(NamedTuple):
-    """A node of the key tree (BIP-32): 65-byte public key, its 20-byte address, 32-byte chain code.
+    """A node of the key tree (BIP-32): 65-byte public key, 32-byte chain code.
 
     No secret, but whoever has it knows every account below it.
     """
 
     public_key: bytes
-    address: bytes
     chain_code: bytes
-
-    @property
-    def compressed(self) -> bytes:
-        """The public key in 33 bytes: the parity of y, and x (SEC 1, section 2.3.3)."""
-        return bytes((2 + (self.public_key[64] & 1),)) + self.public_key[1:33]
 
 
 class WatchOnlyAccount(NamedTuple):
@@ -67,7 +61,7 @@ def extended_key(app: EthereumApp, path: str) -> ExtendedKey:
     if len(reply) != 1 + 65 + 1 + 40 + CHAIN_CODE_BYTES:
         raise wrong_answer(doing, f"{len(reply)} bytes that are not a key, an address and a chain code")
     account = account_in(reply[:-CHAIN_CODE_BYTES], doing)
-    return ExtendedKey(account.public_key, account.address, reply[-CHAIN_CODE_BYTES:])
+    return ExtendedKey(account.public_key, reply[-CHAIN_CODE_BYTES:])
 
 
 def account_of(app: EthereumApp, path: str, master_fingerprint: int | None) -> WatchOnlyAccount:
@@ -75,11 +69,13 @@ def account_of(app: EthereumApp, path: str, master_fingerprint: int | None) -> W
 
     Raises ``DeviceError``, also when the node does not lead to the device's own first address.
     """
+    from coincurve import PublicKey  # noqa: PLC0415 - native: after the filter
+
     node = extended_key(app, path)
     first = app.address(path + "".join(f"/{number}" for number in FIRST)).address
     if address_below(node, FIRST) != first:
         raise wrong_answer(f"read the extended key of {path}", "a key that does not lead to its own accounts")
-    payload = write_account(node.compressed, node.chain_code, path, master_fingerprint)
+    payload = write_account(PublicKey(node.public_key).format(), node.chain_code, path, master_fingerprint)
     return WatchOnlyAccount(payload, checksum_address(first))
 
 

@@ -21,8 +21,7 @@ from airlock_offline.ledger.screens import typed_data_pages
 from airlock_offline.ledger.usb import LEDGER_VENDOR
 from airlock_offline.preflight.ledger import PROOF, PROVEN, device_report, not_ready, udev_rule
 from airlock_offline.preflight.page import (
-    Kit,
-    PreflightInputs,
+    kit_lines,
     look_at,
     preflight_verdict_lines,
     report_lines,
@@ -64,19 +63,16 @@ from airlock_shared.wire.strict_json import JsonObject
 _FORMAT = "airlock/hardware-record@1"
 
 
-def recorded(device: Device, *, software: bool) -> tuple[JsonObject, JsonObject | None]:
+def recorded(device: Device, *, software: bool) -> tuple[JsonObject, JsonObject]:
     """Have the harmless message shown and signed; return the report of ``preflight``, and the record.
 
-    There is no record of a Ledger that is not ready. Pages are asked about where they can be listed: of a known model, and
-    when the message was shown field by field. Raises ``Declined`` when the message is rejected or nobody answers.
+    Pages are asked about where they can be listed: of a known model, and when the message was shown field by field.
+    Raises ``DeviceError`` for a Ledger that is not ready, ``Declined`` when the message is rejected or nobody answers.
     """
-    try:
-        device.app()
-        model = device.model or (DEFAULT_MODEL if software else "")
-        pages = _pages(model)
-        report = device_report(device, prove=True)
-    except DeviceError as error:
-        return not_ready(error), None
+    device.app()
+    model = device.model or (DEFAULT_MODEL if software else "")
+    pages = _pages(model)
+    report = device_report(device, prove=True)
     answers = _confirmed(pages, piped=software) if report["raw_messages"] == PROVEN else []
     return report, _record(device, report, model, answers, software=software)
 
@@ -253,7 +249,9 @@ def preflight(
     Example:
       airlock-offline preflight --time 2026-11-21T02:43:00Z --uncertainty 60
     """
-    folder = _kit(kit, fingerprint)
+    if (kit is None) != (fingerprint is None):
+        raise UsageError("a kit needs its fingerprint", do="give --kit DIR and --fingerprint HEX, from paper, together")
+    expected = None if fingerprint is None else read_installation_fingerprint(fingerprint)
     if record is not None:
         require_output(record)
     if watch and stated is not None:
@@ -264,23 +262,23 @@ def preflight(
     with working("Looking at every installed file"):
         installation = examine_installation()
     with working("Looking at every file of the kit"):
-        examined = folder and folder._replace(findings=examine_kit(folder.folder, folder.fingerprint))
-    software = emulator_port is not None
-    told = PreflightInputs(
-        now_ms(), clock, valid_ms, device, udev_rule(), software, installation, examined, state.confinement
+        medium = () if kit is None or expected is None else kit_lines(examine_kit(kit, expected), kit, expected)
+    report = look_at(
+        state.home,
+        state.transcript,
+        MachineProbes(),
+        now_ms=now_ms(),
+        statement=clock,
+        valid_ms=valid_ms,
+        device=device,
+        rule=udev_rule(),
+        software_ledger=emulator_port is not None,
+        installation=installation,
+        medium=medium,
+        kernel=state.confinement,
     )
-    report = look_at(state.home, state.transcript, told, MachineProbes())
     state.transcript.record("preflight", report, now_ms())
     _end(report, as_json=as_json)
-
-
-def _kit(folder: Path | None, fingerprint: str | None) -> Kit | None:
-    """Return the kit that is to be examined too. Raises ``UsageError`` for a folder without its fingerprint."""
-    if folder is None and fingerprint is None:
-        return None
-    if folder is None or fingerprint is None:
-        raise UsageError("a kit needs its fingerprint", do="give --kit DIR and --fingerprint HEX, from paper, together")
-    return Kit(folder, read_installation_fingerprint(fingerprint), ())
 
 
 def _ask_time(state: OfflineHome, uncertainty_s: int | None) -> JsonObject | None:
@@ -335,16 +333,14 @@ def _device(
     emulator_port: int | None, ledger_path: str | None, record: Path | None, attested: str | None, *, prove: bool
 ) -> JsonObject:
     with opened(emulator_port, ledger_path, wait_notice, guard=nothing_is_signed) as device:
-        if record is None:
-            try:
+        try:
+            if record is None:
                 return device_report(device, attested, prove=prove)
-            except DeviceError as error:
-                return not_ready(error)
-        software = emulator_port is not None
-        report, found = recorded(device, software=software)
-    if found is None:
-        say("No hardware record is written: the Ledger is not ready.")
-    else:
-        write_new(record, record_bytes(found))
-        say(f"Wrote {record}: ids, versions and your answers; no address, path or serial number. Read it, and send it.")
+            report, found = recorded(device, software=emulator_port is not None)
+        except DeviceError as error:
+            if record is not None:
+                say("No hardware record is written: the Ledger is not ready.")
+            return not_ready(error)
+    write_new(record, record_bytes(found))
+    say(f"Wrote {record}: ids, versions and your answers; no address, path or serial number. Read it, and send it.")
     return report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_offline.confinement.command import Confinement
 from airlock_offline.installation import INSTALL_AGAIN, Installation, KitFinding, paper
@@ -84,10 +84,10 @@ def installation_lines(found: Installation) -> Iterator[Observed]:
 
 
 def kit_lines(findings: Sequence[KitFinding], folder: Path, fingerprint: str) -> Iterator[Observed]:
-    """Judge a kit's own medium."""
+    """Judge a kit's own medium, of which the fingerprint was given: 64 hex digits."""
     yield from _findings(findings)
     if not findings:
-        given = fingerprint_text("".join(fingerprint.split()).lower())
+        given = fingerprint_text(fingerprint)
         yield Observed("installed", "medium", f"{safe(str(folder))} is whole, with the fingerprint given: {given}")
 
 
@@ -107,61 +107,52 @@ FAMILY = "AIRGAP-"
 TRUST = "bring deployment.json from the online machine, and run: airlock-offline trust deployment.json"
 
 
-class Kit(NamedTuple):
-    """A kit's medium that was examined too: its folder, the fingerprint given, what was found."""
-
-    folder: Path
-    fingerprint: str
-    findings: tuple[KitFinding, ...]
-
-
-class PreflightInputs(NamedTuple):
-    """What comes from people, device and disk, and not from looking at the machine.
-
-    ``statement`` is the time as stated just now, ``valid_ms`` the uncertainty of an earlier statement that still holds.
-    """
-
-    now_ms: int
-    statement: dict[str, int] | None
-    valid_ms: int | None
-    device: JsonObject
-    rule: str | None
-    software_ledger: bool
-    installation: Installation
-    kit: Kit | None
-    kernel: Confinement
-
-
-def look_at(home: Path, transcript: TranscriptFile, inputs: PreflightInputs, world: MachineProbes) -> JsonObject:
+def look_at(
+    home: Path,
+    transcript: TranscriptFile,
+    world: MachineProbes,
+    *,
+    now_ms: int,
+    statement: JsonObject | None,
+    valid_ms: int | None,
+    device: JsonObject,
+    rule: str | None,
+    software_ledger: bool,
+    installation: Installation,
+    medium: Iterable[Observed],
+    kernel: Confinement,
+) -> JsonObject:
     """Look at the machine, judge it, and return the result as the transcript keeps it, with every line of the page.
 
-    Raises ``DocumentError("DOC-CHAIN")`` when nothing can be recorded.
+    ``statement`` is the time as stated just now, ``valid_ms`` the uncertainty of an earlier statement that still holds, and
+    ``medium`` the lines about a kit that was examined too. Raises ``DocumentError("DOC-CHAIN")`` when nothing can be
+    recorded.
     """
     head = transcript.head()
     pins, pin_lines = read_deployments(current(home / "pins"), first=TRUST)
     damaged = any(line.verdict == REFUSED for line in pin_lines)
-    production = damaged or is_production(pins, software_ledger=inputs.software_ledger)
-    airgap = [*airgap_lines(world), *kernel_lines(inputs.kernel)]
+    production = damaged or is_production(pins, software_ledger=software_ledger)
+    airgap = [*airgap_lines(world), *kernel_lines(kernel)]
     lines = [
         *(airgap if production else as_notes(airgap)),
-        *clock_lines(inputs.now_ms, inputs.statement, inputs.valid_ms),
+        *clock_lines(now_ms, statement, valid_ms),
         home_line(home),
         disk_line(home, world),
         camera_line(world),
-        *device_lines(inputs.device, inputs.rule),
+        *device_lines(device, rule),
         *library_lines(world, system_libraries() or LIBRARIES),
-        *installation_lines(inputs.installation),
-        *(kit_lines(inputs.kit.findings, inputs.kit.folder, inputs.kit.fingerprint) if inputs.kit else ()),
+        *installation_lines(installation),
+        *medium,
         *pin_lines,
         transcript_line(transcript),
     ]
     lines = [line._replace(verdict=LOOK) if line.verdict == FAULT else line for line in lines]
-    differ = [{"check": each.check, "path": each.path, "what": each.what} for each in inputs.installation.findings]
+    differ = [{"check": each.check, "path": each.path, "what": each.what} for each in installation.findings]
     return {
         "airlock": version("airlock-offline"),
-        "time_utc": utc_text(inputs.now_ms),
+        "time_utc": utc_text(now_ms),
         "production": production,
-        "clock": inputs.statement,
+        "clock": statement,
         "pins": [
             {
                 "name": pin.name,
@@ -172,10 +163,10 @@ def look_at(home: Path, transcript: TranscriptFile, inputs: PreflightInputs, wor
             for pin in pins
         ],
         "transcript_head": head,
-        "udev_rule": inputs.rule,
-        "device": inputs.device,
-        "kernel": inputs.kernel.as_json(),
-        "installed": inputs.installation._asdict() | {"findings": differ},
+        "udev_rule": rule,
+        "device": device,
+        "kernel": kernel.as_json(),
+        "installed": installation._asdict() | {"findings": differ},
         "lines": [line.as_json() for line in lines],
         "refused": sorted({line.check for line in lines if line.verdict == REFUSED}),
     }

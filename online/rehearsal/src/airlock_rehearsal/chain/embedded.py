@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from threading import RLock
 from typing import Any, cast
 
@@ -17,8 +16,6 @@ from eth.consensus.applier import ConsensusApplier
 from eth.consensus.noproof import NoProofConsensus
 from eth.constants import POST_MERGE_DIFFICULTY, POST_MERGE_MIX_HASH, POST_MERGE_NONCE
 from eth.db import get_db_backend
-from eth.db.atomic import AtomicDB
-from eth.db.backends.memory import MemoryDB
 from eth.exceptions import PyEVMError
 from eth.vm.forks.cancun import CancunVM
 from eth_utils.address import to_canonical_address, to_checksum_address
@@ -52,10 +49,10 @@ class _Chain(MiningChain):
 
 
 class EmbeddedEvm:
-    """A chain in memory; what it takes is mined at once. ``now_s`` is the clock: unix seconds."""
+    """A chain in memory; what it takes is mined at once. ``now_s`` is the clock, unix seconds, and may be set anew."""
 
     def __init__(self, now_s: Callable[[], int]) -> None:
-        self._now_s = now_s
+        self.now_s = now_s
         genesis: dict[str, Any] = {
             "difficulty": POST_MERGE_DIFFICULTY,
             "mix_hash": POST_MERGE_MIX_HASH,
@@ -79,7 +76,7 @@ class EmbeddedEvm:
 
     def timestamp(self) -> int:
         """Return the unix second at which a block would be made now."""
-        return max(self._now_s(), int(self._blocks[-1].header.timestamp) + 1)
+        return max(self.now_s(), int(self._blocks[-1].header.timestamp) + 1)
 
     def _vm(self, block: int | None = None) -> Any:
         if block is not None:
@@ -93,7 +90,7 @@ class EmbeddedEvm:
         """Return an account's wei."""
         return int(self._vm().state.get_balance(to_canonical_address(account)))
 
-    def transaction_count(self, account: str, block: int | None = None) -> int:
+    def transaction_count(self, account: str | bytes, block: int | None = None) -> int:
         """Return the account's next nonce, now or after a block."""
         return int(self._vm(block).state.get_nonce(to_canonical_address(account)))
 
@@ -138,17 +135,22 @@ class EmbeddedEvm:
                 raise
             block = self._chain.mine_block(mix_hash=_NO_HASH, blob_gas_used=0)
             receipts = [_receipt(block.number, *each) for each in applied]
-            mined = [_transaction(transaction) for transaction, _, _ in applied]
-            self._mined |= {sent.hash: (sent, receipt) for sent, receipt in zip(mined, receipts, strict=True)}
-            self._blocks.append(EvmBlock(block.header, tuple(sent.hash for sent in mined)))
+            self._mined |= {made.hash: (each[0], made) for each, made in zip(applied, receipts, strict=True)}
+            self._blocks.append(EvmBlock(block.header, tuple(made.hash for made in receipts)))
             return receipts
 
-    def read(self, raw: bytes) -> EvmTransaction:
-        """Read a raw transaction, its sender recovered. Raises ``NotTaken``."""
-        return _transaction(_decoded(raw))
+    @staticmethod
+    def read(raw: bytes) -> EvmTransaction:
+        """Read a signed EIP-1559 transaction in its one encoding, by somebody's key. Raises ``NotTaken``."""
+        if raw[:1] != b"\x02":
+            raise NotTaken("transaction type not supported: type 2 (EIP-1559) is")
+        with _taken():
+            transaction = CancunVM.get_transaction_builder().decode(raw)
+            transaction.check_signature_validity()
+            return transaction
 
     def _applied(self, raw: bytes) -> tuple[Any, Any, Any]:
-        transaction = _decoded(raw)
+        transaction = self.read(raw)
         with _taken():
             _, receipt, computation = self._chain.apply_transaction(transaction)
         return transaction, receipt, computation
@@ -161,7 +163,7 @@ class EmbeddedEvm:
         """Return a mined transaction; ``None`` when it is unknown."""
         return self._mined.get(transaction_hash.lower(), (None, None))[0]
 
-    def fund(self, account: str, wei: int) -> None:
+    def fund(self, account: str | bytes, wei: int) -> None:
         """Give an account wei, for gas: from the next block on, without a transaction."""
         with self._changing() as state:
             state.delta_balance(to_canonical_address(account), wei)
@@ -179,16 +181,6 @@ class EmbeddedEvm:
             state.persist()
             self._chain.header = self._chain.header.copy(state_root=state.state_root)
 
-    def copied(self, now_s: Callable[[], int]) -> EmbeddedEvm:
-        """Return a chain of its own with all that is on this one, and a clock of its own."""
-        made = copy(self)
-        with self._lock:
-            stored = AtomicDB(MemoryDB(dict(self._chain.chaindb.db.wrapped_db.kv_store)))
-            chain = _Chain(stored, self._chain.header)
-            own = {"_chain": chain, "_blocks": list(self._blocks), "_mined": dict(self._mined)}
-        vars(made).update(own, _now_s=now_s, _lock=RLock())
-        return made
-
 
 @contextmanager
 def _taken() -> Iterator[None]:
@@ -199,43 +191,17 @@ def _taken() -> Iterator[None]:
         raise NotTaken(str(error)) from error
 
 
-def _decoded(raw: bytes) -> Any:
-    """Return a signed EIP-1559 transaction as py-evm reads it: in its one encoding, by somebody's key."""
-    if raw[:1] != b"\x02":
-        raise NotTaken("transaction type not supported: type 2 (EIP-1559) is")
-    with _taken():
-        transaction = CancunVM.get_transaction_builder().decode(raw)
-        transaction.check_signature_validity()
-        return transaction
-
-
 def _hex(value: bytes) -> str:
     return "0x" + value.hex()
 
 
-def _account(value: bytes) -> str:
-    return str(to_checksum_address(value)) if value else ""
-
-
-def _transaction(transaction: Any) -> EvmTransaction:
-    return EvmTransaction(
-        _hex(transaction.hash),
-        _account(transaction.sender),
-        _account(transaction.to),
-        transaction.nonce,
-        transaction.gas,
-        transaction.max_fee_per_gas,
-        transaction.max_priority_fee_per_gas,
-        transaction.value,
-        bytes(transaction.data),
-        transaction.chain_id,
-        bytes(transaction.encode()),
-    )
-
-
 def _receipt(block_number: int, transaction: Any, receipt: Any, computation: Any) -> EvmReceipt:
     logs = tuple(
-        Log(_account(log.address), tuple(topic.to_bytes(32, "big") for topic in log.topics), bytes(log.data))
+        Log(
+            str(to_checksum_address(log.address)),
+            tuple(topic.to_bytes(32, "big") for topic in log.topics),
+            bytes(log.data),
+        )
         for log in receipt.logs
     )
     failed = computation.is_error

@@ -64,20 +64,8 @@ class EvmReceipt(NamedTuple):
     revert: bytes
 
 
-class EvmTransaction(NamedTuple):
-    """A signed EIP-1559 transaction. Amounts are in wei; ``to`` is empty for one that makes a contract."""
-
-    hash: str
-    sender: str
-    to: str
-    nonce: int
-    gas: int
-    max_fee_per_gas: int
-    max_priority_fee_per_gas: int
-    value: int
-    data: bytes
-    chain_id: int
-    raw: bytes
+EvmTransaction = Any
+"""A signed EIP-1559 transaction as py-evm has it: ``sender`` and ``to`` are bytes, ``to`` none for a contract's creation."""
 
 
 class EvmBlock(NamedTuple):

@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 from eth_abi import abi
-from eth_utils.abi import abi_to_signature, collapse_if_tuple
+from eth_utils.abi import abi_to_signature, collapse_if_tuple, function_abi_to_4byte_selector
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
@@ -21,7 +21,7 @@ from airlock_rehearsal.chain.evm import Log, Reverted
 
 ARTIFACTS = resources.files("airlock_rehearsal") / "contracts" / "contracts.json"
 
-_ERROR, _PANIC = bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71")  # Error(string), Panic(uint256): Solidity's own
+_ERROR = bytes.fromhex("08c379a0")  # Error(string): Solidity's own
 
 _Entry = Any
 """One row of a JSON ABI."""
@@ -48,7 +48,7 @@ def _entries(contract: str, kind: str) -> dict[str, _Entry]:
 @cache
 def selector(contract: str, name: str) -> bytes:
     """Return the four bytes of a function."""
-    return bytes(keccak(abi_to_signature(_entries(contract, "function")[name]).encode())[:4])
+    return bytes(function_abi_to_4byte_selector(_entries(contract, "function")[name]))
 
 
 def encode_call(contract: str, name: str, *arguments: Any) -> bytes:
@@ -86,13 +86,11 @@ def _event_of(log: Log) -> EmittedEvent:
 
 
 def revert_name(data: bytes) -> str:
-    """Return what revert data says: a custom error's name, the text of ``Error``, ``Panic(0x11)``, or hex."""
+    """Return what revert data says: a custom error's name, the text of ``Error``, or hex."""
     if known := _by_hash("error", 4).get(data[:4]):
         return str(known["name"])
     if data[:4] == _ERROR:
         return str(abi.decode(["string"], data[4:])[0])
-    if data[:4] == _PANIC:
-        return f"Panic({abi.decode(['uint256'], data[4:])[0]:#x})"
     return f"0x{data.hex()}" if data else "reverted without a reason"
 
 

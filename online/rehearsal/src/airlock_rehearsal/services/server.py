@@ -105,7 +105,7 @@ class RehearsalServices(Runtime):
         faults: Faults = Faults(),  # noqa: B008  (immutable)
     ) -> None:
         state = set_up(settings, checked(trader), now_ms)
-        super().__init__(state, Mempool(state.venue.evm), faults)
+        super().__init__(state, Mempool(state.evm), faults)
         self._running: tuple[uvicorn.Server, threading.Thread] | None = None
 
     def start(self, port: int = 0) -> Self:

@@ -14,6 +14,7 @@ from eth_utils.address import is_address, is_checksum_address, to_checksum_addre
 
 from airlock_rehearsal.chain.evm import STORAGE
 from airlock_rehearsal.services.envelope import Read, Refused
+from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.runtime import INTENT_DEADLINE_MS
 from airlock_rehearsal.services.venue.positions import ONE, PAIRS, VenuePair
 
@@ -147,11 +148,11 @@ def bad(name: str, message: str) -> Refused:
 
 
 class BuildFields(dict[str, Any]):
-    """The fields of a request in raw units (None: left out), as they came, and the state from which the rest comes."""
+    """The fields of a request in raw units (None: left out), and as they came; the state, and the faults in force."""
 
-    def __init__(self, state: VenueState, fields: Read, came: Read) -> None:
+    def __init__(self, state: VenueState, faults: Faults, fields: Read, came: Read) -> None:
         super().__init__(fields)
-        self.state, self.came = state, came
+        self.state, self.faults, self.came = state, faults, came
 
     @property
     def pair(self) -> VenuePair:
@@ -167,7 +168,7 @@ class BuildFields(dict[str, Any]):
         """When the position that ``tradeIndex`` names was opened, as asked for or as it is on the chain, in seconds."""
         if (given := self.get("openTimestamp")) is not None:
             return int(given)
-        position = self.state.venue.read(STORAGE, "tradeAt", self["trader"], self.pair.pair_index, self["tradeIndex"])
+        position = self.state.read(STORAGE, "tradeAt", self["trader"], self.pair.pair_index, self["tradeIndex"])
         if not position["initialPosToken"]:
             raise bad("tradeIndex", "no open position in this slot")
         return int(position["timestamp"])

@@ -91,8 +91,6 @@ def close_trade(asked: BuildFields) -> Draft:
 
 def increase(asked: BuildFields) -> Draft:
     """``/v2/intents/increase`` and, when the request has ``coinExposure``, ``/v2/intents/increase-coin``."""
-    if asked.pair.is_pnl:
-        raise bad("pair", "positions on a PnL pair cannot be increased")
     _check_leverage(asked)
     update: Message = {
         "trader": asked["trader"],
@@ -103,8 +101,6 @@ def increase(asked: BuildFields) -> Draft:
         "leverage": asked["leverage"],
     }
     coin = {f"_{name}": asked[name] for name in COINS if name in asked}
-    if coin and asked["minLeverage"] > asked["maxLeverage"]:
-        raise bad("minLeverage", "above maxLeverage")
     message: Message = {
         "_updateInfo": update,
         **coin,

@@ -1,17 +1,15 @@
-"""The payloads that the builder answers with, honest or with one of its lies.
+"""The intent payloads that the builder answers with, honest or with one of its lies.
 
-Source: the specification, "Signable intent payload" and "Unsigned transaction payload".
+Source: the specification, "Signable intent payload".
 """
 
 from __future__ import annotations
 
 from functools import partial
 
-from airlock_rehearsal.chain.evm import CONTRACTS, ROUTER
 from airlock_rehearsal.services.builder.message_drafts import Draft
-from airlock_rehearsal.services.builder.unsigned import CALLS, TransactionDraft, encode_call
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.runtime import CHAIN_ID, OTHER_CHAIN, STRANGER, signing_domain
+from airlock_rehearsal.services.runtime import OTHER_CHAIN, STRANGER, signing_domain
 from airlock_rehearsal.services.venue.eip712_peer import Message, digest_of, encode, types_of
 from airlock_rehearsal.services.venue.positions import in_texts
 from airlock_rehearsal.services.venue.structs import STRUCTS
@@ -75,22 +73,3 @@ def altered(message: Message) -> Message:
         if plain in _AMOUNTS:
             return message | {name: str(min(int(value) * 2 + 1, (1 << 256) - 1))}
     return message
-
-
-def transaction_of(draft: TransactionDraft, faults: Faults) -> dict[str, object]:
-    """Return the ``data`` of a reply that is an unsigned transaction."""
-    told = partial(faults.has, service="builder")
-    arguments = altered(draft.arguments) if told("message-altered") else draft.arguments
-    contract, data = CALLS[draft.call], encode_call(draft.call, arguments)
-    if draft.delegate is not None:
-        contract = ROUTER
-        data = encode_call("delegatedAction", {"trader": draft.account, "call": data})
-    return {
-        "to": CONTRACTS[contract],
-        "from": draft.delegate or draft.account,
-        "data": "0x" + data.hex(),
-        "value": "0x0",
-        "chainId": OTHER_CHAIN if told("wrong-chain") else CHAIN_ID,
-        "description": draft.description,
-        "meta": draft.meta,
-    }

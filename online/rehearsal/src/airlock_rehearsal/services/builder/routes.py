@@ -16,8 +16,8 @@ from airlock_rehearsal.chain.evm import CONTRACTS, REFERRAL, ROUTER, STORAGE, US
 from airlock_rehearsal.services.builder import message_drafts, unsigned
 from airlock_rehearsal.services.builder.fields import OPEN_ORDER_TYPES, TRIGGER_TYPES, BuildFields, bad, read_fields
 from airlock_rehearsal.services.builder.message_drafts import Draft
-from airlock_rehearsal.services.builder.payload import payload_of, transaction_of
-from airlock_rehearsal.services.builder.unsigned import TransactionDraft, plain
+from airlock_rehearsal.services.builder.payload import payload_of
+from airlock_rehearsal.services.builder.unsigned import plain
 from airlock_rehearsal.services.envelope import Json, done, request_fields
 from airlock_rehearsal.services.runtime import CHAIN_ID, INTENT_DEADLINE_MS, SPACES, Runtime, signing_domain
 from airlock_rehearsal.services.transport import served
@@ -57,22 +57,22 @@ def _pairs(_asked: BuildFields) -> object:
 
 def _positions(asked: BuildFields) -> object:
     """``/v2/positions``: open positions and waiting limit orders of a trader."""
-    venue, trader = asked.state.venue, asked["trader"]
-    trades = [trade_json(held, PAIRS[held["pairIndex"]].is_pnl) for held in venue.trades_of(trader)]
-    orders = [order_json(order) for order in venue.read(STORAGE, "limitOrdersOf", trader)]
+    state, trader = asked.state, asked["trader"]
+    trades = [trade_json(held, PAIRS[held["pairIndex"]].is_pnl) for held in state.trades_of(trader)]
+    orders = [order_json(order) for order in state.read(STORAGE, "limitOrdersOf", trader)]
     return {"trader": trader, "trades": trades, "orders": orders}
 
 
 def _nonce(asked: BuildFields) -> object:
     """``/v2/nonce``: whether ``check`` is used."""
     number, space = asked["check"], asked["space"] or "trading"
-    used = asked.state.venue.nonce_used(SPACES[space], asked["trader"], number)
+    used = asked.state.nonce_used(SPACES[space], asked["trader"], number)
     return {"nonce": str(number), "used": used, "space": space}
 
 
 def _delegation(asked: BuildFields) -> object:
     """``/v2/delegation``: the expiry is in unix seconds, 0 when there never was one."""
-    expiry_s = asked.state.venue.delegation_expiry(asked["trader"], asked["delegate"])
+    expiry_s = asked.state.delegation_expiry(asked["trader"], asked["delegate"])
     live = expiry_s > asked.state.now_s
     return {**asked, "isEnabled": live, "expiry": expiry_s, "canDelegatedAction": live, "canSignIntents": live}
 
@@ -82,7 +82,7 @@ def _referral(asked: BuildFields) -> object:
 
     Zero bytes stand for no code, and for no owner, as on the chain.
     """
-    read, trader, code = partial(asked.state.venue.read, REFERRAL), asked["trader"], asked["code"]
+    read, trader, code = partial(asked.state.read, REFERRAL), asked["trader"], asked["code"]
     if (trader is None) == (code is None):
         raise bad("trader", "give trader or code, one of them")
     if code is None:
@@ -127,7 +127,7 @@ INTENTS: dict[str, tuple[str, Callable[[BuildFields], Draft]]] = {
 }
 """The endpoints that answer with a message to sign: request fields and what drafts it."""
 
-TRANSACTIONS: dict[str, tuple[str, Callable[[BuildFields], TransactionDraft]]] = {
+TRANSACTIONS: dict[str, tuple[str, Callable[[BuildFields], object]]] = {
     "/v2/position/increase": (_INCREASE + " delegate" + _PRICED, unsigned.increase),
     "/v2/position/increase-coin": (_INCREASE + " delegate" + _PRICED + _COINS, unsigned.increase),
     "/v2/limit/update": (
@@ -171,12 +171,9 @@ def routes(runtime: Runtime) -> list[Route]:
     def route(path: str, fields: str, answer: Callable[[BuildFields], object], *, limited: bool) -> Route:
         async def handler(request: Request) -> Response:
             came = await request_fields(request)
-            told = answer(BuildFields(runtime.state, read_fields(fields, came, strict=path == _STRICT), came))
-            if isinstance(told, Draft):
-                told = payload_of(told, runtime.faults)
-            elif isinstance(told, TransactionDraft):
-                told = transaction_of(told, runtime.faults)
-            return done(told)
+            read = read_fields(fields, came, strict=path == _STRICT)
+            told = answer(BuildFields(runtime.state, runtime.faults, read, came))
+            return done(payload_of(told, runtime.faults) if isinstance(told, Draft) else told)
 
         return served(runtime, "builder", f"GET,POST {path}", handler, limited=limited)
 

@@ -6,6 +6,7 @@ The specification names it ("All other intents go through the relayer") and show
 
 from __future__ import annotations
 
+from eth_utils.address import to_checksum_address
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -44,8 +45,8 @@ def routes(runtime: Runtime) -> list[Route]:
     async def settle_intent(signed: SignedIntent, record: Read) -> None:
         failing = runtime.faults.has("fail-terminal", "relayer")
         await runtime.pace()
-        with reverting(state.venue.evm, CONTRACTS[SPACES[signed.spends[0]]], failing):
-            receipt = state.venue.send(*signed.entry)
+        with reverting(state.evm, CONTRACTS[SPACES[signed.spends[0]]], failing):
+            receipt = state.send(*signed.entry)
         state.reserved_nonces.discard(signed.spends)
         status = "confirmed" if receipt.ok else "reverted"
         record.update(status=status, transactionHash=receipt.hash, blockNumber=receipt.block_number)
@@ -86,13 +87,13 @@ def _hash_in(fields: Read) -> str:
     return hash_of(hex_bytes(fields["rawTransaction"], "rawTransaction"))
 
 
-def _simulate(runtime: Runtime, transaction: EvmTransaction) -> None:
+def _simulate(runtime: Runtime, transaction: EvmTransaction, target: Read) -> None:
     """Raise ``SIMULATION_FAILED`` when the transaction would revert now."""
     try:
-        runtime.state.venue.evm.call(transaction.sender, transaction.to, transaction.data, transaction.value)
+        runtime.state.evm.call(transaction.sender, transaction.to, transaction.data, transaction.value)
     except Reverted as error:
         revert = {"revertData": "0x" + error.data.hex(), "decodedError": error.name}
-        details = {"target": transaction.to, **revert}
+        details = target | revert
         raise Refused(f"the transaction would revert: {error.name}", "SIMULATION_FAILED", details=details) from error
 
 
@@ -102,23 +103,24 @@ def relay_routes(runtime: Runtime) -> list[Route]:
     async def submit(request: Request) -> Response:
         try:
             raw = hex_bytes((await request_fields(request)).get("rawTransaction"), "rawTransaction")
-            transaction = runtime.state.venue.evm.read(raw)
+            transaction = runtime.state.evm.read(raw)
         except (Refused, NotTaken) as error:
             raise bad("rawTransaction", str(error)) from error
-        target = {"target": transaction.to}
-        if transaction.to not in CONTRACTS.values():
-            raise Refused(f"the contract {transaction.to} is not whitelisted", "TX_REJECTED", details=target)
-        _simulate(runtime, transaction)
+        contract = str(to_checksum_address(transaction.to)) if transaction.to else ""
+        target = {"target": contract}
+        if contract not in CONTRACTS.values():
+            raise Refused(f"the contract {contract} is not whitelisted", "TX_REJECTED", details=target)
+        _simulate(runtime, transaction, target)
         try:
-            runtime.mempool.send_raw(raw)
+            sent = runtime.mempool.send_raw(raw)
         except NotTaken as error:
             raise Refused(str(error), "TX_REJECTED", details=target) from error
-        runtime.spawn(settle(runtime, transaction.hash, "relay", runtime.faults))
-        return done({"hash": told_hash(runtime, "relay", transaction.hash)})
+        runtime.spawn(settle(runtime, sent, "relay", runtime.faults))
+        return done({"hash": told_hash(runtime, "relay", sent)})
 
     async def status(request: Request) -> Response:
         told: Read = {"hash": request.path_params["hash"], "status": "pending"}
-        if receipt := runtime.state.venue.evm.receipt(told["hash"]):
+        if receipt := runtime.state.evm.receipt(told["hash"]):
             told |= {"status": "confirmed", "blockNumber": receipt.block_number}
             if not receipt.ok:
                 told |= {"status": "reverted", "decodedError": revert_name(receipt.revert)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eth_utils.address import to_checksum_address
+from eth_utils.address import to_canonical_address, to_checksum_address
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -31,7 +31,7 @@ class _Node:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime, self._mempool = runtime, runtime.mempool
-        self._evm = evm = runtime.state.venue.evm
+        self._evm = evm = runtime.state.evm
         self._methods: dict[str, Callable[..., object]] = {
             "eth_chainId": lambda: hex(CHAIN_ID),
             "eth_blockNumber": lambda: hex(evm.block_number()),
@@ -104,7 +104,7 @@ class _Node:
         return number
 
     def _count(self, account: str, which: str) -> str:
-        owner = to_checksum_address(account)
+        owner = to_canonical_address(account)
         if which not in ("latest", "pending"):
             return hex(self._evm.transaction_count(owner, self._past(which)))
         self._mempool.welcome(owner)
@@ -143,8 +143,8 @@ def _error(code: int, message: str, **data: str) -> dict[str, object]:
 
 
 def _transaction_json(sent: EvmTransaction) -> dict[str, object]:
-    accounts = {"from": sent.sender.lower(), "to": sent.to.lower() or None}
-    return {"hash": sent.hash, **accounts, "nonce": hex(sent.nonce), "input": _hex(sent.data)}
+    accounts = {"from": _hex(sent.sender), "to": _hex(sent.to) if sent.to else None}
+    return {"hash": _hex(sent.hash), **accounts, "nonce": hex(sent.nonce), "input": _hex(sent.data)}
 
 
 def _mined(receipt: EvmReceipt) -> dict[str, object]:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_rehearsal.chain.evm import STORAGE, Reverted
+from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.services.builder.fields import integer
 from airlock_rehearsal.services.envelope import Json, Read, Refused, request_fields
 from airlock_rehearsal.services.runtime import Runtime
@@ -23,13 +23,6 @@ from airlock_rehearsal.services.venue.venue_state import VenueState
 
 _TRIGGER_NUMBERS = ("pairIndex", "index", "triggerType", "timestamp", "signTimestamp", "orderType")
 _TRIGGER_TEXTS = ("coinSize", "price", "percentage", "nonce")
-_OF_TRIGGERS = {
-    "WrongTrigger": "a fixed trigger has a price and no percentage, a percentage trigger the reverse",
-    "SignedInFuture": "signTimestamp is in the future",
-    "StaleSignature": "signTimestamp is too old",
-    "WrongAmount": "coinSize is zero, or more than the position",
-}
-"""What the contract refuses of a trigger, in words."""
 
 
 def cancel_twap(state: VenueState, body: Read) -> SignedIntent:
@@ -37,10 +30,7 @@ def cancel_twap(state: VenueState, body: Read) -> SignedIntent:
     exact_object(body, "body", {"trader", "twapId", "nonce", "deadline", "signature"})
     message = _accounted(body)
     message |= {name: _uint(name, body[name]) for name in ("twapId", "nonce", "deadline")}
-    signed = verified(state, "TwapCancelReq", message, body["signature"])
-    if state.venue.read(STORAGE, "twaps", int(message["twapId"]))[0] != signed.trader:
-        raise Refused("the trader has no pending TWAP of this id", status=404)
-    return signed
+    return verified(state, "TwapCancelReq", message, body["signature"])
 
 
 def read_trigger(state: VenueState, body: Read) -> SignedIntent:
@@ -56,13 +46,11 @@ def read_trigger(state: VenueState, body: Read) -> SignedIntent:
         text = str(body[name])
         sign = "-" if name == "percentage" and text.startswith("-") else ""
         message[name] = sign + _uint(name, text.removeprefix(sign))
-    if body["orderType"] not in (4, 5) or body["triggerType"] not in (0, 1):
-        raise Refused("orderType must be 4 or 5, and triggerType 0 or 1")
     signed = verified(state, "TpSlReq", message, body["signedMessage"])
     try:
-        state.venue.check(*signed.entry)
+        state.check(*signed.entry)
     except Reverted as error:
-        raise Refused(_OF_TRIGGERS.get(error.name, error.name)) from error
+        raise Refused(error.name) from error
     return signed
 
 
@@ -99,9 +87,9 @@ def twap_routes(runtime: Runtime) -> list[Route]:
     async def cancel(request: Request) -> Response:
         signed = cancel_twap(runtime.state, await request_fields(request))
         try:
-            receipt = runtime.state.venue.submit(*signed.entry).receipt
+            receipt = runtime.state.submit(*signed.entry).receipt
         except Reverted as error:
-            raise Refused(error.name) from error
+            raise Refused(error.name, status=404 if error.name == "NoTwap" else 400) from error
         told = {"twapId": int(signed.message["twapId"]), "transactionHash": told_hash(runtime, "twap", receipt.hash)}
         return Json(told | {"blockNumber": receipt.block_number}, status_code=201)
 

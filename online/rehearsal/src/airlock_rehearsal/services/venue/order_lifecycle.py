@@ -85,7 +85,7 @@ class TrackedOrder:
 
     async def _settle(self) -> None:
         try:
-            outcome = self._state.venue.submit(*self._signed.entry)
+            outcome = self._state.submit(*self._signed.entry)
             self._release()
             self._record(*told(outcome))
             await self._runtime.pace()

@@ -24,8 +24,8 @@ _NUMBERS = frozenset({"orderId", "pairIndex", "index", "timestamp"})  # told as 
 def fulfilled(state: VenueState, order: dict[str, Any], *, declined: bool) -> CallOutcome:
     """Execute a stored order at the market price, or decline it whatever the price. Raises ``Reverted``."""
     if declined:
-        return state.venue.act(STORAGE, "decline", order["orderId"])
-    return state.venue.act(STORAGE, "fulfil", order["orderId"], PAIRS[order["pairIndex"]].price)
+        return state.act(STORAGE, "decline", order["orderId"])
+    return state.act(STORAGE, "fulfil", order["orderId"], PAIRS[order["pairIndex"]].price)
 
 
 def order_in(outcome: CallOutcome) -> EmittedEvent:

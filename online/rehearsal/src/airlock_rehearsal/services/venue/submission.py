@@ -81,7 +81,7 @@ def verified(state: VenueState, primary: str, message: Message, signature: objec
     raw = hex_bytes(signature, "userSignature")
     signer = recover(digest, raw)
     may_delegate = struct.signer_rule == "trader-or-delegate"
-    if signer != trader and not (may_delegate and state.venue.delegation_expiry(trader, signer) > state.now_s):
+    if signer != trader and not (may_delegate and state.delegation_expiry(trader, signer) > state.now_s):
         raise Refused(f"the signature recovers to {signer}, which may not sign for {trader}")
     if "deadline" in found and int(found["deadline"]) <= state.now_ms():
         raise Refused("the deadline, in unix milliseconds, is over")
@@ -185,7 +185,7 @@ _REFUSED_AT_SUBMISSION = {
 
 def _check_by_contract(state: VenueState, signed: SignedIntent) -> None:
     try:
-        state.venue.check(*signed.entry)
+        state.check(*signed.entry)
     except Reverted as error:
         if error.name in _REFUSED_AT_SUBMISSION:
             raise Refused(_REFUSED_AT_SUBMISSION[error.name]) from error

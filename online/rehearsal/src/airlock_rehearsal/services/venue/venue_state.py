@@ -8,7 +8,6 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 
 from eth_utils.crypto import keccak
 
@@ -21,14 +20,14 @@ from airlock_rehearsal.services.venue.positions import ONE, PAIRS, USDC_ONE, see
 _NOBODY = "0x" + "00" * 20
 
 
-class VenueState:
-    """What the venue holds. ``now_ms`` is the one clock: unix milliseconds."""
+class VenueState(ChainVenue):
+    """The venue on its chain, and what it keeps beside it. ``now_ms`` is the one clock: unix milliseconds."""
 
-    def __init__(self, settings: RehearsalSettings, trader: str, now_ms: Callable[[], int], venue: ChainVenue) -> None:
+    def __init__(self, settings: RehearsalSettings, trader: str, now_ms: Callable[[], int], evm: EmbeddedEvm) -> None:
+        super().__init__(evm)
         self.settings = settings
         self.trader = trader
         self.now_ms = now_ms
-        self.venue = venue
         self.reserved_nonces: set[tuple[str, str, int]] = set()  # accepted and not yet on the chain
         self.triggers: dict[str, dict[str, object]] = {}  # entityId -> the stored price trigger
         self._drawn: Counter[str] = Counter()
@@ -55,7 +54,7 @@ class VenueState:
     def nonce_taken(self, space: str, trader: str, nonce: int) -> bool:
         """Tell whether a nonce is spent, or held by an order that is on its way."""
         held = (space, trader, nonce) in self.reserved_nonces
-        return held or self.venue.nonce_used(SPACES[space], trader, nonce)
+        return held or self.nonce_used(SPACES[space], trader, nonce)
 
 
 # ---- initial state --------------------------------------------------------------------------------------------------
@@ -65,8 +64,6 @@ class VenueState:
 
 SET_UP_S = 60
 """How long before the rehearsal its chain begins, in seconds: what sets it up must not run ahead of the clock."""
-
-_SAME_S = 300  # services that a process starts within this time begin from one chain
 
 SOMEBODY_ELSE = "0x" + "00" * 19 + "01"
 TAKEN_CODE = b"TAKEN".ljust(32, b"\0")
@@ -87,18 +84,11 @@ _MONEY, _REWARDS, _ESCROW = 1_000_000 * USDC_ONE, 25 * USDC_ONE, 75 * USDC_ONE
 def set_up(settings: RehearsalSettings, trader: str, now_ms: Callable[[], int]) -> VenueState:
     """Return the state of a venue that is new on a chain of its own."""
     now_s = now_ms() // 1000
-    begun = _opened(trader, now_s - now_s % _SAME_S)
-    venue = ChainVenue(begun.evm.copied(lambda: now_ms() // 1000))
-    return VenueState(settings, trader, now_ms, venue)
-
-
-@lru_cache(maxsize=8)
-def _opened(trader: str, began_s: int) -> ChainVenue:
-    """Return a venue to make copies of: it takes half a second of CPU, and a process may start many services."""
-    evm = EmbeddedEvm(lambda: began_s - SET_UP_S)
+    evm = EmbeddedEvm(lambda: now_s - SET_UP_S)
     venue = ChainVenue.deployed(evm, trading_name=DOMAIN_NAME, referral_name=DOMAIN_NAME)
-    venue.act_together(list(_opening(trader, began_s)))
-    return venue
+    venue.act_together(list(_opening(trader, now_s)))
+    evm.now_s = lambda: now_ms() // 1000
+    return VenueState(settings, trader, now_ms, evm)
 
 
 def _opening(trader: str, now_s: int) -> Iterator[EvmCall]:
