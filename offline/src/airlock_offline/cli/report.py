@@ -53,7 +53,7 @@ def signed_screens(evidence: Evidence, model: str) -> Screens:
             words = words_of(model, signed.app)
             pages = [list(page) for page in device_pages(case, words, by_hashes=signed.shown == "hashes")]
             shown.append(ShownPages(case.request.step, each.digest, pages))
-    return Screens(model, evidence.requests.fingerprint if evidence.requests else "", tuple(shown))
+    return Screens(model, evidence.requests.fingerprint, tuple(shown))
 
 
 # ---- printing -------------------------------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ def _shown(value: Row) -> Iterator[str]:
         yield from rows("PART        ", f"{part['what']}; not in it: {', '.join(part['not_in_it']) or 'none'}")
     notes = "; look at what is named below" if value["notes"] else ""
     whole = rows("complete    ", f"nothing that this report looks for is missing{notes}")
-    yield from whole if value["complete"] else (headline(value),)
+    yield from whole if value["complete"] else (headline(value["missing"]),)
     alive = [
         f"step {each['step']} of {each['ceremony']} may execute {each['may_execute']}; {each['known']}"
         for each in value["alive"]["signatures"]

@@ -31,7 +31,7 @@ def judge(evidence: Evidence) -> list[Judged]:
     Raises ``Refusal`` with the check's id when the document is not the plan's, or when a signature is not its signer's.
     """
     requests = evidence.requests
-    if requests is None:
+    if not requests.fingerprint:
         return []
     situation = Situation(evidence.plan, evidence.deployment, requests.header.created_ms)
     steps = judge_steps([item.step for item in requests.items], situation, requests.header.signer)
@@ -43,11 +43,11 @@ def _each(evidence: Evidence, requests: Requests, situation: Situation) -> Itera
     entries = evidence.transcripts.get("offline", [])
     signings = evidence.signings(requests=requests.fingerprint)
     ends = [entry for signing in signings for entry in signing if entry.event in _DECIDED][::-1]
-    answers = {a.item.step: a for a in evidence.answers.items} if evidence.answers else {}
+    answers = {answer.step: answer for answer in evidence.answers.items}
     known = Known(used=nonces_of(entries[: signings[0][0].seq]) if signings else UsedNonces())
     for request in requests.items:
         answer = answers.get(request.step)
-        result = answer.item.result if answer else ""
+        result = answer.result if answer else ""
         entry = next((e for e in ends if str(e.data.get("step")) == request.step and result in ("", e.event)), None)
         until = entry.seq if entry else 0
         at_ms = entries[until - 1].at_ms if until else situation.now_ms
