@@ -152,7 +152,7 @@ def make_command(
         otherwise = read_config(state.settings_file).ledger.model or DEFAULT_MODEL  # where the transcript does not tell
         models = [model for model in models_named(evidence) if model in shown_models()]
         files[SCREENS] = write_screens(signed_screens(evidence, [otherwise, *models][-1]))
-    make_report(folder, files, judge, click.get_current_context().meta.get(PRINTING), as_json=as_json)
+    make_report(folder, files, click.get_current_context().meta.get(PRINTING), as_json=as_json)
 
 
-report.add_command(verify_command(judge, signed_screens, "PROGRAM report verify evidence --signatures signatures.json"))
+report.add_command(verify_command(signed_screens, "PROGRAM report verify evidence --signatures signatures.json"))

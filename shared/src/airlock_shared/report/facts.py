@@ -213,20 +213,14 @@ def until_text(use: Use) -> str:
 
 def outcomes_recorded(entries: Iterable[Entry]) -> dict[str, str]:
     """Return the outcomes that an online transcript tells, by digest: the last of each."""
-    told = {}
-    for entry in entries:
-        if entry.event == "outcome" and (state := entry.data.get("state")):
-            told[str(entry.data.get("digest"))] = str(state)
-    return told
+    told = [entry.data for entry in entries if entry.event == "outcome" and entry.data.get("state")]
+    return {str(data.get("digest")): str(data["state"]) for data in told}
 
 
 def proved_recorded(entries: Iterable[Entry]) -> set[str]:
     """Return the digests whose nonce is spent, as an online transcript tells it of the operator's node."""
-    return {
-        str(entry.data.get("digest"))
-        for entry in entries
-        if entry.event == "outcome" and entry.data.get("proved") is True
-    }
+    told = [entry.data for entry in entries if entry.event == "outcome"]
+    return {str(data.get("digest")) for data in told if data.get("proved") is True}
 
 
 def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
@@ -239,7 +233,9 @@ def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     online = evidence.transcripts.get("online", [])
     own = evidence.transcripts.get(evidence.half) or offline or online
     uses, begun = spent_by(offline)
-    known = {use.digest: use for use in [*uses, *_answered(judged)]}
+    cases = [each.examined.case for each in judged if each.signed]
+    answered = [use_of(case) for case in cases if case and case.digest]
+    known = {use.digest: use for use in [*uses, *answered]}
     late = {str(entry.data.get("digest")) for entry in evidence.events("offline", SIGNED_LATE)}
     states, proved = outcomes_recorded(online), proved_recorded(online)
     for digest, (row, events) in evidence.timeline.items():
@@ -253,13 +249,6 @@ def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "of_all_ceremonies": "offline" in evidence.transcripts,
         "signatures": [_row(each, begun, late) for each in found if not each.over],
     }
-
-
-def _answered(judged: Sequence[Judged]) -> Iterable[Use]:
-    for each in judged:
-        case = each.examined.case
-        if case is not None and case.digest and each.signed:
-            yield use_of(case)
 
 
 def _row(standing: Liveness, begun: Mapping[str, int], late: Iterable[str]) -> Row:

@@ -112,11 +112,10 @@ SIGN_BEGUN = "sign-begun"
 
 
 class Judged(NamedTuple):
-    """One request with its verdicts; ``at_ms`` is by which time, ``entry`` what the transcript says of its end."""
+    """One request with its verdicts, its answer, and what the transcript says of its end."""
 
     examined: Examined
     answer: Answer | None
-    at_ms: int
     entry: Entry | None
 
     @property

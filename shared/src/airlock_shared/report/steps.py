@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from airlock_shared.ceremony.sections import section_of
 from airlock_shared.checks.model import CallCase, Case, ReadCall, ReadIntent
 from airlock_shared.checks.nonces import use_of
-from airlock_shared.documents.requests import Answer, Request
+from airlock_shared.documents.requests import Answer
 from airlock_shared.documents.transcript import PROVED
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import Decision
@@ -203,7 +203,8 @@ def _step(step: Step, by_step: Mapping[str, Judged], evidence: Evidence) -> Row:
 
 def _request(judged: Judged) -> Row:
     examined = judged.examined
-    request, case, verdicts = examined.received.request, examined.case, examined.verdicts
+    (request, situation), case, verdicts = examined.received, examined.case, examined.verdicts
+    kind, title, under, hashes = _signed_thing(examined)
     claims = {name: request.payload[name] for name in ("description", "meta") if request.payload.get(name)}
     return {
         "endpoint": request.endpoint,
@@ -212,15 +213,15 @@ def _request(judged: Judged) -> Row:
         "order_type": request.order_type,
         "order_reason": request.order_reason,
         "replaces": request.replaces,
-        "kind": "transaction" if request.transaction else request.action if _gives_away(request) else "intent",
-        "title": _title(examined),
-        "account": _account(case),
+        "kind": kind,
+        "title": title,
+        "account": _account(case) if case else "",
         "until": moment(use_of(case).deadline_ms) if case else None,
-        "under": named_rows(_under(examined)),
+        "under": named_rows(under),
         "decided": list(map(decided_row, case.decisions)) if case else [],
         "claims": named_rows({name: json.dumps(value, ensure_ascii=False) for name, value in claims.items()}),
-        "hashes": named_rows(_hashes(examined)),
-        "judged_at": moment(judged.at_ms),
+        "hashes": named_rows({name: value for name, value in hashes.items() if value}),
+        "judged_at": moment(situation.now_ms),
         "checks": {
             "passed": verdicts.passed(),
             "not_reached": verdicts.unreached(),
@@ -232,50 +233,47 @@ def _request(judged: Judged) -> Row:
 _OF_REFUSED = ("check", "where", "what", "got", "expected")
 
 
-def _gives_away(request: Request) -> bool:
-    return request.transaction is None and request.action == AUTHORIZATION
-
-
-def _account(case: Case | None) -> str:
-    """Return the account for which it is signed, read off what is signed; empty for what cannot be read."""
-    if case is None:
-        return ""
+def _account(case: Case) -> str:
+    """Return the account for which it is signed, read off what is signed."""
     if isinstance(case, CallCase) and case.delegated_for is not None:
         return checksum_address(case.delegated_for)
     return use_of(case).trader
 
 
-def _title(examined: Examined) -> str:
-    if examined.named is not None:
-        return examined.named.intent.title
-    return examined.read.call.title if isinstance(examined.read, ReadCall) else ""
-
-
-def _under(examined: Examined) -> dict[str, str]:
-    """Return the domain of an intent; of a transaction what it calls and what it may cost."""
+def _signed_thing(examined: Examined) -> tuple[str, str, dict[str, str], dict[str, str]]:
+    """Return the kind and the title of what is signed, the domain it is under or what it calls and may cost, its hashes."""
     request, situation = examined.received
-    payload, filled = request.payload, request.transaction
-    if _gives_away(request):
+    payload, filled, digest = request.payload, request.transaction, examined.digest.hex()
+    call = examined.read.call if isinstance(examined.read, ReadCall) else None
+    title = call.title if call else ""
+    if filled:
+        fees = (
+            f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
+        )
+        most = f"{to_human(filled.gas * filled.maxFeePerGas, NATIVE)} {NATIVE.name}"
+        under = {
+            "calls": f"{call.function if call else 'unknown'} on chain {payload['chainId']}",
+            "contract": payload["to"],
+            "from": payload["from"],
+            "value": payload["value"],
+            "account nonce": str(filled.nonce),
+            "fee per gas at most": fees,
+            "gas limit": f"{filled.gas}: at most {most}",
+        }
+        return "transaction", title, under, {"transaction hash, which is signed": digest}
+    if request.action == AUTHORIZATION:
         given = f"{payload['address']}, on chain {payload['chainId']}"
-        return {"gives the account to": given, "with the order": request.fields.get("order", "")}
-    if filled is None:
-        if examined.named is None:
-            return {}
-        domain = situation.deployment.domains[examined.named.intent.domain]
-        about = f"{domain.name}, version {domain.version}, chain {domain.chain_id}"
-        return {"domain": about, "contract": checksum_address(domain.contract)}
-    calls = examined.read.call.function if isinstance(examined.read, ReadCall) else "unknown"
-    fees = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
-    most = f"{to_human(filled.gas * filled.maxFeePerGas, NATIVE)} {NATIVE.name}"
-    return {
-        "calls": f"{calls} on chain {payload['chainId']}",
-        "contract": payload["to"],
-        "from": payload["from"],
-        "value": payload["value"],
-        "account nonce": str(filled.nonce),
-        "fee per gas at most": fees,
-        "gas limit": f"{filled.gas}: at most {most}",
-    }
+        under = {"gives the account to": given, "with the order": request.fields.get("order", "")}
+        return request.action, title, under, {"hash, which is signed": digest}
+    if examined.named is None:
+        return "intent", title, {}, {}
+    intent = examined.named.intent
+    domain = situation.deployment.domains[intent.domain]
+    about = f"{domain.name}, version {domain.version}, chain {domain.chain_id}"
+    read = examined.read
+    hashes = [each.hex() for each in read.hashes] if isinstance(read, ReadIntent) else ["", "", ""]
+    under = {"domain": about, "contract": checksum_address(domain.contract)}
+    return "intent", intent.title, under, dict(zip(("domain hash", "struct hash", "digest"), hashes, strict=True))
 
 
 def decided_row(decision: Decision) -> Row:
@@ -292,15 +290,6 @@ def decided_row(decision: Decision) -> Row:
         "expected": decision.expected,
         "ok": decision.ok,
     }
-
-
-def _hashes(examined: Examined) -> dict[str, str]:
-    digest = examined.digest.hex()
-    if isinstance(examined.read, ReadIntent):
-        domain, struct, digest = (each.hex() for each in examined.read.hashes)
-        return {"domain hash": domain, "struct hash": struct, "digest": digest}
-    what = "hash" if _gives_away(examined.received.request) else "transaction hash"
-    return {f"{what}, which is signed": digest} if digest else {}
 
 
 # ---- the device and the signature -----------------------------------------------------------------------------------

@@ -63,17 +63,16 @@ _NOTHING = object()
 def first_difference(got: Any, expected: Any, where: str = "") -> Difference | None:
     """Return the first difference, or None. Types count: 1, 1.0 and true are three values; the order of members does not."""
     if type(got) is type(expected) is dict:
-        names = dict.fromkeys((*expected, *got))
-        places = [f"{where}.{name}" if where else name for name in names]
-        pairs = [(got.get(name, _NOTHING), expected.get(name, _NOTHING)) for name in names]
+        both = {name: (got.get(name, _NOTHING), expected.get(name, _NOTHING)) for name in (*expected, *got)}
+        pairs = {f"{where}.{name}" if where else name: pair for name, pair in both.items()}
     elif type(got) is type(expected) is list:
-        pairs = list(zip_longest(got, expected, fillvalue=_NOTHING))
-        places = [f"{where}[{position}]" for position in range(len(pairs))]
+        items = zip_longest(got, expected, fillvalue=_NOTHING)
+        pairs = {f"{where}[{position}]": pair for position, pair in enumerate(items)}
     elif type(got) is not type(expected) or got != expected:
         return Difference(where, _text(got), _text(expected))
     else:
         return None
-    found = (first_difference(*pair, place) for place, pair in zip(places, pairs, strict=True))
+    found = (first_difference(*pair, place) for place, pair in pairs.items())
     return next(filter(None, found), None)
 
 

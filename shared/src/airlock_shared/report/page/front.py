@@ -194,14 +194,11 @@ def _banners(report: PageRow) -> Iterator[Html]:
         rest = [missing for missing in report.missing if missing != first]
         yield _mark("mark", first, listed(rest) if rest else "Nothing else that this report looks for is missing.")
     if part:
-        apart = f"Steps of the plan that are not in it, and neither done nor missing here: {_named(part.not_in_it)}."
-        yield _mark("note", f"This is {part.what}", paragraph(apart))
+        apart = ", ".join(part.not_in_it) or "none"
+        told_apart = f"Steps of the plan that are not in it, and neither done nor missing here: {apart}."
+        yield _mark("note", f"This is {part.what}", paragraph(told_apart))
     if report.notes:
         yield _mark("note", "Look at this", listed(report.notes))
-
-
-def _named(steps: Sequence[str]) -> str:
-    return ", ".join(steps) or "none"
 
 
 def _mark(css: str, first: str, rest: object) -> Html:
@@ -243,12 +240,12 @@ def _stage(name: str, found: Sequence[PageRow | None], of: int) -> Html:
 
 def _step_facts(step: PageRow, report: PageRow) -> Iterator[Fact]:
     """Yield what was asked, as it is signed, for which account, until when and by whom."""
-    account = _account(step)
+    account, end = _account_and_end(step)
     [signer] = [signer for signer in report.plan.signers if signer.name == step.signer]
     of = f", as delegate of {account}" if signer.delegate_of == account else ""
     yield "asked", _asked(step.planned, step.request)
     yield "for the account", account
-    yield "may be used", _until(step.request)
+    yield "may be used", end
     yield "signed by", joined(f"{signer.name}, {signer.address}{of}: ", _signed(step.signature))
 
 
@@ -284,19 +281,14 @@ def _value(row: PageRow) -> str:
     return f"{leaf_label(row)}: {value}{plan}" + ("" if row.ok else " NOT KEPT")
 
 
-def _account(step: PageRow) -> str:
-    """Return the account of what came back; without that, the one that the plan names."""
-    if step.request:
-        return step.request.account or _UNKNOWN
-    return next((row.value for row in step.planned if row.name in _ACCOUNTS), "not known: nothing came back")
-
-
-def _until(request: PageRow | None) -> str:
+def _account_and_end(step: PageRow) -> tuple[str, str]:
+    """Return the account and the deadline of what came back; without that, the account that the plan names."""
+    request, nothing = step.request, "not known: nothing came back"
     if request is None:
-        return "not known: nothing came back"
+        return next((row.value for row in step.planned if row.name in _ACCOUNTS), nothing), nothing
     if not request.account:
-        return _UNKNOWN
-    return f"until {request.until.utc}" if request.until else "at any time: it has no deadline"
+        return _UNKNOWN, _UNKNOWN
+    return request.account, f"until {request.until.utc}" if request.until else "at any time: it has no deadline"
 
 
 def _signed(signature: PageRow | None) -> Html | str:
