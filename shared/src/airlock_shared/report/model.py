@@ -77,9 +77,8 @@ def people_row(half: Half, evidence: Evidence) -> Row:
     }
     section = section_of(entries, plan)[0]
     before = entries[: section[0].seq] if section else []
-    seals = [place for place, entry in enumerate(section) if entry.event == SEALED]
-    after_seal = section[seals[-1] :] if seals else []
-    unsealed = dict.fromkeys(e.data["checkpoint"] for e in after_seal if e.event == CHECKPOINT_CONFIRMED)
+    sealed = max((place for place, entry in enumerate(section) if entry.event == SEALED), default=len(section))
+    unsealed = dict.fromkeys(e.data["checkpoint"] for e in section[sealed:] if e.event == CHECKPOINT_CONFIRMED)
     seldom = {
         "begun_before": [
             moment(entry.at_ms)

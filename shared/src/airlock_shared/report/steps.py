@@ -204,7 +204,7 @@ def _step(step: Step, by_step: Mapping[str, Judged], evidence: Evidence) -> Row:
 def _request(judged: Judged) -> Row:
     examined = judged.examined
     (request, situation), case, verdicts = examined.received, examined.case, examined.verdicts
-    kind, title, under, hashes = _signed_thing(examined)
+    kind, title, under, hashes = _what_is_signed(examined)
     claims = {name: request.payload[name] for name in ("description", "meta") if request.payload.get(name)}
     return {
         "endpoint": request.endpoint,
@@ -240,7 +240,7 @@ def _account(case: Case) -> str:
     return use_of(case).trader
 
 
-def _signed_thing(examined: Examined) -> tuple[str, str, dict[str, str], dict[str, str]]:
+def _what_is_signed(examined: Examined) -> tuple[str, str, dict[str, str], dict[str, str]]:
     """Return the kind and the title of what is signed, the domain it is under or what it calls and may cost, its hashes."""
     request, situation = examined.received
     payload, filled, digest = request.payload, request.transaction, examined.digest.hex()

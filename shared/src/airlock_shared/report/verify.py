@@ -168,10 +168,10 @@ def verify_report(
     if found := first_difference(listed, artefact_rows(files), "artefacts"):
         raise _differs("REPORT-ARTEFACT", "the artefacts are not those that the report names", found)
     evidence = read_evidence(files)
-    whole = evidence.answers
-    if signatures is not None and whole.fingerprint:
-        whole = with_bytes(whole, files[SIGNATURES_FILE], signatures)
-        judge(evidence._replace(answers=whole))
+    whole = evidence
+    if signatures is not None and evidence.answers.fingerprint:
+        whole = evidence._replace(answers=with_bytes(evidence.answers, files[SIGNATURES_FILE], signatures))
+        judge(whole)
     made = _made(evidence, judge)
     if found := first_difference(told, made.value):
         raise _differs("REPORT-FIELD", "report.json does not match its artefacts", found)
@@ -180,7 +180,7 @@ def verify_report(
         raise _differs("REPORT-FIELD", "report.json was written again", place)
     if html != made.html:
         raise _differs("REPORT-PAGE", "report.html is not the page of this report", _first_byte(html, made.html))
-    return Verified(made.value, _open(evidence._replace(answers=whole), screens_of))
+    return Verified(made.value, _open(whole, screens_of))
 
 
 def _differs(check: str, what: str, difference: Difference) -> DocumentError:

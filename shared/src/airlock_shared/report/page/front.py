@@ -101,21 +101,18 @@ def _ticks(name: str, role: str, people: Sequence[PageRow]) -> Html:
         if each.checkpoint == name and role in each.by
     ]
     again = {machine for each, machine in answers if each.holds}
-    found: dict[Html, dict[str, None]] = {}
+    found: dict[Html, list[str]] = {}
     for each, machine in answers:
-        found.setdefault(_tick(each, again=machine in again), {})[machine] = None
-    return joined(*(paragraph(said, f", {', '.join(machines)}") for said, machines in found.items()))
+        found.setdefault(_tick(each, again=machine in again), []).append(machine)
+    return joined(*(paragraph(said, f", {', '.join(dict.fromkeys(machines))}") for said, machines in found.items()))
 
 
 def _tick(checkpoint: PageRow, *, again: bool) -> Html:
     how = getattr(checkpoint, "how", "")  # of the other machine's transcript it is any text
     said = (HOW | _TICKED).get(how, f'answered by "{how}"')
     if not checkpoint.holds:
-        return (
-            joined(f"before it was made again: {said}")
-            if again
-            else bad(f"does not count, something else was confirmed: {said}")
-        )
+        other = f"does not count, something else was confirmed: {said}"
+        return joined(f"before it was made again: {said}") if again else bad(other)
     if hasattr(checkpoint, "no_kit"):
         return joined(NO_KIT, said)
     return joined(f"\N{CHECK MARK} {said}") if how in _TICKED else bad(said)

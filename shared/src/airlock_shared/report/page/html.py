@@ -66,7 +66,9 @@ def element(name: str, *content: object, css: str = "") -> Html:
     return Html(f"<{name}{attribute}>{joined(*content)}</{name}>")
 
 
-paragraph, heading, strong = (partial(element, name) for name in ("p", "h2", "strong"))
+paragraph = partial(element, "p")
+heading = partial(element, "h2")
+strong = partial(element, "strong")
 
 
 def bad(content: object, name: str = "span") -> Html:
