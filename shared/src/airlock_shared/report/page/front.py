@@ -156,14 +156,14 @@ _BY_CHAIN = ", by the chain"  # how the online half names what a node told it: r
 _HASH = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
 
-def front(report: PageRow, mark: str) -> Iterator[Html]:
-    """Yield the parts of the first page; ``mark`` is the SHA-256 of ``report.json``, which covers every artefact."""
+def front(report: PageRow, fingerprint: str) -> Iterator[Html]:
+    """Yield the parts of the first page; ``fingerprint`` is the SHA-256 of ``report.json``, which covers every artefact."""
     yield element("h1", f"{report.ceremony.title} ({report.ceremony.id})")
     yield from _banners(report)
     yield _time_line(report)
     by = f"SHA-256 of report.json, of the {report.made_by} machine, by Airlock {report.airlock}"
     stands_on = [
-        ("this report", joined(_side_by_side(mark, by), words(spoken(mark)))),
+        ("this report", joined(_side_by_side(fingerprint, by), words(spoken(fingerprint)))),
         ("sealed by", _seal(report.transcripts[0])),
         ("heads, from your papers", _heads_by_hand(report)),
         ("date, signature", _signed_by_hand(report)),

@@ -42,13 +42,13 @@ from airlock_shared.text.safe import spoken
 def report_page(value: Row) -> bytes:
     """Return the page, UTF-8, of a report's value."""
     text = report_text(value)
-    report, mark = page_row(text), hashlib.sha256(text).hexdigest()
+    report, fingerprint = page_row(text), hashlib.sha256(text).hexdigest()
     foot = [report.ceremony.id]
     foot += ["REHEARSAL"] if report.rehearsal else []
     foot += ["PART OF THE PLAN"] if report.part else []
     foot += [] if report.complete else [headline(report.missing)]
     body = [
-        element("section", *front(report, mark), css="front"),
+        element("section", *front(report, fingerprint), css="front"),
         *_fingerprints(report),
         *plan_tables(report.plan, report.deployment),
         *confirmations(report.people),

@@ -107,10 +107,11 @@ def _request(request: PageRow, device: PageRow | None) -> Iterator[Html]:
         where += f", order type {request.order_type} ({request.order_reason})"
     if request.replaces:
         where += f", in place of trigger {request.replaces}"
-    asked = [("in raw units", joined(paragraph(request.endpoint), dense(map(_said, request.asked))))]
-    said = [("said", listed(map(_said, request.claims)))] if request.claims else []
-    caption = "As a request, and what came beside the payload (not signed, decides nothing)"
-    yield pair_table(caption, [*asked, ("goes to", where), *said])
+    asked = joined(paragraph(request.endpoint), dense(map(_said, request.asked)))
+    facts = [("in raw units", asked), ("goes to", where)]
+    if request.claims:
+        facts.append(("said", listed(map(_said, request.claims))))
+    yield pair_table("As a request, and what came beside the payload (not signed, decides nothing)", facts)
     under = (joined(strong(row.name), paragraph(row.value)) for row in request.under)
     (before, _), *groups = screens_of_fields(device.pages if device else [], request.decided)
     rows = [(drawn(before), joined(*under))]
