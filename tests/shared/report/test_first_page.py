@@ -21,7 +21,7 @@ from airlock_shared.report.page.html import screens_of_fields, without_buttons
 from airlock_shared.report.page.labels import label, leaf_label
 from airlock_shared.report.page.page import plan_page, report_page
 from airlock_shared.report.reexamined import judge
-from airlock_shared.report.rows import Row
+from airlock_shared.report.rows import PageRow, Row, page_row, report_text
 from airlock_shared.report.verify import report_of_artefacts
 from airlock_shared.text.safe import grouped, spoken
 from airlock_shared.venue.structs import LEAF_KINDS
@@ -87,7 +87,7 @@ def test_it_says_in_this_order_what_people_ask_first() -> None:
         f"signed by treasury, {TRADER}: signed at", "outcome FILLED", "the chain says not read",
         f"the builder says {promise['what']}: {promise['found']}; promised: {promise['promised']} (as promised)",
         f"Read and put on record at {outcome['read_back_at']['utc']}; no later reading is on record.",
-        f"transaction {outcome_transaction(outcome)}",
+        f"transaction {outcome_transaction(page_row(report_text(outcome)))}",
         "Signatures that could still execute, of this or another ceremony: 6.",
         "Witness: required.", "plan \N{CHECK MARK} Yes, air-gapped",
     ]  # fmt: skip
@@ -138,7 +138,7 @@ def test_only_what_a_node_of_ones_own_told_is_the_chains_word() -> None:
         outcome["read_back"].append({"what": "the code, by the chain", "promised": "x", "found": found, "kept": kept})
     told = first_page(value)
     assert "the chain says the code, by the chain: y; promised: x (not known); x (as promised) Read and put on" in told
-    assert [is_of_chain(each) for each in outcome["read_back"]] == [False, True, True]
+    assert [is_of_chain(PageRow(**each)) for each in outcome["read_back"]] == [False, True, True]
 
 
 def test_there_is_one_seal_on_it_which_is_the_last() -> None:
@@ -288,7 +288,7 @@ def test_a_value_that_was_not_kept_and_one_who_is_not_the_account_are_on_it() ->
 
 @pytest.mark.parametrize("kind", LEAF_KINDS)
 def test_a_leaf_is_called_by_its_kind_and_never_by_the_name_that_the_venue_gives_it(kind: str) -> None:
-    row = {"field": "_t.tp", "kind": kind, "unit": LEAF_KINDS[kind].unit.name}
+    row = PageRow(field="_t.tp", kind=kind, unit=LEAF_KINDS[kind].unit.name)
     said = leaf_label(row)
     assert (said == '"_t.tp"') is (kind == "raw")
     assert ("take profit" in said) is (kind == "takeProfit")
@@ -296,16 +296,16 @@ def test_a_leaf_is_called_by_its_kind_and_never_by_the_name_that_the_venue_gives
 
 
 def beside(pages: list[list[str]], *names: str) -> list[tuple[list[list[str]], list[str]]]:
-    fields: list[Row] = [{"field": name} for name in names]
-    return [(screens, [row["field"] for row in rows]) for screens, rows in screens_of_fields(pages, fields)]
+    fields = [PageRow(field=name) for name in names]
+    return [(screens, [row.field for row in rows]) for screens, rows in screens_of_fields(pages, fields)]
 
 
 def test_every_screen_of_a_nano_stands_beside_its_field() -> None:
-    step = report_of_artefacts(DELEGATE, judge).value["steps"][0]
-    assert step["device"]["model"] == "nanosp"
-    first, *rest = screens_of_fields(step["device"]["pages"], step["request"]["decided"])
+    [step] = page_row(report_of_artefacts(DELEGATE, judge).json).steps
+    assert step.device.model == "nanosp"
+    first, *rest = screens_of_fields(step.device.pages, step.request.decided)
     assert (len(first[0]), first[1]) == (8, [])  # warning, review, two structs, four members of the domain
-    told = [([screen[0] for screen in screens], [row["field"] for row in rows]) for screens, rows in rest]
+    told = [([screen[0] for screen in screens], [row.field for row in rows]) for screens, rows in rest]
     assert told == [
         (["trader"], ["trader"]),
         (["delegate"], ["delegate"]),

@@ -147,6 +147,7 @@ def test_a_read_for_something_else_is_not_this_steps(member: str) -> None:
     report = day.reported(online=[day.referral_read(**{member: "f" * 64}), *others]).value
     assert not any(step["reads"] for step in report["steps"])
     assert not any("read before" in sentence for sentence in report["notes"])
+    assert check_of(day.reported, online=[day.referral_read(code=member), *others]) == "DOC-FIELD"
 
 
 @pytest.mark.parametrize(("told", "expected"), [("nanosp", "holds"), (None, "not on record"), ("flex", ""), (7, "")])
@@ -368,7 +369,7 @@ def test_a_plan_without_roles_misses_them() -> None:
     assert bare != files["plan.toml"].decode()
     told = report_of_artefacts({"plan.toml": bare.encode(), "deployment.json": files["deployment.json"]}, judge).value
     assert (UNWITNESSED in told["missing"], told["complete"]) == (True, False)
-    assert headline(told) == "INCOMPLETE"  # there is more that is missing
+    assert headline(told["missing"]) == "INCOMPLETE"  # there is more that is missing
     assert UNWITNESSED not in report_of_artefacts(files, judge).value["missing"]
 
 
@@ -689,5 +690,4 @@ def test_a_malformed_timeline_is_refused(lines: bytes) -> None:
 def test_malformed_screens_are_refused(change: dict[str, Any]) -> None:
     document = json.loads(day.screens_bytes())
     steps = [document["steps"][0] | each for each in change.get("steps", [])] or document["steps"]
-    with pytest.raises(DocumentError):
-        parse_screens(json.dumps(document | change | {"steps": steps}).encode())
+    assert error_of(DocumentError, parse_screens, json.dumps(document | change | {"steps": steps}).encode())

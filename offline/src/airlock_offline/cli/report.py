@@ -53,7 +53,7 @@ def signed_screens(evidence: Evidence, model: str) -> Screens:
             words = words_of(model, signed.app)
             pages = [list(page) for page in device_pages(case, words, by_hashes=signed.shown == "hashes")]
             shown.append(ShownPages(case.request.step, each.digest, pages))
-    return Screens(model, evidence.requests.fingerprint if evidence.requests else "", tuple(shown))
+    return Screens(model, evidence.requests.fingerprint, tuple(shown))
 
 
 # ---- printing -------------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def make_command(
         otherwise = read_config(state.settings_file).ledger.model or DEFAULT_MODEL  # where the transcript does not tell
         models = [model for model in models_named(evidence) if model in shown_models()]
         files[SCREENS] = write_screens(signed_screens(evidence, [otherwise, *models][-1]))
-    make_report(folder, files, judge, click.get_current_context().meta.get(PRINTING), as_json=as_json)
+    make_report(folder, files, click.get_current_context().meta.get(PRINTING), as_json=as_json)
 
 
-report.add_command(verify_command(judge, signed_screens, "PROGRAM report verify evidence --signatures signatures.json"))
+report.add_command(verify_command(signed_screens, "PROGRAM report verify evidence --signatures signatures.json"))

@@ -35,7 +35,6 @@ from airlock_shared.report.evidence.artefacts import (
     TRANSCRIPTS,
 )
 from airlock_shared.report.evidence.redaction import withhold
-from airlock_shared.report.reexamined import judge
 
 
 @click.group("report")
@@ -96,7 +95,7 @@ def make_command(
         )
     add_deployment(files, home.folder / "deployments")
     _add_outcome(home, files, digests)
-    make_report(folder, files, judge, print_page, as_json=as_json)
+    make_report(folder, files, print_page, as_json=as_json)
     for line in () if as_json else head_lines(home.transcript.entries()):  # last: it is written down by hand
         show(line)
 
@@ -114,4 +113,4 @@ def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -
         files[SIGNATURES_FILE] = withhold(files[SIGNATURES_FILE], ended)
 
 
-report.add_command(verify_command(judge, None, "PROGRAM report verify evidence"))
+report.add_command(verify_command(None, "PROGRAM report verify evidence"))

@@ -31,8 +31,9 @@ from airlock_shared.report.evidence.artefacts import (
     REPORT_PDF,
     REQUESTS_FILE,
 )
+from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row, headline
-from airlock_shared.report.verify import Judge, MadeReport, ScreensOf, report_of_artefacts, verify_report
+from airlock_shared.report.verify import MadeReport, ScreensOf, report_of_artefacts, verify_report
 from airlock_shared.text.safe import fingerprint_lines, safe, safe_again, spoken
 
 ARTEFACTS = "artefacts"
@@ -71,9 +72,7 @@ Printing = Callable[[Path, Path], str]
 """Prints a page into a new PDF file; returns why there is none, or an empty text (``host.print_pdf.print_page``)."""
 
 
-def make_report(
-    folder: Path, files: Mapping[str, bytes], judge: Judge, printing: Printing | None, *, as_json: bool
-) -> None:
+def make_report(folder: Path, files: Mapping[str, bytes], printing: Printing | None, *, as_json: bool) -> None:
     """Write the evidence folder, print it when it is to be, and tell of it. Raises as ``make`` and ``write_folder``."""
     report = report_of_artefacts(files, judge)
     write_folder(folder, report, files)
@@ -83,7 +82,7 @@ def make_report(
     _tell(report.value, facts, lines, as_json=as_json)
 
 
-def verify_command(judge: Judge, screens_of: ScreensOf | None, example: str) -> click.Command:
+def verify_command(screens_of: ScreensOf | None, example: str) -> click.Command:
     """Return ``report verify`` of a half; ``screens_of`` computes the Ledger's pages, where the half can."""
 
     @click.command(
@@ -152,7 +151,7 @@ def _shown(value: Row) -> Iterator[str]:
         yield from rows("PART        ", f"{part['what']}; not in it: {', '.join(part['not_in_it']) or 'none'}")
     notes = "; look at what is named below" if value["notes"] else ""
     whole = rows("complete    ", f"nothing that this report looks for is missing{notes}")
-    yield from whole if value["complete"] else (headline(value),)
+    yield from whole if value["complete"] else (headline(value["missing"]),)
     alive = [
         f"step {each['step']} of {each['ceremony']} may execute {each['may_execute']}; {each['known']}"
         for each in value["alive"]["signatures"]

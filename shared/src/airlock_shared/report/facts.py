@@ -7,7 +7,6 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from typing import NamedTuple
 
 from airlock_shared.checks.nonces import SIGNED_LATE, Use, spent_by, use_of
-from airlock_shared.documents.requests import SignaturesHeader
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.artefacts import TIMELINE, Evidence
@@ -22,7 +21,6 @@ from airlock_shared.units import utc_text
 
 HOLDS, NOT_GIVEN, NOT_YET, _UNTOLD = "holds", "not given", "not yet", "not on record"
 ELSEWHERE = "by another wallet"
-_NOTHING = SignaturesHeader("", "", False, "", 0)
 _Result = bool | str
 
 
@@ -45,19 +43,20 @@ def compare_evidence(evidence: Evidence, judged: Sequence[Judged]) -> list[Row]:
 
 
 def _when(given: object, found: _Result, yet: object = True) -> _Result:
-    """Return what was found; where that is None which has to be ``given``, or has to be made ``yet``, the word for it."""
-    return NOT_GIVEN if given is None else NOT_YET if yet is None else found
+    """Return what was found; without what has to be ``given``, or has to be made ``yet``, the word for it."""
+    if not given:
+        return NOT_GIVEN
+    return found if yet else NOT_YET
 
 
 def _documents(evidence: Evidence) -> Iterator[tuple[str, _Result]]:
-    requests, answers, screens = evidence.requests, evidence.answers, evidence.screens
-    yield "the requests are for this plan and this deployment", _when(requests, found=True)  # judged already
-    yield "the signatures answer these requests, step by step", _when(answers, _answer(evidence))
-    own, model = ("", "") if screens is None else (screens.requests, screens.model)
-    yield "the Ledger's pages are for these requests", _when(screens, own == evidence.fingerprints()["requests"])
-    models = models_named(evidence)
-    given = screens if "offline" in evidence.transcripts else None
-    told = _when(given, model in models if models else _UNTOLD)
+    marks, screens = evidence.fingerprints(), evidence.screens
+    yield "the requests are for this plan and this deployment", _when(marks["requests"], found=True)  # judged already
+    yield "the signatures answer these requests, step by step", _when(marks["signatures"], _answer(evidence))
+    own = screens.requests == marks["requests"]
+    yield "the Ledger's pages are for these requests", _when(screens.requests, own)
+    models, given = models_named(evidence), screens.requests and "offline" in evidence.transcripts
+    told = _when(given, screens.model in models if models else _UNTOLD)
     yield "the Ledger's pages are of a model that the air-gapped machine's transcript names", told
 
 
@@ -66,50 +65,42 @@ def models_named(evidence: Evidence) -> list[str]:
 
     A signing for which no Ledger was needed has none.
     """
-    begun = evidence.events("offline", SIGN_BEGUN, requests=evidence.fingerprints()["requests"])
+    begun = evidence.events("offline", SIGN_BEGUN, requests=evidence.requests.fingerprint)
     return [str(entry.data["model"]) for entry in begun if "model" in entry.data]
 
 
 def _answer(evidence: Evidence) -> bool:
-    requests, answers = evidence.requests, evidence.answers
-    if requests is None or answers is None:
-        return False
-    header = answers.header
-    told = (header.requests, header.ceremony, header.rehearsal, [answer.item.step for answer in answers.items])
+    requests, header = evidence.requests, evidence.answers.header
+    told = (header.requests, header.ceremony, header.rehearsal, [item.step for item in evidence.answers.items])
     steps = [item.step for item in requests.items]
     return told == (requests.fingerprint, evidence.plan.id, requests.header.rehearsal, steps)
 
 
 def _offline(evidence: Evidence, judged: Sequence[Judged]) -> Iterator[tuple[str, _Result]]:
-    entries, answers, fingerprints = evidence.transcripts.get("offline"), evidence.answers, evidence.fingerprints()
+    given, marks, header = "offline" in evidence.transcripts, evidence.fingerprints(), evidence.answers.header
+    requests, signed = marks["requests"], marks["signatures"]
 
     def has(event: str, **members: str) -> bool:
         return bool(evidence.events("offline", event, **members))
 
-    pinned = has("deployment-pinned", name=evidence.deployment.name, fingerprint=fingerprints["deployment"])
-    yield "the air-gapped machine's transcript pinned this deployment", _when(entries, pinned)
+    pinned = has("deployment-pinned", name=evidence.deployment.name, fingerprint=marks["deployment"])
+    yield "the air-gapped machine's transcript pinned this deployment", _when(given, pinned)
     if signed_elsewhere(evidence):
         yield "the air-gapped machine's transcript has the signing", f"signed {ELSEWHERE}"
         return
-    header = answers.header if answers else _NOTHING
-    begun = has(SIGN_BEGUN, requests=fingerprints["requests"], plan=fingerprints["plan"])
-    given = entries if evidence.requests else None
-    yield (
-        "the air-gapped machine's transcript began to sign these requests under this plan",
-        _when(given, begun, answers),
-    )
-    written = has("signatures-written", requests=header.requests, signatures=fingerprints["signatures"])
-    yield "the air-gapped machine's transcript wrote these signatures", _when(entries, written, answers)
+    begun = _when(given and requests, has(SIGN_BEGUN, requests=requests, plan=marks["plan"]), signed)
+    yield "the air-gapped machine's transcript began to sign these requests under this plan", begun
+    written = has("signatures-written", requests=header.requests, signatures=signed)
+    yield "the air-gapped machine's transcript wrote these signatures", _when(given, written, signed)
     told = all(map(_on_record, judged))
-    yield "the air-gapped machine's transcript has every answer, with its digest", _when(entries, told, answers)
-    head = _has_head(entries, header.transcript_head)
-    yield "the signatures name a head of the air-gapped machine's transcript", _when(entries, head, answers)
+    yield "the air-gapped machine's transcript has every answer, with its digest", _when(given, told, signed)
+    head = _has_head(evidence, "offline", header.transcript_head)
+    yield "the signatures name a head of the air-gapped machine's transcript", _when(given, head, signed)
 
 
 def signed_elsewhere(evidence: Evidence) -> bool:
     """Tell whether another wallet made every signature, as their document says of each."""
-    items = [answer.item for answer in evidence.answers.items] if evidence.answers else []
-    return {item.shown for item in items if item.result == "signed"} == {ELSEWHERE}
+    return {item.shown for item in evidence.answers.items if item.result == "signed"} == {ELSEWHERE}
 
 
 def _on_record(judged: Judged) -> bool:
@@ -118,35 +109,34 @@ def _on_record(judged: Judged) -> bool:
 
 
 def _online(evidence: Evidence) -> Iterator[tuple[str, _Result]]:
-    entries, offline = evidence.transcripts.get("online"), evidence.transcripts.get("offline")
-    requests, answers, fingerprints = evidence.requests, evidence.answers, evidence.fingerprints()
-    prepared = evidence.events("online", "prepared", plan=fingerprints["plan"], requests=fingerprints["requests"])
-    yield "the online transcript prepared these requests for this plan", _when(entries, bool(prepared), requests)
-    head = _has_head(entries, requests.header.transcript_head if requests else "")
-    yield "the requests name a head of the online transcript", _when(entries, head, requests)
-    header = answers.header if answers else _NOTHING
-    begun = evidence.events("online", "submit-begun", signatures=fingerprints["signatures"])
+    given, marks, header = "online" in evidence.transcripts, evidence.fingerprints(), evidence.answers.header
+    requests, signed = marks["requests"], marks["signatures"]
+    prepared = bool(evidence.events("online", "prepared", plan=marks["plan"], requests=requests))
+    yield "the online transcript prepared these requests for this plan", _when(given, prepared, requests)
+    head = _has_head(evidence, "online", evidence.requests.header.transcript_head)
+    yield "the requests name a head of the online transcript", _when(given, head, requests)
+    begun = evidence.events("online", "submit-begun", signatures=signed)
     submitted = _submitted(evidence, begun, header.requests)
-    yield "the online transcript submitted these signatures", _when(entries, submitted, answers)
+    yield "the online transcript submitted these signatures", _when(given, submitted, signed)
     heads = all(entry.data.get("offline_transcript_head") == header.transcript_head for entry in begun)
-    found = _when(offline if entries is not None else None, heads, answers if begun else None)
+    found = _when(given and "offline" in evidence.transcripts, heads, signed and begun)
     yield "what was submitted names the head that the signatures name", found
     sha256 = hashlib.sha256(evidence.files.get(TIMELINE, b"")).hexdigest()
-    exported = bool(evidence.events("online", EXPORTED, requests=fingerprints["requests"], sha256=sha256))
-    yield "the online transcript has the SHA-256 of the timeline", _when(evidence.timeline, exported)
+    exported = bool(evidence.events("online", EXPORTED, requests=requests, sha256=sha256))
+    yield "the online transcript has the SHA-256 of the timeline", _when(evidence.half == "online", exported)
 
 
 def _submitted(evidence: Evidence, begun: Sequence[Entry], requests: str) -> _Result:
     """Tell whether these signatures, and no others for the same requests, were submitted, as the journal says."""
     if begun:
         return all(entry.data.get("requests") == requests for entry in begun)
-    sent = (evidence.timeline or {}).values()
     others = evidence.events("online", "submit-begun", requests=requests)
-    return False if others or any(each.row["method"] != "export" for each in sent) else NOT_YET
+    sent = any(each.row["method"] != "export" for each in evidence.timeline.values())
+    return False if others or sent else NOT_YET
 
 
-def _has_head(entries: Iterable[Entry] | None, head: str) -> bool:
-    return head == GENESIS or any(entry.hash == head for entry in entries or ())
+def _has_head(evidence: Evidence, half: str, head: str) -> bool:
+    return head in (GENESIS, *(entry.hash for entry in evidence.transcripts.get(half, ())))
 
 
 # ---- alive ----------------------------------------------------------------------------------------------------------
@@ -223,20 +213,14 @@ def until_text(use: Use) -> str:
 
 def outcomes_recorded(entries: Iterable[Entry]) -> dict[str, str]:
     """Return the outcomes that an online transcript tells, by digest: the last of each."""
-    told = {}
-    for entry in entries:
-        if entry.event == "outcome" and (state := entry.data.get("state")):
-            told[str(entry.data.get("digest"))] = str(state)
-    return told
+    told = [entry.data for entry in entries if entry.event == "outcome" and entry.data.get("state")]
+    return {str(data.get("digest")): str(data["state"]) for data in told}
 
 
 def proved_recorded(entries: Iterable[Entry]) -> set[str]:
     """Return the digests whose nonce is spent, as an online transcript tells it of the operator's node."""
-    return {
-        str(entry.data.get("digest"))
-        for entry in entries
-        if entry.event == "outcome" and entry.data.get("proved") is True
-    }
+    told = [entry.data for entry in entries if entry.event == "outcome"]
+    return {str(data.get("digest")) for data in told if data.get("proved") is True}
 
 
 def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
@@ -249,10 +233,12 @@ def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     online = evidence.transcripts.get("online", [])
     own = evidence.transcripts.get(evidence.half) or offline or online
     uses, begun = spent_by(offline)
-    known = {use.digest: use for use in [*uses, *_answered(judged)]}
+    cases = [each.examined.case for each in judged if each.signed]
+    answered = [use_of(case) for case in cases if case and case.digest]
+    known = {use.digest: use for use in [*uses, *answered]}
     late = {str(entry.data.get("digest")) for entry in evidence.events("offline", SIGNED_LATE)}
     states, proved = outcomes_recorded(online), proved_recorded(online)
-    for digest, (row, events) in (evidence.timeline or {}).items():
+    for digest, (row, events) in evidence.timeline.items():
         states[digest] = str(row["state"])
         if any(event["kind"] == "event" and proves(event["type"], event["payload"]) for event in events):
             proved.add(digest)
@@ -263,13 +249,6 @@ def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "of_all_ceremonies": "offline" in evidence.transcripts,
         "signatures": [_row(each, begun, late) for each in found if not each.over],
     }
-
-
-def _answered(judged: Sequence[Judged]) -> Iterable[Use]:
-    for each in judged:
-        case = each.examined.case
-        if case is not None and case.digest and each.signed:
-            yield use_of(case)
 
 
 def _row(standing: Liveness, begun: Mapping[str, int], late: Iterable[str]) -> Row:

@@ -40,7 +40,7 @@ from airlock_shared.report.rows import (
     plain_text,
     read_warnings,
 )
-from airlock_shared.report.steps import part_signer, signer_row, step_rows
+from airlock_shared.report.steps import signer_row, step_rows
 from airlock_shared.text.safe import spoken
 
 # ---- frame ----------------------------------------------------------------------------------------------------------
@@ -77,9 +77,8 @@ def people_row(half: Half, evidence: Evidence) -> Row:
     }
     section = section_of(entries, plan)[0]
     before = entries[: section[0].seq] if section else []
-    seals = [place for place, entry in enumerate(section) if entry.event == SEALED]
-    after_seal = section[seals[-1] :] if seals else []
-    unsealed = dict.fromkeys(e.data["checkpoint"] for e in after_seal if e.event == CHECKPOINT_CONFIRMED)
+    sealed = max((place for place, entry in enumerate(section) if entry.event == SEALED), default=len(section))
+    unsealed = dict.fromkeys(e.data["checkpoint"] for e in section[sealed:] if e.event == CHECKPOINT_CONFIRMED)
     seldom = {
         "begun_before": [
             moment(entry.at_ms)
@@ -101,13 +100,13 @@ def _reported(evidence: Evidence) -> dict[str, set[str]]:
     """Return what people have to have confirmed at each checkpoint for this report: its documents, and its signers."""
     fingerprints = evidence.fingerprints()
     found = {name: {fingerprints[name]} - {""} for name in ("deployment", "requests", "signatures")}
-    signers = {item.signer for item in evidence.requests.items} if evidence.requests else set()
+    signers = {item.signer for item in evidence.requests.items}
     return found | {"review": found["signatures"], "address": signers}
 
 
 def preflight_row(evidence: Evidence) -> Row | None:
     """Return the last preflight before the requests were signed for the first time; before the end when they were not."""
-    begun = evidence.events("offline", SIGN_BEGUN, requests=evidence.fingerprints()["requests"])
+    begun = evidence.events("offline", SIGN_BEGUN, requests=evidence.requests.fingerprint)
     before = [e for e in evidence.events("offline", "preflight") if not begun or e.seq < begun[0].seq]
     if not before:
         return None
@@ -184,7 +183,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "missing": [],
         "notes": [],
         "part": _part(evidence, steps),
-        "prepared_at": moment(evidence.requests.header.created_ms) if evidence.requests else None,
+        "prepared_at": moment(evidence.requests.header.created_ms) if evidence.requests.fingerprint else None,
         "ceremony": {"id": plan.id, "title": plan.title, "roles": list(plan.roles), "witness": plan.witness_text},
         "fingerprints": [
             {"of": of, "hex": mark, "words": mark and spoken(mark)} for of, mark in evidence.fingerprints().items()
@@ -217,7 +216,7 @@ def plan_row(plan: Plan) -> Row:
 
 def _part(evidence: Evidence, steps: Sequence[Row]) -> Row | None:
     """Return which part of the plan the requests are; None for the whole plan."""
-    signer = part_signer(evidence)
+    signer = evidence.requests.header.signer
     if not signer:
         return None
     apart = [step["id"] for step in steps if not step["in_part"]]
@@ -250,9 +249,9 @@ def _missing(evidence: Evidence, report: Row) -> Iterator[str]:
             yield f"{machine_name(row['machine'])} machine: {sentence}"
     names = {row["machine"]: {each["name"]: each["value"] for each in row["names"]} for row in people}
     yield from differences(names.get("offline", {}), names.get("online", {}))
-    if evidence.requests is None:
+    if not evidence.requests.fingerprint:
         yield "the requests were not given"
-    if evidence.answers is None:
+    if not evidence.answers.fingerprint:
         yield "the signatures were not given"
         yield from _not_signed(evidence)
     for step in report["steps"]:
@@ -269,9 +268,8 @@ def _not_signed(evidence: Evidence) -> Iterator[str]:
 
     Where the requests were not given either, each signing under this plan counts.
     """
-    requests = evidence.requests
-    if requests:
-        signings = evidence.signings(requests=requests.fingerprint)[-1:]
+    if requests := evidence.requests.fingerprint:
+        signings = evidence.signings(requests=requests)[-1:]
     else:
         signings = evidence.signings(plan=evidence.plan.fingerprint)
     whys: dict[str, str] = {}
@@ -310,8 +308,8 @@ def _missing_in(step: Row, half: str) -> Iterator[str]:
 
 
 def _unsealed(evidence: Evidence, transcripts: Sequence[Row]) -> Iterator[str]:
-    seals = next(row["seals"] for row in transcripts if row["machine"] == "offline")
-    written = evidence.events("offline", "signatures-written", signatures=evidence.fingerprints()["signatures"])
+    seals = transcripts[0]["seals"]
+    written = evidence.events("offline", "signatures-written", signatures=evidence.answers.fingerprint)
     if not seals:
         yield "the air-gapped machine's transcript is not sealed by a signer of the plan"
     elif written and seals[-1]["entries"] <= written[-1].seq:
@@ -364,7 +362,8 @@ def _notes(plan: Plan, report: Row) -> Iterator[str]:
             if each["declined"]:
                 yield f"step {step['id']}: {each['declined']}, {each['at']['utc']}"
         for read in step["reads"][-1:]:
-            yield from (f"step {step['id']}, read before it was prepared: {warning}" for warning in read_warnings(read))
+            for warning in read_warnings(read["disagreements"], read["warnings"]):
+                yield f"step {step['id']}, read before it was prepared: {warning}"
         outcome = step["outcome"]
         if outcome and outcome["sent_at"] and 0 < sealed_ms < outcome["sent_at"]["ms"]:
             yield f"step {step['id']}: sent after the transcript was sealed, by the clocks of the two machines"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from airlock_shared.checks.judge import (
-    Examined,
     Known,
     check_signature,
     judge_header,
@@ -31,7 +30,7 @@ def judge(evidence: Evidence) -> list[Judged]:
     Raises ``Refusal`` with the check's id when the document is not the plan's, or when a signature is not its signer's.
     """
     requests = evidence.requests
-    if requests is None:
+    if not requests.fingerprint:
         return []
     situation = Situation(evidence.plan, evidence.deployment, requests.header.created_ms)
     steps = judge_steps([item.step for item in requests.items], situation, requests.header.signer)
@@ -43,34 +42,35 @@ def _each(evidence: Evidence, requests: Requests, situation: Situation) -> Itera
     entries = evidence.transcripts.get("offline", [])
     signings = evidence.signings(requests=requests.fingerprint)
     ends = [entry for signing in signings for entry in signing if entry.event in _DECIDED][::-1]
-    answers = {a.item.step: a for a in evidence.answers.items} if evidence.answers else {}
+    answers = {answer.step: answer for answer in evidence.answers.items}
     known = Known(used=nonces_of(entries[: signings[0][0].seq]) if signings else UsedNonces())
     for request in requests.items:
         answer = answers.get(request.step)
-        result = answer.item.result if answer else ""
+        result = answer.result if answer else ""
         entry = next((e for e in ends if str(e.data.get("step")) == request.step and result in ("", e.event)), None)
-        until = entry.seq if entry else 0
-        at_ms = entries[until - 1].at_ms if until else situation.now_ms
-        then = situation._replace(now_ms=at_ms, clock_uncertainty_ms=stated_uncertainty_ms(entries[:until]))
-        proofs = proved(entries[:until]) if until else None
-        judged = Judged(judge_item(request, then, known._replace(proofs=proofs)), answer, at_ms, entry)
+        then, proofs, before = situation, None, entries[: entry.seq] if entry else []
+        if before:
+            then = then._replace(now_ms=before[-1].at_ms, clock_uncertainty_ms=stated_uncertainty_ms(before))
+            proofs = proved(before)
+        judged = Judged(judge_item(request, then, known._replace(proofs=proofs)), answer, entry)
         if judged.signed:
-            _require_signature(judged.examined, judged.signed)
+            _require_signature(judged, judged.signed)
         yield judged
 
 
-def _require_signature(examined: Examined, signed: Answer) -> None:
+def _require_signature(judged: Judged, signed: Answer) -> None:
     """Refuse an answer over another digest or by another key; a withheld one by what it says of itself alone."""
-    step, case = examined.received.request.step, examined.case
+    case = judged.examined.case
     if case is None or not case.digest:
-        raise Refusal("REPORT-MATCH", f"step {step} is signed, and its payload cannot be hashed", got=signed.digest)
+        what = f"step {signed.step} is signed, and its payload cannot be hashed"
+        raise Refusal("REPORT-MATCH", what, got=signed.digest)
     if signed.signature:
         check_signature(case, signed)
-    digest, signer = "0x" + case.digest.hex(), case.request.signer
+    digest, signer = judged.digest, case.request.signer
     if (signed.digest, signed.signer) != (digest, signer):
         raise Refusal(
             "REPORT-MATCH",
-            f"the signature of step {step} is over something else, or by another key",
+            f"the signature of step {signed.step} is over something else, or by another key",
             got=f"{signed.digest} by {signed.signer}",
             expected=f"{digest} by {signer}",
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_shared.plan.model import CUSTOM, Limits, Plan, Step
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
     from airlock_shared.checks.judge import Examined
     from airlock_shared.documents.requests import Answer
     from airlock_shared.documents.transcript import Entry
-    from airlock_shared.report.evidence.redaction import ReportedAnswer
 
 
 Row = dict[str, Any]
+PageRow = SimpleNamespace
+"""A row as the page reads it: its members, and those of each row in it, are attributes."""
 
 UNWITNESSED = "No roles: nothing was witnessed"
 """What a report says instead of Complete when its plan names no roles."""
@@ -28,16 +30,22 @@ def report_text(value: Row) -> bytes:
     return json.dumps(value, indent=1).encode() + b"\n"
 
 
+def page_row(text: bytes) -> PageRow:
+    """Return a row that was written by :func:`report_text`, to show it."""
+    row: PageRow = json.loads(text, object_hook=lambda members: PageRow(**members))
+    return row
+
+
 def machine_name(half: str) -> str:
     """Return what people call a machine, by the name of its half."""
     return "air-gapped" if half == "offline" else half
 
 
-def headline(report: Row) -> str:
+def headline(missing: Sequence[str]) -> str:
     """Return the first word of a report: Complete, INCOMPLETE, or that nobody watched and nothing else is missing."""
-    if report["complete"]:
+    if not missing:
         return "Complete"
-    return UNWITNESSED if report["missing"] == [UNWITNESSED] else "INCOMPLETE"
+    return UNWITNESSED if missing == [UNWITNESSED] else "INCOMPLETE"
 
 
 def named_rows(values: Mapping[str, str]) -> list[Row]:
@@ -57,10 +65,9 @@ def plain_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def read_warnings(read: Row) -> Iterator[str]:
-    """Yield a sentence for each thing of a read that is in the way of the step."""
-    yield from (f"the sources disagree on the {text}" for text in read["disagreements"])
-    yield from read["warnings"]
+def read_warnings(disagreements: Iterable[str], warnings: Iterable[str]) -> list[str]:
+    """Return a sentence for each thing of a read that is in the way of the step."""
+    return [*(f"the sources disagree on the {text}" for text in disagreements), *warnings]
 
 
 def limit_rows(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -105,11 +112,10 @@ SIGN_BEGUN = "sign-begun"
 
 
 class Judged(NamedTuple):
-    """One request with its verdicts; ``at_ms`` is by which time, ``entry`` what the transcript says of its end."""
+    """One request with its verdicts, its answer, and what the transcript says of its end."""
 
     examined: Examined
-    answer: ReportedAnswer | None
-    at_ms: int
+    answer: Answer | None
     entry: Entry | None
 
     @property
@@ -120,4 +126,4 @@ class Judged(NamedTuple):
     @property
     def signed(self) -> Answer | None:
         """Return the answer to it when it was signed."""
-        return self.answer.item if self.answer and self.answer.item.result == "signed" else None
+        return self.answer if self.answer and self.answer.result == "signed" else None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from airlock_shared.ceremony.sections import section_of
 from airlock_shared.checks.model import CallCase, Case, ReadCall, ReadIntent
 from airlock_shared.checks.nonces import use_of
-from airlock_shared.documents.requests import Answer, Request
-from airlock_shared.documents.transcript import PROVED, Entry
+from airlock_shared.documents.requests import Answer
+from airlock_shared.documents.transcript import PROVED
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import Decision
 from airlock_shared.plan.delegate_proofs import is_waived
@@ -21,10 +21,10 @@ from airlock_shared.report.rows import Judged, Row, moment, named_rows, plain_te
 from airlock_shared.units import GWEI, NATIVE, code_rows, code_text, raw_text, to_human, utc_text
 from airlock_shared.venue.actions import Action
 from airlock_shared.venue.structs import AUTHORIZATION
-from airlock_shared.wire.strict_json import HEX_32
 
 if TYPE_CHECKING:
     from airlock_shared.checks.judge import Examined
+    from airlock_shared.report.evidence.redaction import Answers
 
 
 # ---- before signing -------------------------------------------------------------------------------------------------
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 
 _NOT_TOLD = {None: "not told", "": "nobody", True: "yes", False: "no"}
-_FACTS = ("owner", "pending", "private")
 
 
 def proofs_of(evidence: Evidence, step: str) -> list[Row]:
@@ -55,53 +54,47 @@ def reviews_of(evidence: Evidence, step: str, digest: str) -> list[Row]:
     entries = evidence.transcripts.get("offline", ())
     here = {entry.seq for entry in section_of(entries, evidence.plan)[0]}
     for entry in entries:
-        before = entry.event == "declined" and entry.seq in here and entry.data.get("step") == step
-        if entry.event in ("reviewed", "declined") and (before or entry.data.get("digest") == digest):
-            declined = plain_text(entry.data.get("why", "declined")) if entry.event == "declined" else ""
-            opened = plain_text(entry.data.get("opened", ""))
-            rows.append({"at": moment(entry.at_ms), "declined": declined, "opened": opened})
+        data, declined = entry.data, entry.event == "declined"
+        before = declined and entry.seq in here and data.get("step") == step
+        if entry.event in ("reviewed", "declined") and (before or data.get("digest") == digest):
+            why = plain_text(data.get("why", "declined")) if declined else ""
+            rows.append({"at": moment(entry.at_ms), "declined": why, "opened": plain_text(data.get("opened", ""))})
     return rows
 
 
 def reads_of(evidence: Evidence, step: str) -> list[Row]:
     """Return what the online machine read of a step's referral code, oldest first, for this plan and no other."""
-    plan = evidence.plan
-    return [
-        _read(entry)
-        for entry in evidence.events("online", REFERRAL_READ, ceremony=plan.id, step=step, plan=plan.fingerprint)
-    ]
+    plan, rows = evidence.plan, []
+    for entry in evidence.events("online", REFERRAL_READ, ceremony=plan.id, step=step, plan=plan.fingerprint):
+        code = _bytes(entry.data["code"])
+        rows.append(
+            {
+                "at": moment(entry.at_ms),
+                "code": code_text(code),
+                "code_rows": list(code_rows(code)),
+                "seen": list(map(_seen, entry.data["seen"])),
+                **{name: list(map(plain_text, entry.data[name])) for name in ("disagreements", "warnings")},
+            }
+        )
+    return rows
 
 
-def _read(entry: Entry) -> Row:
-    data = entry.data
-    code = _bytes(data["code"])
-    return {
-        "at": moment(entry.at_ms),
-        "code": data["code"] if code is None else code_text(code),
-        "code_rows": [] if code is None else list(code_rows(code)),
-        "seen": [_seen(row) for row in data["seen"]],
-        "disagreements": list(map(plain_text, data["disagreements"])),
-        "warnings": list(map(plain_text, data["warnings"])),
-    }
-
-
-def _seen(row: Row) -> Row:
-    adopted = row.get("adopted")
-    code = _bytes(adopted)
-    if code is not None:
+def _seen(told: Row) -> Row:
+    adopted = told.get("adopted")
+    if adopted is not None:
+        code = _bytes(adopted)
         adopted = code_text(code) if any(code) else "no code"
-    facts = {name: _fact(row.get(name)) for name in _FACTS}
-    return {"source": row["source"], **facts, "adopted": _fact(adopted), "trouble": plain_text(row.get("trouble", ""))}
+    facts = told | {"adopted": adopted}
+    shown = {name: _fact(facts.get(name)) for name in ("owner", "pending", "private", "adopted")}
+    return {"source": told["source"], **shown, "trouble": plain_text(told.get("trouble", ""))}
 
 
 def _fact(value: object) -> str:
     return _NOT_TOLD[value] if value is None or value == "" or isinstance(value, bool) else plain_text(value)
 
 
-def _bytes(text: object) -> bytes | None:
-    """Return the 32 bytes of 0x-hex, or None for anything else."""
-    digits = text.removeprefix("0x") if isinstance(text, str) else ""
-    return bytes.fromhex(digits) if HEX_32.fullmatch(digits) else None
+def _bytes(code: str) -> bytes:
+    return bytes.fromhex(code.removeprefix("0x"))
 
 
 # ---- outcome --------------------------------------------------------------------------------------------------------
@@ -127,20 +120,24 @@ _FORGOTTEN = dict.fromkeys(_OUTCOME_FACTS, "") | {
 def outcome_of(digest: str, evidence: Evidence) -> Row | None:
     """Return the outcome of what has this digest; None when neither the journal nor the transcript has it as sent."""
     told = evidence.events("online", "outcome", digest=digest)
-    sent = (evidence.timeline or {}).get(digest)
-    row, events = sent or (_FORGOTTEN, [])
+    sent = evidence.timeline.get(digest)
     begun = begun_recorded(evidence.transcripts.get("online", ())).get(digest)
     if not sent and begun is None:
         return None
+    facts, events = sent or (_FORGOTTEN, [])
+    state = facts["state"]
+    known = [entry for entry in told if entry.data.get("state") == state]
     last = next((entry for entry in reversed(told) if entry.data.get("read_back")), None)
     promises = last.data["read_back"] if last else []
-    state = row["state"]
     return {
-        **{name: row[name] for name in _OUTCOME_FACTS},
+        **{name: facts[name] for name in _OUTCOME_FACTS},
         "sent_at": moment(begun.at_ms) if begun and state not in _PERHAPS_NOT_SENT else None,
-        "known_at": next((moment(entry.at_ms) for entry in told if entry.data.get("state") == state), None),
-        "events": [_event(event) for event in events],
-        "told": [_outcome_row(entry) for entry in told],
+        "known_at": moment(known[0].at_ms) if known else None,
+        "events": list(map(_event, events)),
+        "told": [
+            {"at": utc_text(entry.at_ms), **{name: str(entry.data.get(name, "")) for name in ("state", "error")}}
+            for entry in told
+        ],
         "read_back": [{name: promise.get(name) for name in _PROMISE} for promise in promises],
         "read_back_at": moment(last.at_ms) if last else None,
     }
@@ -150,22 +147,17 @@ _TOLD_AT = {"at_ms": "", "received_ms": ", received"}
 
 
 def _event(event: Row) -> Row:
+    payload = {
+        name: value if type(value) is str else json.dumps(value, ensure_ascii=False)
+        for name, value in event["payload"].items()
+    }
     return {
         "kind": event["kind"],
         "seq": event.get("seq"),
         "at": next((f"{utc_text(event[name])}{said}" for name, said in _TOLD_AT.items() if name in event), ""),
         "type": event["type"],
-        "payload": named_rows(
-            {
-                name: (value if type(value) is str else json.dumps(value, ensure_ascii=False))
-                for name, value in event["payload"].items()
-            }
-        ),
+        "payload": named_rows(payload),
     }
-
-
-def _outcome_row(entry: Entry) -> Row:
-    return {"at": utc_text(entry.at_ms), **{name: str(entry.data.get(name, "")) for name in ("state", "error")}}
 
 
 # ---- steps ----------------------------------------------------------------------------------------------------------
@@ -174,12 +166,7 @@ def _outcome_row(entry: Entry) -> Row:
 def signer_row(signer: Signer) -> Row:
     """Return a signer of the plan."""
     of = checksum_address(signer.delegate_of) if signer.delegate_of else ""
-    return signer._asdict() | {"address": checksum_address(signer.address), "delegate_of": of}
-
-
-def part_signer(evidence: Evidence) -> str:
-    """Return whose part of the plan the requests are; empty for the whole plan, and without requests."""
-    return evidence.requests.header.signer if evidence.requests else ""
+    return signer._asdict() | {"address": signer.account, "delegate_of": of}
 
 
 def step_rows(evidence: Evidence, judged: Sequence[Judged]) -> list[Row]:
@@ -198,7 +185,7 @@ def _step(step: Step, by_step: Mapping[str, Judged], evidence: Evidence) -> Row:
         "title": action.title,
         "action": action.name,
         "signer": step.signer.name,
-        "in_part": part_signer(evidence) in ("", step.signer.name),
+        "in_part": evidence.requests.header.signer in ("", step.signer.name),
         "planned": named_rows({name: value.text for name, value in step.values.items()}),
         "waived": is_waived(step),
         "proofs": proofs_of(evidence, step.id),
@@ -206,7 +193,7 @@ def _step(step: Step, by_step: Mapping[str, Judged], evidence: Evidence) -> Row:
         "request": _request(judged) if judged else None,
         "reviews": reviews_of(evidence, step.id, judged.digest) if judged else [],
         "device": _device(judged, evidence.screens) if judged else None,
-        "signature": _signature(judged, *judged.answer) if judged and judged.answer else None,
+        "signature": _signature(judged, judged.answer, evidence.answers) if judged and judged.answer else None,
         "outcome": outcome_of(sent.digest, evidence) if sent and evidence.half == "online" else None,
     }
 
@@ -216,8 +203,9 @@ def _step(step: Step, by_step: Mapping[str, Judged], evidence: Evidence) -> Row:
 
 def _request(judged: Judged) -> Row:
     examined = judged.examined
-    request, case, verdicts = examined.received.request, examined.case, examined.verdicts
-    said = {name: request.payload.get(name) for name in ("description", "meta")}
+    (request, situation), case, verdicts = examined.received, examined.case, examined.verdicts
+    kind, title, under, hashes = _what_is_signed(examined)
+    claims = {name: request.payload[name] for name in ("description", "meta") if request.payload.get(name)}
     return {
         "endpoint": request.endpoint,
         "asked": named_rows(request.fields),
@@ -225,19 +213,19 @@ def _request(judged: Judged) -> Row:
         "order_type": request.order_type,
         "order_reason": request.order_reason,
         "replaces": request.replaces,
-        "kind": "transaction" if request.transaction else request.action if _gives_away(request) else "intent",
-        "title": _title(examined),
-        "account": _account(case),
-        "until": moment(None if case is None else use_of(case).deadline_ms),
-        "under": named_rows(_under(examined)),
-        "decided": [] if case is None else list(map(decided_row, case.decisions)),
-        "claims": named_rows({name: json.dumps(value, ensure_ascii=False) for name, value in said.items() if value}),
-        "hashes": named_rows(_hashes(examined)),
-        "judged_at": moment(judged.at_ms),
+        "kind": kind,
+        "title": title,
+        "account": _account(case) if case else "",
+        "until": moment(use_of(case).deadline_ms) if case else None,
+        "under": named_rows(under),
+        "decided": list(map(decided_row, case.decisions)) if case else [],
+        "claims": named_rows({name: json.dumps(value, ensure_ascii=False) for name, value in claims.items()}),
+        "hashes": named_rows({name: value for name, value in hashes.items() if value}),
+        "judged_at": moment(situation.now_ms),
         "checks": {
             "passed": verdicts.passed(),
             "not_reached": verdicts.unreached(),
-            "refused": [{name: str(getattr(verdict, name)) for name in _OF_REFUSED} for verdict in verdicts.refused()],
+            "refused": [{name: str(getattr(each, name)) for name in _OF_REFUSED} for each in verdicts.refused()],
         },
     }
 
@@ -245,50 +233,47 @@ def _request(judged: Judged) -> Row:
 _OF_REFUSED = ("check", "where", "what", "got", "expected")
 
 
-def _gives_away(request: Request) -> bool:
-    return request.transaction is None and request.action == AUTHORIZATION
-
-
-def _account(case: Case | None) -> str:
-    """Return the account for which it is signed, read off what is signed; empty for what cannot be read."""
-    if case is None:
-        return ""
+def _account(case: Case) -> str:
+    """Return the account for which it is signed, read off what is signed."""
     if isinstance(case, CallCase) and case.delegated_for is not None:
         return checksum_address(case.delegated_for)
     return use_of(case).trader
 
 
-def _title(examined: Examined) -> str:
-    if examined.named is not None:
-        return examined.named.intent.title
-    return examined.read.call.title if isinstance(examined.read, ReadCall) else ""
-
-
-def _under(examined: Examined) -> dict[str, str]:
-    """Return the domain of an intent; of a transaction what it calls and what it may cost."""
+def _what_is_signed(examined: Examined) -> tuple[str, str, dict[str, str], dict[str, str]]:
+    """Return the kind and the title of what is signed, the domain it is under or what it calls and may cost, its hashes."""
     request, situation = examined.received
-    payload, filled = request.payload, request.transaction
-    if _gives_away(request):
+    payload, filled, digest = request.payload, request.transaction, examined.digest.hex()
+    call = examined.read.call if isinstance(examined.read, ReadCall) else None
+    title = call.title if call else ""
+    if filled:
+        fees = (
+            f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
+        )
+        most = f"{to_human(filled.gas * filled.maxFeePerGas, NATIVE)} {NATIVE.name}"
+        under = {
+            "calls": f"{call.function if call else 'unknown'} on chain {payload['chainId']}",
+            "contract": payload["to"],
+            "from": payload["from"],
+            "value": payload["value"],
+            "account nonce": str(filled.nonce),
+            "fee per gas at most": fees,
+            "gas limit": f"{filled.gas}: at most {most}",
+        }
+        return "transaction", title, under, {"transaction hash, which is signed": digest}
+    if request.action == AUTHORIZATION:
         given = f"{payload['address']}, on chain {payload['chainId']}"
-        return {"gives the account to": given, "with the order": request.fields.get("order", "")}
-    if filled is None:
-        if examined.named is None:
-            return {}
-        domain = situation.deployment.domains[examined.named.intent.domain]
-        about = f"{domain.name}, version {domain.version}, chain {domain.chain_id}"
-        return {"domain": about, "contract": checksum_address(domain.contract)}
-    calls = examined.read.call.function if isinstance(examined.read, ReadCall) else "unknown"
-    fees = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
-    most = f"{to_human(filled.gas * filled.maxFeePerGas, NATIVE)} {NATIVE.name}"
-    return {
-        "calls": f"{calls} on chain {payload['chainId']}",
-        "contract": payload["to"],
-        "from": payload["from"],
-        "value": payload["value"],
-        "account nonce": str(filled.nonce),
-        "fee per gas at most": fees,
-        "gas limit": f"{filled.gas}: at most {most}",
-    }
+        under = {"gives the account to": given, "with the order": request.fields.get("order", "")}
+        return request.action, title, under, {"hash, which is signed": digest}
+    if examined.named is None:
+        return "intent", title, {}, {}
+    intent = examined.named.intent
+    domain = situation.deployment.domains[intent.domain]
+    about = f"{domain.name}, version {domain.version}, chain {domain.chain_id}"
+    read = examined.read
+    hashes = [each.hex() for each in read.hashes] if isinstance(read, ReadIntent) else ["", "", ""]
+    under = {"domain": about, "contract": checksum_address(domain.contract)}
+    return "intent", intent.title, under, dict(zip(("domain hash", "struct hash", "digest"), hashes, strict=True))
 
 
 def decided_row(decision: Decision) -> Row:
@@ -307,29 +292,21 @@ def decided_row(decision: Decision) -> Row:
     }
 
 
-def _hashes(examined: Examined) -> dict[str, str]:
-    digest = examined.digest.hex()
-    if isinstance(examined.read, ReadIntent):
-        domain, struct, digest = (each.hex() for each in examined.read.hashes)
-        return {"domain hash": domain, "struct hash": struct, "digest": digest}
-    what = "hash" if _gives_away(examined.received.request) else "transaction hash"
-    return {f"{what}, which is signed": digest} if digest else {}
-
-
 # ---- the device and the signature -----------------------------------------------------------------------------------
 
 
-def _device(judged: Judged, screens: Screens | None) -> Row | None:
+def _device(judged: Judged, screens: Screens) -> Row | None:
     """Return how the device showed it; pages are there when the offline half has computed them."""
     signed = judged.signed
     if signed is None:
         return None
-    model, pages = (screens.model, screens.of(judged.digest)) if screens else ("", [])
-    return {"shown": signed.shown, "app": signed.app, "model": model, "pages": pages}
+    pages = screens.of(judged.digest)
+    return {"shown": signed.shown, "app": signed.app, "model": screens.model, "pages": pages}
 
 
-def _signature(judged: Judged, signed: Answer, sha256: str) -> Row:
-    row: Row = {"result": signed.result, "why": signed.why, "at": moment(judged.entry.at_ms) if judged.entry else None}
+def _signature(judged: Judged, answer: Answer, answers: Answers) -> Row:
+    row: Row = {"result": answer.result, "why": answer.why, "at": moment(judged.entry.at_ms) if judged.entry else None}
     if not judged.signed:
         return row
-    return row | {"digest": signed.digest, "signer": signed.signer, "sha256": sha256, "bytes": signed.signature}
+    sha256 = answers.sha256[answer.step]
+    return row | {"digest": answer.digest, "signer": answer.signer, "sha256": sha256, "bytes": answer.signature}

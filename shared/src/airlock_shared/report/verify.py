@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from airlock_shared.documents.deployment import parse_deployment
@@ -27,7 +28,7 @@ from airlock_shared.report.evidence.artefacts import (
     Evidence,
     Requests,
 )
-from airlock_shared.report.evidence.redaction import parse_withheld, with_bytes, withheld_steps
+from airlock_shared.report.evidence.redaction import Answers, parse_withheld, with_bytes
 from airlock_shared.report.evidence.timeline import (
     Screens,
     parse_screens,
@@ -55,33 +56,28 @@ class Difference(NamedTuple):
     expected: str
 
 
+_NOTHING = object()
+"""What stands at a place that only the other value has."""
+
+
 def first_difference(got: Any, expected: Any, where: str = "") -> Difference | None:
     """Return the first difference, or None. Types count: 1, 1.0 and true are three values; the order of members does not."""
-    if type(got) is not type(expected):
+    if type(got) is type(expected) is dict:
+        both = {name: (got.get(name, _NOTHING), expected.get(name, _NOTHING)) for name in (*expected, *got)}
+        pairs = {f"{where}.{name}" if where else name: pair for name, pair in both.items()}
+    elif type(got) is type(expected) is list:
+        items = zip_longest(got, expected, fillvalue=_NOTHING)
+        pairs = {f"{where}[{position}]": pair for position, pair in enumerate(items)}
+    elif type(got) is not type(expected) or got != expected:
         return Difference(where, _text(got), _text(expected))
-    if type(expected) is dict:
-        for name in dict.fromkeys((*expected, *got)):
-            place = f"{where}.{name}" if where else name
-            if name not in got or name not in expected:
-                return Difference(
-                    place, *(_text(each[name]) if name in each else "nothing" for each in (got, expected))
-                )
-            if each := first_difference(got[name], expected[name], place):
-                return each
+    else:
         return None
-    if type(expected) is list:
-        for position, pair in enumerate(zip(got, expected, strict=False)):
-            if found := first_difference(*pair, f"{where}[{position}]"):
-                return found
-        counts = len(got), len(expected)
-        return (
-            None if got == expected else Difference(f"{where}[{min(counts)}]", *(f"{count} items" for count in counts))
-        )
-    return None if got == expected else Difference(where, _text(got), _text(expected))
+    found = (first_difference(*pair, place) for place, pair in pairs.items())
+    return next(filter(None, found), None)
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=True)[:_SHOWN]
+    return "nothing" if value is _NOTHING else json.dumps(value, ensure_ascii=True)[:_SHOWN]
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -106,11 +102,11 @@ def read_evidence(files: Mapping[str, bytes]) -> Evidence:
         files={name: files[name] for name in FILES if name in files},
         plan=parse_written_plan(files[PLAN_FILE]),
         deployment=parse_deployment(files[DEPLOYMENT_FILE]),
-        requests=Requests(*parse_requests(files[REQUESTS_FILE])) if REQUESTS_FILE in files else None,
-        answers=parse_withheld(files[SIGNATURES_FILE]) if SIGNATURES_FILE in files else None,
-        screens=parse_screens(files[SCREENS]) if SCREENS in files else None,
+        requests=Requests(*parse_requests(files[REQUESTS_FILE])) if REQUESTS_FILE in files else Requests(),
+        answers=parse_withheld(files[SIGNATURES_FILE]) if SIGNATURES_FILE in files else Answers(),
+        screens=parse_screens(files[SCREENS]) if SCREENS in files else Screens(),
         transcripts={half: parse_transcript(files[name]) for half, name in TRANSCRIPTS.items() if name in files},
-        timeline=parse_timeline(files[TIMELINE]) if TIMELINE in files else None,
+        timeline=parse_timeline(files[TIMELINE]) if TIMELINE in files else {},
     )
 
 
@@ -172,10 +168,10 @@ def verify_report(
     if found := first_difference(listed, artefact_rows(files), "artefacts"):
         raise _differs("REPORT-ARTEFACT", "the artefacts are not those that the report names", found)
     evidence = read_evidence(files)
-    whole = evidence.answers
-    if signatures is not None and whole is not None:
-        whole = with_bytes(whole, files[SIGNATURES_FILE], signatures)
-        judge(evidence._replace(answers=whole))
+    whole = evidence
+    if signatures is not None and evidence.answers.fingerprint:
+        whole = evidence._replace(answers=with_bytes(evidence.answers, files[SIGNATURES_FILE], signatures))
+        judge(whole)
     made = _made(evidence, judge)
     if found := first_difference(told, made.value):
         raise _differs("REPORT-FIELD", "report.json does not match its artefacts", found)
@@ -184,7 +180,7 @@ def verify_report(
         raise _differs("REPORT-FIELD", "report.json was written again", place)
     if html != made.html:
         raise _differs("REPORT-PAGE", "report.html is not the page of this report", _first_byte(html, made.html))
-    return Verified(made.value, _open(evidence._replace(answers=whole), screens_of))
+    return Verified(made.value, _open(whole, screens_of))
 
 
 def _differs(check: str, what: str, difference: Difference) -> DocumentError:
@@ -202,10 +198,9 @@ def _first_byte(got: bytes, expected: bytes) -> Difference:
 def _open(evidence: Evidence, screens_of: ScreensOf | None) -> list[str]:
     """Return what was not computed again. Raises ``DocumentError("REPORT-ARTEFACT")`` for pages that are others."""
     told = []
-    if evidence.answers is not None and (withheld := withheld_steps(evidence.answers)):
-        steps = ", ".join(withheld)
-        told.append(f"the signatures of {steps} are withheld: give the signatures document with --signatures")
-    if evidence.screens is None:
+    if withheld := ", ".join(evidence.answers.withheld()):
+        told.append(f"the signatures of {withheld} are withheld: give the signatures document with --signatures")
+    if not evidence.screens.requests:
         return told
     if screens_of is None:
         told.append("the Ledger's pages are those that the air-gapped machine computed: verify them there")

@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.ceremony.sections import without_others
+from airlock_shared.documents.requests import Header
 from airlock_shared.report.rows import SIGN_BEGUN
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
-    from airlock_shared.documents.requests import Header, Request
+    from airlock_shared.documents.requests import Request
     from airlock_shared.documents.transcript import Entry
     from airlock_shared.plan.model import Plan
     from airlock_shared.report.evidence.redaction import Answers
@@ -45,33 +46,33 @@ REPORT_JSON, REPORT_HTML, REPORT_PDF = "report.json", "report.html", "report.pdf
 
 
 class Requests(NamedTuple):
-    """The requests document."""
+    """The requests document; without one all of it is empty."""
 
-    header: Header
-    items: list[Request]
-    fingerprint: str
+    header: Header = Header("", "", "", "", False, "", 0)
+    items: Sequence[Request] = ()
+    fingerprint: str = ""
 
 
 class Evidence(NamedTuple):
-    """The artefacts as they were read; None or an empty list for what was not given. ``half`` made the report."""
+    """The artefacts as they were read; what was not given is empty. ``half`` made the report."""
 
     half: str
     files: Mapping[str, bytes]
     plan: Plan
     deployment: Deployment
-    requests: Requests | None
-    answers: Answers | None
-    screens: Screens | None
+    requests: Requests
+    answers: Answers
+    screens: Screens
     transcripts: Mapping[str, list[Entry]]
-    timeline: dict[str, Sent] | None
+    timeline: dict[str, Sent]
 
     def fingerprints(self) -> dict[str, str]:
         """Return the fingerprint of each document, empty for one that was not given."""
         return {
             "plan": self.plan.fingerprint,
             "deployment": self.deployment.fingerprint,
-            "requests": self.requests.fingerprint if self.requests else "",
-            "signatures": self.answers.fingerprint if self.answers else "",
+            "requests": self.requests.fingerprint,
+            "signatures": self.answers.fingerprint,
         }
 
     def events(self, half: str, event: str, **members: object) -> list[Entry]:

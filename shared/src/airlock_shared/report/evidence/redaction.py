@@ -7,7 +7,8 @@ items are its items with ``signature_sha256``, and with an empty ``signature`` w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container
+from collections.abc import Container, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from airlock_shared.documents.requests import (
@@ -37,19 +38,21 @@ _FORMAT = "airlock/withheld-signatures@1"
 _STAND_IN = "0x00"  # reads as a signature while an item's other members are read
 
 
-class ReportedAnswer(NamedTuple):
-    """One answer; ``item.signature`` is empty when it is withheld. ``sha256`` is of its 65 bytes, empty without one."""
-
-    item: Answer
-    sha256: str
-
-
 class Answers(NamedTuple):
-    """What was answered to a requests document; ``fingerprint`` is that of the signatures document itself."""
+    """What was answered to a requests document; ``fingerprint`` is that of the signatures document itself.
 
-    header: SignaturesHeader
-    items: tuple[ReportedAnswer, ...]
-    fingerprint: str
+    The ``signature`` of an item is empty when it is withheld; ``sha256`` is of the 65 bytes of each, by its step. Without a
+    document all of it is empty.
+    """
+
+    header: SignaturesHeader = SignaturesHeader("", "", False, "", 0)
+    items: Sequence[Answer] = ()
+    sha256: Mapping[str, str] = MappingProxyType({})
+    fingerprint: str = ""
+
+    def withheld(self) -> list[str]:
+        """Return the steps whose signature is not in the document."""
+        return [item.step for item in self.items if item.result == "signed" and not item.signature]
 
 
 def withhold(data: bytes, ended: Container[str]) -> bytes:
@@ -83,48 +86,37 @@ def parse_withheld(data: bytes) -> Answers:
     own = dict(value["header"])
     mark = read_matching(own.pop("fingerprint", None), "header.fingerprint", HEX_32, "a fingerprint in hex")
     header = read_header({"count": len(value["signatures"]), **own})
-    items = tuple(_read(item, n) for n, item in enumerate(read_list(value["signatures"], "signatures", MAX_ITEMS)))
-    answers = Answers(header, items, mark)
+    rows = read_list(value["signatures"], "signatures", MAX_ITEMS)
+    read = [_read(row, f"signatures[{position}]") for position, row in enumerate(rows)]
+    answers = Answers(header, [item for item, _ in read], {item.step: sha256 for item, sha256 in read}, mark)
     _require_own(answers)
     return answers
 
 
-def _read(value: Any, position: int) -> ReportedAnswer:
-    where = f"signatures[{position}]"
-    if type(value) is not dict or value.get("result") != "signed":
-        return ReportedAnswer(read_signature(value, where), "")
-    members = dict(value)
+def _read(row: Any, where: str) -> tuple[Answer, str]:
+    """Return an item and the SHA-256 of its signature, both empty where there is none."""
+    if type(row) is not dict or row.get("result") != "signed":
+        return read_signature(row, where), ""
+    members = dict(row)
     sha256 = read_matching(members.pop("signature_sha256", None), f"{where}.signature_sha256", HEX_32, "a SHA-256")
-    withheld = members.get("signature") == ""
-    item = read_signature({**members, "signature": _STAND_IN} if withheld else members, where)
-    return ReportedAnswer(item._replace(signature="" if withheld else item.signature), sha256)
+    if members.get("signature") != "":
+        return read_signature(members, where), sha256
+    return read_signature(members | {"signature": _STAND_IN}, where)._replace(signature=""), sha256
 
 
 def _require_own(answers: Answers) -> None:
     """Refuse bytes with another SHA-256 than is said, and a whole document with another fingerprint than is said."""
-    for answer in answers.items:
-        if answer.item.signature and sha256_of(answer.item.signature) != answer.sha256:
-            raise Refusal(
-                "REPORT-MATCH",
-                f"the signature of step {answer.item.step} is not the one that is named",
-                got=sha256_of(answer.item.signature),
-                expected=answer.sha256,
-            )
-    if withheld_steps(answers):
+    for item in answers.items:
+        expected = answers.sha256[item.step]
+        if item.signature and (got := sha256_of(item.signature)) != expected:
+            what = f"the signature of step {item.step} is not the one that is named"
+            raise Refusal("REPORT-MATCH", what, got=got, expected=expected)
+    if answers.withheld():
         return
-    whole = write_signatures(answers.header, [answer.item for answer in answers.items])
-    if (found := fingerprint(parse_json(whole))) != answers.fingerprint:
-        raise Refusal(
-            "REPORT-MATCH",
-            "the signatures are not those of the document that is named",
-            got=found,
-            expected=answers.fingerprint,
-        )
-
-
-def withheld_steps(answers: Answers) -> list[str]:
-    """Return the steps whose signature is not in the document."""
-    return [a.item.step for a in answers.items if a.item.result == "signed" and not a.item.signature]
+    found = fingerprint(parse_json(write_signatures(answers.header, [*answers.items])))
+    if found != answers.fingerprint:
+        what = "the signatures are not those of the document that is named"
+        raise Refusal("REPORT-MATCH", what, got=found, expected=answers.fingerprint)
 
 
 def with_bytes(answers: Answers, artefact: bytes, document: bytes) -> Answers:
@@ -133,7 +125,7 @@ def with_bytes(answers: Answers, artefact: bytes, document: bytes) -> Answers:
     Raises ``Refusal("REPORT-MATCH")`` when it is another one, or as ``parse_signatures``.
     """
     _, items, mark = parse_signatures(document)
-    shown = {answer.item.digest for answer in answers.items if answer.item.signature}
+    shown = {item.digest for item in answers.items if item.signature}
     if mark != answers.fingerprint or withhold(document, shown) != artefact:
         raise Refusal(
             "REPORT-MATCH",
@@ -142,5 +134,4 @@ def with_bytes(answers: Answers, artefact: bytes, document: bytes) -> Answers:
             expected=answers.fingerprint,
             do="give the signatures document of this ceremony",
         )
-    whole = tuple(ReportedAnswer(item, answer.sha256) for item, answer in zip(items, answers.items, strict=True))
-    return answers._replace(items=whole)
+    return answers._replace(items=items)

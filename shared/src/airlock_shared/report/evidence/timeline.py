@@ -13,12 +13,13 @@ from typing import NamedTuple
 from airlock_shared.documents.transcript import SENDING, Entry, read_entries
 from airlock_shared.errors import DocumentError
 from airlock_shared.wire.strict_json import (
-    HEX_32,
-    NAME,
+    A_FINGERPRINT,
+    STEP_ID,
+    Form,
     JsonObject,
+    Kinds,
     parse_json,
     read_list,
-    read_matching,
     read_members,
     read_some,
     require_format,
@@ -82,37 +83,38 @@ def parse_timeline(data: bytes) -> dict[str, Sent]:
 REFERRAL_READ = "referral-read"
 """The online transcript's event: ``ceremony``, ``plan``, ``step``, ``code`` (0x-hex), ``seen``, and two lists of texts."""
 
-_FORMS: dict[str, dict[str, type]] = {
+_BYTES_32 = Form(re.compile(r"0x[0-9a-f]{64}", re.ASCII), "32 bytes in hex")
+_FORMS: dict[str, Kinds] = {
     "clock-stated": {"uncertainty_s": int, "stated_ms": int},
     "clock-contradicted": {"stated_ms": int},
     SENDING: {"digest": str, "claim": int},
     "outcome": {"digest": str},
     "exported": {"digests": list},
     **{event: {"step": str, "digest": str} for event in ("signing", "signed", "signed-late", "not-signed")},
-    REFERRAL_READ: {"code": str, "seen": list, "disagreements": list, "warnings": list},
+    REFERRAL_READ: {"code": _BYTES_32, "seen": list, "disagreements": list, "warnings": list},
 }
-_PROMISE = {"what": str, "promised": str, "found": str}
+_OF_OUTCOME: Kinds = {"read_back": list, "claim": int}
+_PROMISE: Kinds = {"what": str, "promised": str, "found": str}
 _SOURCES_AT_MOST = 20
 
 
-def parse_transcript(data: bytes) -> list[Entry]:
+def parse_transcript(text: bytes) -> list[Entry]:
     """Return the entries. Raises ``DocumentError``: ``DOC-CHAIN`` where the chain breaks, ``DOC-FIELD`` and the like."""
-    entries = read_entries(data.splitlines())
+    entries = read_entries(text.splitlines())
     for entry in entries:
-        where = f"transcript entry {entry.seq}"
-        read_some(entry.data, where, _FORMS.get(entry.event, {}))
+        data, where = entry.data, f"transcript entry {entry.seq}"
+        read_some(data, where, _FORMS.get(entry.event, {}))
         if entry.event == "outcome":
-            value = entry.data.get("read_back", [])
-            read_members(
-                {"read_back": value, "claim": entry.data.get("claim", 0)}, where, {"read_back": list, "claim": int}
-            )
-            for promise in value:
+            read_some(data, where, {name: kind for name, kind in _OF_OUTCOME.items() if name in data})
+            for promise in data.get("read_back", ()):
                 read_some(promise, f"{where}.read_back", _PROMISE)
                 if type(promise.get("kept")) not in (bool, type(None)):
                     raise DocumentError("DOC-FIELD", f"{where}.read_back does not say whether a promise was kept")
         if entry.event == REFERRAL_READ:
-            for seen in read_list(entry.data["seen"], where, _SOURCES_AT_MOST):
+            for seen in read_list(data["seen"], where, _SOURCES_AT_MOST):
                 read_some(seen, f"{where}.seen", {"source": str})
+                if seen.get("adopted") is not None:
+                    read_some(seen, f"{where}.seen", {"adopted": _BYTES_32})
     return entries
 
 
@@ -173,8 +175,9 @@ def begun_recorded(entries: Iterable[Entry]) -> dict[str, Begun]:
 
 
 _FORMAT = "airlock/screens@1"
-_DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
-_MODEL = re.compile(r"[a-z0-9]{1,20}", re.ASCII)
+_MODEL = Form(re.compile(r"[a-z0-9]{1,20}", re.ASCII), "a model's name")
+_SCREENS: Kinds = {"format": str, "model": _MODEL, "requests": A_FINGERPRINT, "steps": list}
+_SHOWN: Kinds = {"step": STEP_ID, "digest": _BYTES_32, "pages": list}
 _MANY = 20_000
 
 _Page = list[str]
@@ -189,11 +192,11 @@ class ShownPages(NamedTuple):
 
 
 class Screens(NamedTuple):
-    """The pages on a Ledger's ``model`` for the requests of this fingerprint."""
+    """The pages on a Ledger's ``model`` for the requests of this fingerprint; without a document all of it is empty."""
 
-    model: str
-    requests: str
-    steps: tuple[ShownPages, ...]
+    model: str = ""
+    requests: str = ""
+    steps: tuple[ShownPages, ...] = ()
 
     def of(self, digest: str) -> list[_Page]:
         """Return the pages of what has this digest; none when it is not there."""
@@ -210,20 +213,16 @@ def parse_screens(data: bytes) -> Screens:
     """Read the document. Raises ``DocumentError``."""
     value = parse_json(data)
     require_format(value, _FORMAT, "not a document of screens")
-    read_members(value, "screens", {"format": str, "model": str, "requests": str, "steps": list})
-    read_matching(value["model"], "screens.model", _MODEL, "a model's name")
-    read_matching(value["requests"], "screens.requests", HEX_32, "a fingerprint in hex")
+    read_members(value, "screens", _SCREENS)
     rows = read_list(value["steps"], "screens.steps", _MANY)
-    return Screens(value["model"], value["requests"], tuple(_read(row, n) for n, row in enumerate(rows)))
+    steps = (_read(row, f"screens.steps[{position}]") for position, row in enumerate(rows))
+    return Screens(value["model"], value["requests"], tuple(steps))
 
 
-def _read(row: object, position: int) -> ShownPages:
-    where = f"screens.steps[{position}]"
-    value = read_members(row, where, {"step": str, "digest": str, "pages": list})
-    read_matching(value["step"], f"{where}.step", NAME, "a step's id")
-    read_matching(value["digest"], f"{where}.digest", _DIGEST, "32 bytes in hex")
-    for number, page in enumerate(read_list(value["pages"], f"{where}.pages", _MANY)):
+def _read(row: object, where: str) -> ShownPages:
+    shown = ShownPages(**read_members(row, where, _SHOWN))
+    for number, page in enumerate(read_list(shown.pages, f"{where}.pages", _MANY)):
         for line in read_list(page, f"{where}.pages[{number}]", _MANY):
             if type(line) is not str:
                 raise DocumentError("DOC-FIELD", f"a line of {where}.pages[{number}] is no text")
-    return ShownPages(value["step"], value["digest"], value["pages"])
+    return shown

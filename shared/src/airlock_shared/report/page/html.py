@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from html import escape
 
 from airlock_shared.qr.symbol import LARGEST_VERSION, bordered, matrix
-from airlock_shared.report.rows import Row
+from airlock_shared.report.rows import PageRow
 from airlock_shared.text.safe import grouped, safe, safe_again
 
 LONGEST = 20_000
@@ -65,6 +66,11 @@ def element(name: str, *content: object, css: str = "") -> Html:
     return Html(f"<{name}{attribute}>{joined(*content)}</{name}>")
 
 
+paragraph = partial(element, "p")
+heading = partial(element, "h2")
+strong = partial(element, "strong")
+
+
 def bad(content: object, name: str = "span") -> Html:
     """Return content as something that needs attention."""
     return element(name, content, css="bad")
@@ -84,8 +90,13 @@ def hexes(digits: str) -> object:
 
 
 def listed(rows: Iterable[object], css: str = "") -> Html:
-    """Return a list; a ``dense`` one stands in two columns."""
+    """Return a list."""
     return element("ul", *(element("li", row) for row in rows), css=css)
+
+
+def dense(rows: Iterable[object]) -> Html:
+    """Return a list in two columns."""
+    return listed(rows, css="dense")
 
 
 def pair_table(caption: str, rows: Iterable[Fact], css: str = "facts") -> Html:
@@ -145,16 +156,18 @@ def without_buttons(pages: Sequence[Lines]) -> list[list[str]]:
     return [_TOUCH_BUTTONS.sub("", "\n".join(page)).split("\n") for page in pages]
 
 
-def screens_of_fields(pages: Sequence[Lines], fields: Sequence[Row]) -> Iterator[tuple[list[list[str]], list[Row]]]:
+def screens_of_fields(
+    pages: Sequence[Lines], fields: Sequence[PageRow]
+) -> Iterator[tuple[list[list[str]], list[PageRow]]]:
     """Yield screens and the fields that they show, in the device's order: first the screens before any field.
 
     A page belongs to the fields whose names stand on it, and one without a name to those before it. A field whose name is
     on no page stands with the next one that is, or alone.
     """
-    rest, screens, shown = list(fields), list[list[str]](), list[Row]()
+    rest, screens, shown = list(fields), list[list[str]](), list[PageRow]()
     for page in without_buttons(pages):
         titles = {re.sub(r" \(1/\d+\)\Z", "", line.strip()) for line in page}
-        last = max((n for n, row in enumerate(rest, start=1) if row["field"].rpartition(".")[2] in titles), default=0)
+        last = max((n for n, row in enumerate(rest, start=1) if row.field.rpartition(".")[2] in titles), default=0)
         if last:
             yield screens, shown
             screens, shown, rest = [], rest[:last], rest[last:]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from airlock_shared.report.rows import Row
+from airlock_shared.report.rows import PageRow
 from airlock_shared.venue.structs import RAW_KIND
 
 _TABLE = """
@@ -214,6 +214,6 @@ def label(key: str, of: str = "") -> str:
     return LABELS.get(f"{of}.{whole}") or LABELS.get(whole) or LABELS.get(whole.rpartition(".")[2]) or f'"{key}"'
 
 
-def leaf_label(row: Row) -> str:
+def leaf_label(row: PageRow) -> str:
     """Return what a leaf of what is signed is called, by its kind; its own name is the venue's word, and can mislead."""
-    return f'"{row["field"]}"' if row["kind"] == RAW_KIND else label(row["kind"]).removesuffix(f", {row['unit']}")
+    return f'"{row.field}"' if row.kind == RAW_KIND else label(row.kind).removesuffix(f", {row.unit}")

@@ -20,39 +20,45 @@ from airlock_shared.report.page.html import (
     Html,
     bad,
     code,
+    dense,
     element,
     escaped,
+    heading,
     hexes,
     joined,
     listed,
     pair_table,
+    paragraph,
+    strong,
     table,
     words,
 )
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.page.steps import step_section
-from airlock_shared.report.rows import Row, headline, machine_name, value_notes
+from airlock_shared.report.rows import PageRow, Row, headline, machine_name, page_row, report_text, value_notes
 from airlock_shared.text.safe import spoken
 
 
-def report_page(report: Row) -> bytes:
+def report_page(value: Row) -> bytes:
     """Return the page, UTF-8, of a report's value."""
-    count, half = len(report["steps"]), report["made_by"]
-    foot = [report["ceremony"]["id"], *(["REHEARSAL"] if report["rehearsal"] else [])]
-    foot += ["PART OF THE PLAN"] if report["part"] else []
-    foot += [] if report["complete"] else [headline(report)]
+    text = report_text(value)
+    report, fingerprint = page_row(text), hashlib.sha256(text).hexdigest()
+    foot = [report.ceremony.id]
+    foot += ["REHEARSAL"] if report.rehearsal else []
+    foot += ["PART OF THE PLAN"] if report.part else []
+    foot += [] if report.complete else [headline(report.missing)]
     body = [
-        element("section", *front(report), css="front"),
+        element("section", *front(report, fingerprint), css="front"),
         *_fingerprints(report),
-        *plan_tables(report["plan"], report["deployment"]),
-        *confirmations(report["people"]),
-        joined(*_preflight(report["preflight"])),
-        *(step_section(step, n, count) for n, step in enumerate(report["steps"], start=1)),
-        _alive(report["alive"]),
+        *plan_tables(report.plan, report.deployment),
+        *confirmations(report.people),
+        joined(*_preflight(report.preflight)),
+        *(step_section(step, n, len(report.steps)) for n, step in enumerate(report.steps, start=1)),
+        joined(*_alive(report.alive)),
         *_transcripts(report),
-        _artefacts(report),
+        joined(*_artefacts(report)),
     ]
-    return document(f"{report['ceremony']['id']}: report of {half}", foot, body)
+    return document(f"{report.ceremony.id}: report of {report.made_by}", foot, body)
 
 
 def document(title: str, foot: Sequence[str], body: Iterable[Html]) -> bytes:
@@ -74,103 +80,93 @@ def _source_hash(style: str) -> str:
     return "sha256-" + b64encode(hashlib.sha256(style.encode()).digest()).decode()
 
 
-def _fingerprints(report: Row) -> Iterator[Html]:
-    yield element("h2", "Fingerprints")
-    rows = [(row["of"], _fingerprint(row["hex"], row["words"], row["of"])) for row in report["fingerprints"]]
+def _fingerprints(report: PageRow) -> Iterator[Html]:
+    yield heading("Fingerprints")
+    rows = [(row.of, _fingerprint(row.hex, row.of)) for row in report.fingerprints]
     yield pair_table("SHA-256 of each document: compare it, read the words aloud", rows, css="facts marks")
 
 
-def _fingerprint(digits: str, spoken: str, of: str) -> Html:
+def _fingerprint(digits: str, of: str) -> Html | str:
     """Return a fingerprint to compare: its QR code, hex and words; that it was not given when it is empty."""
-    return joined(code(digits, of), hexes(digits), words(spoken)) if digits else joined("not given")
+    return joined(code(digits, of), hexes(digits), words(spoken(digits))) if digits else "not given"
 
 
-def plan_tables(plan: Row, deployment: Row | None) -> Iterator[Html]:
+def plan_tables(plan: PageRow, deployment: PageRow | None) -> Iterator[Html]:
     """Yield where a plan is for, its limits, and its signers; ``deployment`` where it is known."""
-    about = f", chain {deployment['chain_id']}, fetched at {deployment['fetched_at']}" if deployment else ""
-    yield element("h2", "Limits and signers")
-    limits = [(row["name"], row["value"]) for row in plan["limits"]]
-    yield pair_table("Limits for what the builder chooses", [("deployment", f"{plan['deployment']}{about}"), *limits])
-    names = {"path": "", "show": ", the device shows ", "delegate_of": ", as delegate of "}
-    signers = [
-        (
-            s["name"],
-            joined(s["address"], element("p", "".join(f"{text}{s[name]}" for name, text in names.items() if s[name]))),
-        )
-        for s in plan["signers"]
-    ]
+    about = f", chain {deployment.chain_id}, fetched at {deployment.fetched_at}" if deployment else ""
+    yield heading("Limits and signers")
+    limits = ((row.name, row.value) for row in plan.limits)
+    yield pair_table("Limits for what the builder chooses", [("deployment", f"{plan.deployment}{about}"), *limits])
+    signers = []
+    for each in plan.signers:
+        of = f", as delegate of {each.delegate_of}" if each.delegate_of else ""
+        about = paragraph(f"{each.path}, the device shows {each.show}{of}")
+        signers.append((each.name, joined(each.address, about)))
     yield pair_table("Signers", signers)
 
 
-def _preflight(found: Row | None) -> Iterator[Html]:
-    yield element("h2", "The air-gapped machine before the signing")
+def _preflight(found: PageRow | None) -> Iterator[Html]:
+    yield heading("The air-gapped machine before the signing")
     if found is None:
         yield bad("No preflight is on record here.", "p")
         return
-    caption, heads = f"Preflight at {found['at']['utc']}", ("group", "what", "found", "verdict")
-    lines = [[line[name] for name in heads] for line in found["lines"]]
-    if doubts := [line for line in lines if line[-1] != "ok"]:
-        yield table(f"{caption}: refused, or to look at", heads, doubts, css="wide lines")
-    good = (joined(f"{group}, {what}: ", seen) for group, what, seen, verdict in lines if verdict == "ok")
-    yield from (element("p", f"{caption}: ok"), listed(good, css="dense"))
-    said, named = {"true": "yes", "false": "no"}, ((label(row["name"]), row["value"]) for row in found["rest"])
-    rest = (joined(f"{name}: ", said.get(value, value)) for name, value in named if value)
-    yield from (element("p", "What else was recorded:"), listed(rest, css="dense"))
+    caption, heads = f"Preflight at {found.at.utc}", ("group", "what", "found", "verdict")
+    if doubts := [line for line in found.lines if line.verdict != "ok"]:
+        rows = [(line.group, line.what, line.found, line.verdict) for line in doubts]
+        yield table(f"{caption}: refused, or to look at", heads, rows, css="wide lines")
+    yield paragraph(f"{caption}: ok")
+    yield dense(f"{line.group}, {line.what}: {line.found}" for line in found.lines if line.verdict == "ok")
+    yield paragraph("What else was recorded:")
+    said = {"true": "yes", "false": "no"}
+    yield dense(f"{label(row.name)}: {said.get(row.value, row.value)}" for row in found.rest if row.value)
 
 
-def _alive(alive: Row) -> Html:
-    """Return the signatures that could still execute: whoever has one can use it."""
-    at = alive["as_of"]["utc"] if alive["as_of"] else "an unknown time"
-    every = alive["of_all_ceremonies"]
+def _alive(alive: PageRow) -> Iterator[Html]:
+    """Yield the signatures that could still execute: whoever has one can use it."""
+    yield heading("Signatures that could still execute")
+    at = alive.as_of.utc if alive.as_of else "an unknown time"
+    every = alive.of_all_ceremonies
     which = "of every ceremony on the signing machine's record" if every else "of this ceremony alone"
-    about = f"As of {at}, {which}. A signature is over when its deadline is past or its nonce is spent."
-    shown = [
-        pair_table(f"{each['step']} of {each['ceremony']}: whoever has it can use it", [
-            ("what", f"{each['kind']}, nonce {each['nonce']}"),
-            ("by", each["signer"]),
-            ("may execute", each["may_execute"]),
-            ("known", each["known"]),
-            ("digest", hexes(each["digest"])),
-        ])
-        for each in alive["signatures"]
-    ]  # fmt: skip
-    heading = element("h2", "Signatures that could still execute")
-    return joined(heading, element("p", about), *(shown or [element("p", "None is known.")]))
+    yield paragraph(f"As of {at}, {which}. A signature is over when its deadline is past or its nonce is spent.")
+    for each in alive.signatures:
+        yield pair_table(f"{each.step} of {each.ceremony}: whoever has it can use it", [
+            ("what", f"{each.kind}, nonce {each.nonce}"),
+            ("by", each.signer),
+            ("may execute", each.may_execute),
+            ("known", each.known),
+            ("digest", hexes(each.digest)),
+        ])  # fmt: skip
+    if not alive.signatures:
+        yield paragraph("None is known.")
 
 
-def _transcripts(report: Row) -> Iterator[Html]:
-    yield element("h2", "Transcripts")
-    for row in report["transcripts"]:
-        name = f"Transcript of the {machine_name(row['machine'])} machine"
-        if not row["given"]:
-            yield pair_table(name, [("given", bad("not given"))])
-            continue
-        seals = [("sealed before", _seal(seal)) for seal in row["seals"][:-1]]
-        entries = f"{row['entries']}, the chain holds"
-        yield pair_table(
-            name, [("entries", entries), ("head", hexes(row["head"])), ("words", words(row["words"])), *seals]
-        )
-    results = dict.fromkeys(row["result"] for row in report["matches"])
-    for result in results:
-        whats = "; ".join(row["what"] for row in report["matches"] if row["result"] == result)
-        yield element("p", element("strong", f"{result}: "), f"{whats}.")
+def _transcripts(report: PageRow) -> Iterator[Html]:
+    yield heading("Transcripts")
+    for row in report.transcripts:
+        facts: list[Fact] = [("given", bad("not given"))]
+        if row.given:
+            entries = f"{row.entries}, the chain holds"
+            seals = [("sealed before", _seal(seal)) for seal in row.seals[:-1]]
+            facts = [("entries", entries), ("head", hexes(row.head)), ("words", words(row.words)), *seals]
+        yield pair_table(f"Transcript of the {machine_name(row.machine)} machine", facts)
+    found: dict[str, list[str]] = {}
+    for match in report.matches:
+        found.setdefault(match.result, []).append(match.what)
+    for result, whats in found.items():
+        yield paragraph(strong(f"{result}: "), f"{'; '.join(whats)}.")
 
 
-def _seal(seal: Row) -> Html:
-    over = f"{seal['entries']} entries, by {seal['signer']} {seal['by']}, {seal['at']['utc']}; it holds: "
-    return joined(over, hexes(seal["head"]))
+def _seal(seal: PageRow) -> Html:
+    over = f"{seal.entries} entries, by {seal.signer} {seal.by}, {seal.at.utc}; it holds: "
+    return joined(over, hexes(seal.head))
 
 
-def _artefacts(report: Row) -> Html:
-    about = (
-        "`airlock-online report verify` or `airlock-offline report verify` computes this page again from these files."
-    )
-    rows = [(f"{r['name']}, {r['bytes']} bytes: {r['what']}", hexes(r["sha256"])) for r in report["artefacts"]]
-    return joined(
-        element("h2", "Artefacts"),
-        element("p", about),
-        table("Files beside this page", ("file", "SHA-256"), rows, css="wide keep"),
-    )
+def _artefacts(report: PageRow) -> Iterator[Html]:
+    yield heading("Artefacts")
+    verify = "`airlock-online report verify` or `airlock-offline report verify`"
+    yield paragraph(f"{verify} computes this page again from these files.")
+    rows = [(f"{row.name}, {row.bytes} bytes: {row.what}", hexes(row.sha256)) for row in report.artefacts]
+    yield table("Files beside this page", ("file", "SHA-256"), rows, css="wide keep")
 
 
 # ---- plan page ------------------------------------------------------------------------------------------------------
@@ -180,16 +176,16 @@ def _artefacts(report: Row) -> Html:
 
 def plan_page(plan: Plan) -> bytes:
     """Return the page, UTF-8; all that ``plan show`` tells stands on it."""
-    words = _fingerprint(plan.fingerprint, spoken(plan.fingerprint), "plan")
+    words = _fingerprint(plan.fingerprint, "plan")
     about = [("roles", ", ".join(plan.roles) or "none named"), ("witness", plan.witness_text), ("fingerprint", words)]
     write = "Write these 24 words on your own paper, each from a machine of your own. On the day you are asked for two."
     body = [
         element("h1", f"{plan.title} ({plan.id})"),
-        element("p", write),
+        paragraph(write),
         pair_table("Plan of a ceremony, not signed yet", about, css="facts marks"),
-        element("h2", "What is asked"),
+        heading("What is asked"),
         *(_step(step, number, plan) for number, step in enumerate(plan.steps.values(), start=1)),
-        *plan_tables(plan_row(plan), None),
+        *plan_tables(page_row(report_text(plan_row(plan))), None),
     ]
     return document(f"{plan.id}: plan", [plan.id, "PLAN"], body)
 
@@ -197,7 +193,7 @@ def plan_page(plan: Plan) -> bytes:
 def _step(step: Step, number: int, plan: Plan) -> Html:
     signer = step.signer
     of = f", as delegate of {checksum_address(step.delegate_of)}" if step.delegate_of else ""
-    by = f"{signer.name}, {checksum_address(signer.address)}{of}"
+    by = f"{signer.name}, {signer.account}{of}"
     caption = f"{number} of {len(plan.steps)}: {step.action.title} ({step.id}, {step.action.name})"
     return pair_table(caption, [("signed by", by), *_values(step, plan), *_notes(step)])
 
@@ -210,7 +206,7 @@ def _values(step: Step, plan: Plan) -> Iterator[Fact]:
 
 def _notes(step: Step) -> Iterator[Fact]:
     if step.replaced_digest:
-        yield "REPLACES an earlier signature, digest", joined(hexes(step.replaced_digest), element("p", EITHER))
+        yield "REPLACES an earlier signature, digest", joined(hexes(step.replaced_digest), paragraph(EITHER))
     said = [*directions(step), *(bad(f"WARNING: {text}") for text in odd_directions(step))]
     if said:
         yield "that is", listed(said)
