@@ -35,8 +35,8 @@ def _twap_cancelled(scene: Scene) -> list[Expectation]:
     """Expect that the services tell of the order that was signed for, and of the transaction that cancelled it."""
     wanted, event = whole(scene.request.fields["twapId"]), scene.last("TwapCancelled")
     what, promised = f"TWAP order {wanted}", "cancelled"
-    told = whole(event.payload.get("twapId")) if event else None
-    if told is not None and told != wanted:
+    told = whole(event.get("twapId"))
+    if told not in (None, wanted):
         return [Expectation(what, promised, f"the service reports TWAP order {told}", False)]
     if scene.twap_status is None:
         return [not_known(what, promised, "no service reports TWAP orders; read its transaction in a block explorer")]
@@ -48,12 +48,12 @@ def _twap_cancelled(scene: Scene) -> list[Expectation]:
     if named is not None and str(named) != str(wanted):
         return [not_known(what, promised, f"the reply is about the TWAP order {safe(str(named), limit=80)}")]
     shown = [str(each).lower() for each in hashes_named(data, places["transaction"])]
-    ours = str(event.payload.get("transactionHash", "")).lower() if event else ""
+    ours = str(event.get("transactionHash", "")).lower()
     if sign or not shown or {*shown} != {ours}:
         why = f"its member {sign[0]} speaks of a failure" if sign else f"transaction {', '.join(shown) or 'none'}"
         return [not_known(what, promised, f"the service's read of it tells: {safe(why, limit=200)}")]
-    read = ReadReply(data, named is not None)
-    return read.judged([Expectation(what, promised, f"cancelled, by transaction {safe(ours)}", kept=True)])
+    found = f"cancelled, by transaction {safe(ours)}"
+    return [ReadReply(data, named is not None).expect(what, promised, (found, True))]
 
 
 def _approved(scene: Scene) -> list[Expectation]:
@@ -69,15 +69,15 @@ def _approved(scene: Scene) -> list[Expectation]:
                 "the builder does not report the allowance; a node of your own ([rpc] url) tells it, or a block explorer",
             )
         ]
+    what += BY_THE_CHAIN
     found = delegates.allowance_on_chain(scene.node, scene.deployment, asked["trader"], asked["spender"])
     wanted = to_raw(asked["amountUsdc"], USDC) if "amountUsdc" in asked else UNLIMITED
     if found is None:
-        return [not_known(what + BY_THE_CHAIN, amount, "the token does not tell it")]
+        return [not_known(what, amount, "the token does not tell it")]
     shown = "everything, unlimited" if found == UNLIMITED else f"{to_human(found, USDC)} USDC"
-    kept = True if found == wanted else False if found > wanted else None
-    return [
-        Expectation(what + BY_THE_CHAIN, amount, shown + ("; some may be taken already" if kept is None else ""), kept)
-    ]
+    if found < wanted:
+        return [not_known(what, amount, f"{shown}; some may be taken already")]
+    return [Expectation(what, amount, shown, found == wanted)]
 
 
 def _nothing_reads(scene: Scene) -> list[Expectation]:
