@@ -131,7 +131,7 @@ class Desk:
     def __init__(self, home: OnlineHome, journal: Journal, http: Http, patience_s: float, *, as_json: bool) -> None:
         self.home, self.journal, self.http = home, journal, http
         self.config = home.config()
-        self._as_json = as_json
+        self.as_json = as_json
         self._writing = threading.RLock()
         self._interrupted = threading.Event()
         self._step = ""
@@ -182,7 +182,7 @@ class Desk:
             self._writing,
             suppress(OSError),
         ):  # a full disk ends no following: the outcome is told, or the exit code is 9
-            if self._as_json:
+            if self.as_json:
                 told = event_json(event, now_ms=now_ms(), route=order.route)
                 show_json({"step": order.step, "digest": order.digest, **told}, indent=None)
             else:
@@ -262,7 +262,7 @@ class Desk:
             facts |= {"state": outcome.state.value, "code": safe(outcome.code, limit=64)}
         read = [expectation._asdict() for expectation in expectations]
         try:
-            if self._as_json:
+            if self.as_json:
                 whole = facts | (self._as_document(outcome) | {"read_back": read} if outcome else {})
                 show_json(whole | ({"error": error.as_json()} if error else {}), indent=None)
             elif outcome is not None:
