@@ -48,7 +48,7 @@ from airlock_online.readback.expectations import (
     expectation_lines,
     not_known,
 )
-from airlock_online.readback.read_back import broken, excused, nonce_unused, read_back
+from airlock_online.readback.read_back import excused, nonce_unused, read_back, read_back_error
 from airlock_online.speech.sections import STATUS
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.program import give_up
@@ -215,7 +215,7 @@ class Desk:
             outcome = deliver()
             self._sleep(0)  # after an interrupt nothing is told: the journal has it
             expectations = self._read_back(digest) if outcome.state in _SUCCESS else []
-            failure = broken(expectations) or outcome_error(outcome)
+            failure = read_back_error(expectations) or outcome_error(outcome)
         except AirlockError as error:
             failure = error
         code = failure.exit_code if failure else ExitCode.DONE
@@ -339,10 +339,10 @@ class Desk:
         for turn in count(1):
             with self._context.others:
                 found = self.expectations(digest)
-                if broken(found):
+                if read_back_error(found):
                     found = excused(found, digest, self.home.transcript.entries())
                 found += nonce_unused(self.journal.get(digest), self.journal.events(digest), self.node)
-            error = broken(found)
+            error = read_back_error(found)
             again = error and turn < READS_AT_MOST
             if not (time.monotonic() < until_s if isinstance(error, OutcomeUnknown) else again):
                 break

@@ -61,9 +61,9 @@ from airlock_shared.wire.strict_json import JsonObject
 
 _NONCE = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 _VERDICTS = {True: "yes", False: "NO", None: "not known"}
-Judged = Mapping[str, tuple[bool | None, str]]
+_Judged = Mapping[str, tuple[bool | None, str]]
 """What follows from what was told: whether it is so, None for not known, and why not."""
-_NOTHING: Judged = {}
+_NOTHING: _Judged = {}
 
 
 class VenueRead:
@@ -105,7 +105,7 @@ class VenueRead:
         else:
             show_all(lines)
 
-    def show_one(self, heading: str, reply: object, told: list[ReadValue], judged: Judged = _NOTHING) -> None:
+    def show_one(self, heading: str, reply: object, told: list[ReadValue], judged: _Judged = _NOTHING) -> None:
         """Show what was told of one thing; as JSON it stands beside the reply word for word.
 
         ``judged`` is what follows, with the reason where it is no, or not known.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airlock_online.clients.reply_values import delegation_read, reply_names, whole
 from airlock_online.clients.rpc import ContractViews, RpcClient
-from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, Judged, ReadBack, Scene, read_of
+from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, JudgedRead, ReadBack, Scene, read_of
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.ethereum.signatures import parse_address
@@ -85,7 +85,7 @@ def _read(scene: Scene, expiry: int | None) -> list[Expectation]:
     return [read.expect(what, promised, (found, kept)), *permissions, *on_chain]
 
 
-def _permission(promised: str, may: object) -> Judged:
+def _permission(promised: str, may: object) -> JudgedRead:
     if type(may) is not bool:
         return "not told", None
     return promised if may else f"may not {promised.removeprefix('may ')}", may

@@ -42,7 +42,7 @@ BY_THE_CHAIN = ", by the chain"
 UNKNOWN_SHAPE = "the answer has an unknown shape"
 
 
-Judged = tuple[str, bool | None]
+JudgedRead = tuple[str, bool | None]
 """What was found, safe to show, and whether that is what was promised; None where it does not tell."""
 
 
@@ -64,7 +64,7 @@ class ReadReply(NamedTuple):
             return self.data.what
         return "" if type(self.data) is dict else UNKNOWN_SHAPE
 
-    def expect(self, what: str, promised: str, found: Judged | None) -> Expectation:
+    def expect(self, what: str, promised: str, found: JudgedRead | None) -> Expectation:
         """Return an expectation, judged by this read; of one that names nothing it is told, and stays open.
 
         ``found`` is None where the read has failed, or does not tell it in a shape that is known.

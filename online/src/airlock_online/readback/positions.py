@@ -16,7 +16,7 @@ from airlock_online.delivery.event_lines import FOUND
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback.expectations import (
     Expectation,
-    Judged,
+    JudgedRead,
     ReadBack,
     ReadReply,
     Scene,
@@ -72,14 +72,14 @@ def _opened(scene: Scene) -> list[Expectation]:
     told = _trade_of_event(scene, _EXECUTED)
     if told is None or told.pair != pair:
         read = _positions(scene, trader)
-        found: Judged | None = "no such position", False
+        found: JudgedRead | None = "no such position", False
         if (trades := trades_in(read.data)) is None:
             found = None
         elif any(trade.pair == pair and trade.buy in (buy, None) for trade in trades):
             found = "such a position, but no event gives its slot", None
         return [read.expect(f"a position on pair {pair}", promised, found)]
 
-    def judge(mine: Trade | None) -> Judged:
+    def judge(mine: Trade | None) -> JudgedRead:
         if mine and mine.buy == buy and mine.opened and moment_ms(mine.opened) < scene.prepared_ms - TWO_CLOCKS_MS:
             return "; it is older than the order, so it may be another one", None
         if mine is None:
@@ -107,7 +107,7 @@ def closed(scene: Scene) -> list[Expectation]:
     promised = f"{safe(in_usdc)} USDC closed" if in_usdc else f"{safe(asked['coinExposure'])} coins closed"
     told = _result(scene, _EXECUTED, place)
 
-    def judge(mine: Trade | None) -> Judged:
+    def judge(mine: Trade | None) -> JudgedRead:
         if mine is None and told and (in_usdc is None or told == _raw(in_usdc, USDC)):
             return f"{_event_text(told)}, which may be what it was before", None
         if mine is None or told == 0:
@@ -122,7 +122,7 @@ def increased(scene: Scene) -> list[Expectation]:
     place, added = _signed_place(scene), whole(scene.signed("additionalCollateralUsdc"))
     told = _result(scene, INCREASED, place)
 
-    def judge(mine: Trade | None) -> Judged:
+    def judge(mine: Trade | None) -> JudgedRead:
         if mine is None or (mine.collateral is not None and added is not None and mine.collateral < added):
             return _event_text(told), False
         return _by_event(mine, told)
@@ -138,8 +138,8 @@ def _judged(
     scene: Scene,
     place: _Slot,
     promised: str,
-    judge: Callable[[Trade | None], Judged],
-    executed: Callable[[], Judged] = lambda: ("", True),
+    judge: Callable[[Trade | None], JudgedRead],
+    executed: Callable[[], JudgedRead] = lambda: ("", True),
 ) -> list[Expectation]:
     """Return the expectation of a position, judged by how it is now: not where another order may have changed it since.
 
@@ -173,7 +173,7 @@ def _of_others(scene: Scene, place: _Slot) -> Iterator[tuple[OrderEvent, Trade]]
             yield event, trade
 
 
-def _executed(scene: Scene, place: _Slot | None = None, told: int | None = None) -> Judged:
+def _executed(scene: Scene, place: _Slot | None = None, told: int | None = None) -> JudgedRead:
     """Judge whether a position that is as promised is the order's doing: not where another one's event told the same."""
     used = scene.nonce_used()
     if used and place and told in [trade.collateral for _, trade in _of_others(scene, place)]:
@@ -181,7 +181,7 @@ def _executed(scene: Scene, place: _Slot | None = None, told: int | None = None)
     return _BY_NONCE[used], used
 
 
-def _by_event(mine: Trade, collateral: int | None) -> Judged:
+def _by_event(mine: Trade, collateral: int | None) -> JudgedRead:
     """Judge a position by the collateral that the venue's event told."""
     if collateral is None or mine.collateral is None:
         return "; what it was before is not known", None
@@ -206,7 +206,7 @@ def trigger(scene: Scene) -> list[Expectation]:
         told = f"{_entity(old)}, by the service's answer alone"
         expectations += [Expectation("the trigger replaced", _entity(replaced), told, False if broken else None)]
 
-    def judge(mine: Trade | None) -> Judged:
+    def judge(mine: Trade | None) -> JudgedRead:
         if any(event.type == FOUND for event in scene.events):
             return "; the trigger was executed, found on chain", None
         return "", mine is not None

@@ -110,7 +110,7 @@ _BY_ACTION: ReadBack = delegates.DELEGATE_READS | positions.POSITION_READS | ref
 _NONCE = "its nonce" + BY_THE_CHAIN
 
 
-def broken(expectations: Iterable[Expectation]) -> AirlockError | None:
+def read_back_error(expectations: Iterable[Expectation]) -> AirlockError | None:
     """Return the error of what was read back where it is not as promised, or where the operator's node is behind."""
     wrong = [each.what for each in expectations if each.kept is False]
     if wrong:

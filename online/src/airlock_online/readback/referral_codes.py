@@ -18,7 +18,7 @@ from airlock_online.config import OnlineConfig, ReferralViews
 from airlock_online.readback.expectations import (
     BY_THE_CHAIN,
     Expectation,
-    Judged,
+    JudgedRead,
     ReadBack,
     ReadReply,
     Scene,
@@ -256,7 +256,7 @@ def _by_both(
 ) -> list[Expectation]:
     """Return what is expected, by the builder's read and by the chain: of an address, empty for nobody, or of a code."""
 
-    def judged(found: _Code) -> Judged:
+    def judged(found: _Code) -> JudgedRead:
         return _text(found), found == wanted if isinstance(found, bytes) else found.lower() == wanted.lower()
 
     promised = _text(wanted)
