@@ -29,11 +29,11 @@ EACH_AT_MOST = 20
 def _shown(checkpoint: str, entries: Sequence[Entry], whole: bool) -> Iterator[str]:
     """Yield what became of each step, and what was read back then, for the checkpoint at which people agree to it."""
     last: dict[str, JsonObject] = {}
-    for entry in entries:
+    for entry in entries if checkpoint == "outcome" else ():
         digest = str(entry.data.get("digest"))
         if entry.event == "outcome" and (entry.data.keys() & {"state", TOO_LATE} or digest not in last):
             last[digest] = entry.data
-    for outcome in last.values() if checkpoint == "outcome" else ():
+    for outcome in last.values():
         read = [Expectation(**row) for row in outcome.get("read_back", ())]
         said = str(outcome.get("state", "")) or f"no outcome: {outcome['error']}"
         if len(last) > EACH_AT_MOST and all(each.kept for each in read):

@@ -6,7 +6,6 @@ typed (in ``ceremony compare``, or here), or what somebody typed where no ceremo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from airlock_online.cli.signed_documents import MatchedSignatures
@@ -51,14 +50,18 @@ def prove_compared(home: OnlineHome, whole: MatchedSignatures) -> None:
     if any(entry.event == COLLECTED and entry.data.get("signatures") == signatures for entry in entries):
         say("These signatures were put together on this machine: no other screen has their words.")
         return
-    section = section_of(entries, plan)[0]
     people = {role: name for role, name in people_of(entries, plan).items() if name}
-    typists = _roles(section, plan, signatures, people) if people else _somebody(entries, plan, signatures)
+    counted = section_of(entries, plan)[0] if people else entries
+    proofs = [entry.data for entry in counted if _proves(entry, signatures)]
+    if people:
+        typists = _roles(people, proofs, {"ceremony": plan.id, "checkpoint": _CHECKPOINT, "compared": signatures})
+    else:
+        data = {"ceremony": plan.id, "signatures": signatures}
+        typists = [] if proofs else [_Typist("Whoever submits", COMPARED, COMPARED_WRONG, data)]
     if typists:
         say(FIND_THEM)
     used = {at for entry in entries if _proves(entry, signatures) for at in entry.data["positions"]}
     for each in typists:
-        counted = section if people else entries
         wrong = [entry.data for entry in counted if entry.event == each.wrong and _is_about(entry, signatures)]
         asked = Asked(each.who, _CHECKPOINT, signatures, used, wrong, each.data.get("by"), SIGN_AGAIN)
 
@@ -70,23 +73,15 @@ def prove_compared(home: OnlineHome, whole: MatchedSignatures) -> None:
         home.transcript.record(each.right, {**each.data, **proof}, now_ms())
 
 
-def _roles(section: Sequence[Entry], plan: PlanMark, signatures: str, people: dict[str, str]) -> list[_Typist]:
+def _roles(people: dict[str, str], proofs: list[JsonObject], data: JsonObject) -> list[_Typist]:
     """Return the roles that answer on this machine, as far as somebody holds them, and have not proved it yet."""
     needed = [role for role in CHECKPOINTS[_CHECKPOINT].by["online"] if role in people] or list(people)[:1]
-    proved = {role for entry in section if _proves(entry, signatures) for role in entry.data.get("by", ())}
-    data = {"ceremony": plan.id, "checkpoint": _CHECKPOINT, "compared": signatures}
+    proved = {role for proof in proofs for role in proof.get("by", ())}
     return [
         _Typist(f"{safe(people[role])} ({role})", CHECKPOINT_CONFIRMED, WORDS_WRONG, {**data, "by": [role]})
         for role in needed
         if role not in proved
     ]
-
-
-def _somebody(entries: Sequence[Entry], plan: PlanMark, signatures: str) -> list[_Typist]:
-    """Return whoever submits, where no ceremony is open; nobody when these signatures were proved before."""
-    if any(_proves(entry, signatures) for entry in entries):
-        return []
-    return [_Typist("Whoever submits", COMPARED, COMPARED_WRONG, {"ceremony": plan.id, "signatures": signatures})]
 
 
 def _proves(entry: Entry, signatures: str) -> bool:

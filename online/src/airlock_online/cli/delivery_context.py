@@ -22,7 +22,6 @@ from airlock_online.cli.connections import connections
 from airlock_online.cli.own_journal import journal_of
 from airlock_online.clients.builder import builder_of
 from airlock_online.clients.builder_reads import question_of, used_in
-from airlock_online.clients.connection import is_hash
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
@@ -31,11 +30,9 @@ from airlock_online.delivery.chain_evidence import (
     deployed_contracts,
     nonce_by_word,
     nonce_now,
-    nonce_used_in,
-    require_recorded_chain,
 )
 from airlock_online.delivery.deliveries import encoding_signed
-from airlock_online.delivery.event_lines import event_json, event_lines, is_end
+from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import is_proved, is_waiting
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, NonceRead
@@ -46,16 +43,13 @@ from airlock_online.journal.journal import Journal
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OPEN, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission, before, sending
 from airlock_online.readback.expectations import (
-    BY_THE_CHAIN,
-    GONE,
     Expectation,
     Scene,
     expectation_lines,
     not_known,
 )
-from airlock_online.readback.positions import TWO_CLOCKS_MS
-from airlock_online.readback.read_back import read_back
-from airlock_online.speech.sections import OF_TRANSACTIONS, STATUS
+from airlock_online.readback.read_back import excused, nonce_unused, read_back, read_back_error
+from airlock_online.speech.sections import STATUS
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.program import give_up
 from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, say_all, show, show_all, show_json, worst
@@ -66,18 +60,15 @@ from airlock_shared.errors import (
     AirlockError,
     Declined,
     DocumentError,
-    ExecutionFailed,
     ExitCode,
     Expired,
     OutcomeUnknown,
-    ServiceError,
     UsageError,
 )
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.report.facts import outcomes_recorded
 from airlock_shared.text.safe import safe
-from airlock_shared.units import utc_text
-from airlock_shared.venue.structs import CORE_API, TWAP
+from airlock_shared.venue.structs import TWAP
 
 # ---- tally ----------------------------------------------------------------------------------------------------------
 # What is left for a person when several orders were followed: the end of a long run, which nobody read line by line.
@@ -140,7 +131,7 @@ class Desk:
     def __init__(self, home: OnlineHome, journal: Journal, http: Http, patience_s: float, *, as_json: bool) -> None:
         self.home, self.journal, self.http = home, journal, http
         self.config = home.config()
-        self._as_json = as_json
+        self.as_json = as_json
         self._writing = threading.RLock()
         self._interrupted = threading.Event()
         self._step = ""
@@ -191,7 +182,7 @@ class Desk:
             self._writing,
             suppress(OSError),
         ):  # a full disk ends no following: the outcome is told, or the exit code is 9
-            if self._as_json:
+            if self.as_json:
                 told = event_json(event, now_ms=now_ms(), route=order.route)
                 show_json({"step": order.step, "digest": order.digest, **told}, indent=None)
             else:
@@ -224,7 +215,7 @@ class Desk:
             outcome = deliver()
             self._sleep(0)  # after an interrupt nothing is told: the journal has it
             expectations = self._read_back(digest) if outcome.state in _SUCCESS else []
-            failure = _broken(expectations) or outcome_error(outcome)
+            failure = read_back_error(expectations) or outcome_error(outcome)
         except AirlockError as error:
             failure = error
         code = failure.exit_code if failure else ExitCode.DONE
@@ -271,7 +262,7 @@ class Desk:
             facts |= {"state": outcome.state.value, "code": safe(outcome.code, limit=64)}
         read = [expectation._asdict() for expectation in expectations]
         try:
-            if self._as_json:
+            if self.as_json:
                 whole = facts | (self._as_document(outcome) | {"read_back": read} if outcome else {})
                 show_json(whole | ({"error": error.as_json()} if error else {}), indent=None)
             elif outcome is not None:
@@ -347,56 +338,16 @@ class Desk:
         until_s = time.monotonic() + self._context.patience_s
         for turn in count(1):
             with self._context.others:
-                expectations = self._kept_before(digest, self.expectations(digest)) + self._nonce_unused(digest)
-            broken = _broken(expectations)
-            again = broken and turn < READS_AT_MOST
-            if not (time.monotonic() < until_s if isinstance(broken, OutcomeUnknown) else again):
+                found = self.expectations(digest)
+                if read_back_error(found):
+                    found = excused(found, digest, self.home.transcript.entries())
+                found += nonce_unused(self.journal.get(digest), self.journal.events(digest), self.node)
+            error = read_back_error(found)
+            again = error and turn < READS_AT_MOST
+            if not (time.monotonic() < until_s if isinstance(error, OutcomeUnknown) else again):
                 break
             self._sleep(POLL_S)
-        return expectations
-
-    def _kept_before(self, digest: str, expectations: list[Expectation]) -> list[Expectation]:
-        """Return expectations, open where the transcript has what is broken now as kept: others may have changed it since.
-
-        A position that was closed and is there again is no other one, and stays broken.
-        """
-        if not _broken(expectations):
-            return expectations
-        kept_ms: dict[str, int] = {}
-        for entry in self.home.transcript.entries():
-            if entry.event == "outcome" and entry.data.get("digest") == digest:
-                read = entry.data.get("read_back", [])
-                open_or_gone = {each["what"] for each in read if not each["kept"] or each["found"].startswith(GONE)}
-                kept_ms |= {each["what"]: entry.at_ms for each in read if each["what"] not in open_or_gone}
-        return [
-            each._replace(found=f"{each.found}; it was as promised at {utc_text(kept_ms[each.what])}", kept=None)
-            if each.kept is False and each.what in kept_ms
-            else each
-            for each in expectations
-        ]
-
-    def _nonce_unused(self, digest: str) -> list[Expectation]:
-        """Return an expectation where the operator's node has the nonce of an intent that was executed as unused.
-
-        It is broken in a block that is surely later, or has the transaction that is told as the end; else the node may lag.
-        """
-        known, node = self.journal.get(digest), self.node
-        record = known.record
-        if node is None or record.route in (*OF_TRANSACTIONS, CORE_API):
-            return []
-        with suppress(ServiceError):
-            require_recorded_chain(node, record)
-            block = node.block("latest")
-            if block is None or nonce_used_in(node, record, block.number) is not False:
-                return []
-            told = [e.payload.get("transactionHash") for e in self.journal.events(digest) if is_end(e, record.route)]
-            receipt = node.receipt(told[0]) if told and is_hash(told[0]) else None
-            has_it = receipt is not None and receipt.ok and receipt.block_number <= block.number
-            found, kept = "unused", False if has_it or block.time_ms > known.updated_ms + TWO_CLOCKS_MS else None
-            if kept is None:
-                found += f"; the node may be behind: its newest block is of {utc_text(block.time_ms)}"
-            return [Expectation(_NONCE, "used by its execution", found, kept)]
-        return []
+        return found
 
     def expectations(self, digest: str) -> list[Expectation]:
         """Return what a submission promised and what is found; not known when its request is not on this machine."""
@@ -452,24 +403,6 @@ class Desk:
 
 def _why(error: AirlockError | OSError) -> str:
     return error.what if isinstance(error, AirlockError) else str(error.strerror)
-
-
-_NONCE = "its nonce" + BY_THE_CHAIN
-
-
-def _broken(expectations: list[Expectation]) -> AirlockError | None:
-    broken = [expectation.what for expectation in expectations if expectation.kept is False]
-    if broken:
-        return ExecutionFailed(
-            f"it was reported as done, but the state read back is not the promised one: {', '.join(broken)}",
-            do="read the lines above; sign nothing else until the venue has explained this",
-        )
-    if any(expectation.what == _NONCE for expectation in expectations):
-        return OutcomeUnknown(
-            "it was reported as done, and your node does not have it yet",
-            do="run airlock-online follow DIGEST when the node has caught up; it is never sent again",
-        )
-    return None
 
 
 def nonce_reader(deployment_of: Callable[[str], Deployment | None], http: Http, config: OnlineConfig) -> NonceRead:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk, patience, recall
 from airlock_online.cli.own_journal import journal_of
-from airlock_online.delivery.submit import Job, run_parallel
-from airlock_online.delivery.submit import follow_submission as follow_order
+from airlock_online.delivery.submit import follow_submission, run_parallel
 from airlock_online.home import OnlineHome
 from airlock_online.journal.engine import place_of, shown_place
 from airlock_online.journal.order_states import FINAL, OPEN
@@ -57,20 +57,16 @@ def follow(home: OnlineHome, digest: str | None, tracking_id: str | None, patien
                 say(f"{left} with a note are not waited for: airlock-online resolve tells of them.")
                 noted.append(ExitCode.UNKNOWN)
         with working(f"Waiting for the outcome of {len(chosen)}"):
-            codes = noted + run_parallel([_job(record, desk, tracking_id) for record in chosen], in_turn=False)
+            codes = noted + run_parallel([partial(_follow, desk, each, tracking_id) for each in chosen], in_turn=False)
         desk.tally()
     if not chosen and not noted:
         say("Everything that was submitted has its outcome; nothing to follow.")
     finish(worst(codes))
 
 
-def _job(record: Record, desk: Desk, given_id: str | None) -> Job[ExitCode]:
-    def job(_: Callable[[], None]) -> ExitCode:
-        desk.announce(f"step {record.step} of {record.ceremony}, {record.digest}")
-        context = desk.context(record)
-        return desk.run(record, lambda: follow_order(record.digest, context, given_id))
-
-    return job
+def _follow(desk: Desk, record: Record, given_id: str | None, _answered: Callable[[], None]) -> ExitCode:
+    desk.announce(f"step {record.step} of {record.ceremony}, {record.digest}")
+    return desk.run(record, lambda: follow_submission(record.digest, desk.context(record), given_id))
 
 
 # ---- status ---------------------------------------------------------------------------------------------------------

@@ -67,22 +67,24 @@ def prepare_plan(
     ``asked`` holds the steps asked for otherwise than documented. Raises ``Refusal`` for the first payload that a check
     refuses, ``ServiceError`` when the builder or the node fails, ``Expired`` when a deadline came too near meanwhile.
     """
+
+    def situation() -> Situation:
+        return Situation(plan, deployment, now_ms())
+
     steps = [plan.steps[step] for step in part]
     patience = Patience(count_down, now_ms)
     sources, used = sources._replace(patience=patience), UsedNonces(knows_signed=False)
     prepared: list[Prepared] = []
-    begun = Situation(
-        plan, deployment, now_ms()
-    )  # deadlines that the plan leaves open are asked for from here: one for all
+    begun = situation()  # deadlines that the plan leaves open are asked for from here: one for all
     try:
         for number, step in enumerate(steps, start=1):
             label = f"[{number}/{len(steps)}]"
             if step.action.name == AUTHORIZATION:
                 say(f"{label} {step.id} ({step.action.name}): the plan says all of it")
-                prepared.append(accepted(authorization_item(step, Situation(plan, deployment, now_ms()), used)))
+                prepared.append(accepted(authorization_item(step, situation(), used)))
                 continue
             own = asked.get(step.id)
-            kept = None if own else _usable(step, Situation(plan, deployment, now_ms()), sources, payloads)
+            kept = None if own else _usable(step, situation(), sources, payloads)
             if kept is None:
                 require_known_action(step, begun)
                 own = own or planned_ask(step, begun, sources.builder.speech)
@@ -90,10 +92,9 @@ def prepare_plan(
                 kept = KeptPayload(own, ask_for(own, sources), now_ms())
             else:
                 say(f"{label} {step.id} ({step.action.name}) is kept since {utc_text(kept.built_ms)}")
-            situation = Situation(plan, deployment, now_ms())
-            item = accepted(examine(step, situation, sources, used, kept.asked, kept.payload))
+            item = accepted(examine(step, situation(), sources, used, kept.asked, kept.payload))
             payloads.keep(step.id, kept)
-            patience.bound(_until_ms(item, situation))
+            patience.bound(_until_ms(item, begun))
             prepared.append(item)
         if patience.until_ms < now_ms():
             raise Expired(

@@ -41,7 +41,6 @@ from airlock_online.clients.reply_values import (
     reply_names,
     require_named,
     status_word,
-    value_at,
 )
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
@@ -49,18 +48,22 @@ from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.readback.delegates import able_now, delegation_on_chain
-from airlock_online.readback.expectations import is_about, moment_text
+from airlock_online.readback.expectations import held_in, is_about, moment_text
 from airlock_online.readback.referral_codes import disagreements, read_referral, seen_lines, settled_facts
 from airlock_shared.cli.comparison_lines import code_lines, deployment_lines
-from airlock_shared.cli.terminal import finish, json_option, led, rows, say, show, show_all, show_json
+from airlock_shared.cli.terminal import finish, json_option, led, rows, say, show_all, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ExitCode, Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, in_eip55
 from airlock_shared.text.safe import code_points, flags, safe
 from airlock_shared.units import code_bytes, code_letters, code_text
+from airlock_shared.wire.strict_json import JsonObject
 
 _NONCE = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 _VERDICTS = {True: "yes", False: "NO", None: "not known"}
+_Judged = Mapping[str, tuple[bool | None, str]]
+"""What follows from what was told: whether it is so, None for not known, and why not."""
+_NOTHING: _Judged = {}
 
 
 class VenueRead:
@@ -95,37 +98,25 @@ class VenueRead:
         with self.builder() as builder:
             return builder.read(read, fields, asked)
 
-    def on_chain(self, fields: Mapping[str, str]) -> tuple[list[ReadValue], int | None]:
-        """Return what the operator's node tells of a delegation, and until when; nothing without a node."""
-        if not self.config.rpc.url:
-            return [], None
-        with connections(self.home) as http:
-            until_s, trouble = delegation_on_chain(RpcClient(self.config.rpc.url, http), self.deployment, **fields)
-        if until_s is None:
-            return [ReadValue("by the chain", None, f"{NOT_TOLD}: {trouble}")], None
-        shown = f"enabled until {moment_text(until_s)} (unix s {until_s})" if until_s else "not enabled"
-        return [ReadValue("by the chain", str(until_s), shown)], until_s
+    def show(self, document: JsonObject, lines: Iterable[str]) -> None:
+        """Show what was told: as a JSON document, or as lines."""
+        if self.as_json:
+            show_json({"ok": True} | document)
+        else:
+            show_all(lines)
 
-    def show_one(
-        self,
-        heading: str,
-        reply: object,
-        told: list[ReadValue],
-        judged: Mapping[str, tuple[bool | None, str]] = {},
-    ) -> None:
-        """Show what was told of one thing, or as JSON beside the reply word for word.
+    def show_one(self, heading: str, reply: object, told: list[ReadValue], judged: _Judged = _NOTHING) -> None:
+        """Show what was told of one thing; as JSON it stands beside the reply word for word.
 
         ``judged`` is what follows, with the reason where it is no, or not known.
         """
-        if self.as_json:
-            why = {label: {"is": answer, "why": reason} for label, (answer, reason) in judged.items()}
-            shown = {"ok": True, "told": builder_reads.as_json(told), "reply": reply}
-            show_json(shown | ({"judged": why} if judged else {}))
-            return
-        show(heading)
-        for label, (answer, reason) in judged.items():
-            told.append(ReadValue(label, answer, f"{_VERDICTS[answer]}{': ' if reason else ''}{reason}"))
-        show_rows(told)
+        why = {label: {"is": answer, "why": reason} for label, (answer, reason) in judged.items()}
+        verdicts = [
+            ReadValue(label, answer, f"{_VERDICTS[answer]}{': ' if reason else ''}{reason}")
+            for label, (answer, reason) in judged.items()
+        ]
+        document = {"told": builder_reads.as_json(told), "reply": reply} | ({"judged": why} if judged else {})
+        self.show(document, [heading, *row_lines([*told, *verdicts])])
 
 
 def reading(command: Callable[..., None]) -> click.Command:
@@ -157,10 +148,10 @@ def _say_unnamed(what: str, asked: str) -> None:
     say(f"The {what} does not name {asked}: it is by the service's word alone, which proves nothing.")
 
 
-def show_rows(values: Iterable[ReadValue]) -> None:
-    """Show what was read, a row a line, untrusted text escaped."""
+def row_lines(values: Iterable[ReadValue]) -> Iterator[str]:
+    """Yield what was read, a row a line, untrusted text escaped."""
     for row in values:
-        show_all(rows(f"  {row.label:<24} ", row.text))
+        yield from rows(f"  {row.label:<24} ", row.text)
 
 
 def _account_of(text: str) -> str:
@@ -187,12 +178,10 @@ def ready(at: VenueRead, builder: str | None) -> None:
     url = builder or at.deployment.base_urls["builder"]
     with connections(at.home) as http:
         readiness = BuilderClient(url, http).ready()
-    if at.as_json:
-        show_json({"ok": readiness.ready, "components": readiness.components})
-    elif not (led() and readiness.ready):
-        show("ready" if readiness.ready else "not ready")
-        for name, value in readiness.components.items():
-            show(f"  {safe(name):<24} {safe(_in_words(value), limit=200)}")
+    lines = ["ready" if readiness.ready else "not ready"]
+    lines += [f"  {safe(name):<24} {safe(_in_words(value), limit=200)}" for name, value in readiness.components.items()]
+    quiet = led() and readiness.ready
+    at.show({"ok": readiness.ready, "components": readiness.components}, () if quiet else lines)
     if not readiness.ready:
         raise ServiceError("the builder is not ready", status=503, do="wait for its dependencies, then try again")
 
@@ -215,10 +204,8 @@ def meta(at: VenueRead) -> None:
     with at.builder() as builder:
         told = builder.meta()
     changed = decisive_differences(told.data, at.deployment, at.config.speech.replies)
-    if at.as_json and not changed:
-        show_json({"ok": True, "deployment": at.deployment.name, "reply": told.data})
-    if not at.as_json:
-        show_all(deployment_lines(at.deployment))
+    if not (at.as_json and changed):
+        at.show({"deployment": at.deployment.name, "reply": told.data}, deployment_lines(at.deployment))
     if changed:
         raise Refusal(
             "PIN-DEPLOYMENT",
@@ -241,13 +228,11 @@ def pairs(at: VenueRead) -> None:
     with at.builder() as builder:
         reply = read_pairs(builder)
     table = pair_rows(reply, at.config.speech.replies["pairs"], at.deployment)
-    if at.as_json:
-        show_json({"ok": True, "pairs": [row._asdict() for row in table], "reply": reply})
-        return
-    show(f"{'index':>9}  {'name':<20} {'kind':<9} {'leverage':<12} remarks")
+    lines = [f"{'index':>9}  {'name':<20} {'kind':<9} {'leverage':<12} remarks"]
     for row in table:
         remarks = row.remarks if row.pinned else f"{row.remarks}, not as pinned".removeprefix(", ")
-        show(f"{row.number:>9}  {row.name:<20} {row.kind:<9} {row.leverages:<12} {remarks}".rstrip())
+        lines.append(f"{row.number:>9}  {row.name:<20} {row.kind:<9} {row.leverages:<12} {remarks}".rstrip())
+    at.show({"pairs": [row._asdict() for row in table], "reply": reply}, lines)
 
 
 @reading
@@ -267,23 +252,19 @@ def positions(at: VenueRead, trader: str) -> None:
             "the positions read has an unknown shape",
             do="look at `airlock-online call`; set [paths] positions in the services file",
         )
-    held = [value_at(each, kind) for kind in ("trade", "order") for each in entries(reply, f"{kind}s") or ()]
-    for entry in (reply, *held):
+    for entry in (reply, *held_in(reply)):
         require_named("positions read", entry, trader=account)
     if is_about(reply, account) is None:
         _say_unnamed("positions read", "trader")
-    tables = {}
-    for kind, found, columns in (("positions", trades, POSITION_COLUMNS), ("orders", orders, ORDER_COLUMNS)):
-        told = [of_pair(entry, columns, at.deployment) for entry in found or []]
-        tables[kind] = [builder_reads.as_json(each) for each in told]
-        if at.as_json:
-            continue
-        show(f"{kind} of {account}: {NOT_TOLD if found is None else len(told)}")
+    document: JsonObject = {"trader": account}
+    lines: list[str] = []
+    for kind, found, columns in (("position", trades, POSITION_COLUMNS), ("order", orders, ORDER_COLUMNS)):
+        told = [of_pair(entry, columns, at.deployment) for entry in found or ()]
+        document[f"{kind}s"] = [builder_reads.as_json(each) for each in told]
+        lines.append(f"{kind}s of {account}: {NOT_TOLD if found is None else len(told)}")
         for number, each in enumerate(told, start=1):
-            show(f"{kind.removesuffix('s')} {number}")
-            show_rows(each)
-    if at.as_json:
-        show_json({"ok": True, "trader": account, **tables, "reply": reply})
+            lines += [f"{kind} {number}", *row_lines(each)]
+    at.show(document | {"reply": reply}, lines)
 
 
 @reading
@@ -328,8 +309,16 @@ def delegation(at: VenueRead, trader: str, delegate: str) -> None:
     read = delegation_read(reply, at.config.speech.replies["delegation"])
     _compare("delegation read", read, fields)
     heading = f"delegate {fields['delegate']}\nfor trader {fields['trader']}"
-    on_chain, until_s = at.on_chain(fields)
-    at.show_one(heading, reply, values_read(read, DELEGATION_COLUMNS) + on_chain, able_now(read, until_s, now_ms()))
+    told, until_s = values_read(read, DELEGATION_COLUMNS), None
+    if at.config.rpc.url:
+        with connections(at.home) as http:
+            until_s, trouble = delegation_on_chain(RpcClient(at.config.rpc.url, http), at.deployment, **fields)
+        shown = f"enabled until {moment_text(until_s)} (unix s {until_s})" if until_s else "not enabled"
+        known = until_s is not None
+        told.append(
+            ReadValue("by the chain", str(until_s) if known else None, shown if known else f"{NOT_TOLD}: {trouble}")
+        )
+    at.show_one(heading, reply, told, able_now(read, until_s, now_ms()))
 
 
 @reading
@@ -352,35 +341,31 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
     apart, known = disagreements(seen), settled_facts(seen)
     clear = not apart and known.owner is not None
     contract = checksum_address(at.deployment.domains["referral"].contract)
-    if at.as_json:
-        letters = code_letters(wanted)
-        show_json(
-            {
-                "ok": clear,
-                "code": {
-                    "text": code_text(wanted),
-                    "hex": "0x" + wanted.hex(),
-                    "code_points": code_points(letters),
-                    "characters": len(letters),
-                    "warnings": flags(letters),
-                },
-                "deployment": at.deployment.name,
-                "contract": contract,
-                "trader": account,
-                "exists": known.exists,
-                "seen": [one.as_json() for one in seen],
-                "disagreements": apart,
-            }
-        )
-    else:
-        lines = [f"referral code {safe(code_text(wanted))}", *code_lines(wanted, "  ")]
-        lines += [f"  on deployment {at.deployment.name}, contract", f"  {contract}"]
-        lines += seen_lines(seen, account, "  ")
-        for text in apart:
-            lines += rows("  DISAGREE  ", text)
-        if len(seen) > 1 and not apart and not any(one.trouble or one.owner is None for one in seen):
-            lines.append("  both say the same")
-        show_all(lines)
+    letters = code_letters(wanted)
+    document: JsonObject = {
+        "ok": clear,
+        "code": {
+            "text": code_text(wanted),
+            "hex": "0x" + wanted.hex(),
+            "code_points": code_points(letters),
+            "characters": len(letters),
+            "warnings": flags(letters),
+        },
+        "deployment": at.deployment.name,
+        "contract": contract,
+        "trader": account,
+        "exists": known.exists,
+        "seen": [one.as_json() for one in seen],
+        "disagreements": apart,
+    }
+    lines = [f"referral code {safe(code_text(wanted))}", *code_lines(wanted, "  ")]
+    lines += [f"  on deployment {at.deployment.name}, contract", f"  {contract}"]
+    lines += seen_lines(seen, account, "  ")
+    for text in apart:
+        lines += rows("  DISAGREE  ", text)
+    if len(seen) > 1 and not apart and not any(one.trouble or one.owner is None for one in seen):
+        lines.append("  both say the same")
+    at.show(document, lines)
     if apart:
         say("Sign nothing about this code until the venue has explained which of the two is right.")
     elif not clear and not at.as_json:

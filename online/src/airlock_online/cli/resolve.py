@@ -124,7 +124,7 @@ def resolve(home: OnlineHome, /, digest: str | None, by: str | None, as_json: bo
         else:
             chosen = [known for known in desk.journal.submissions() if known.state not in FINAL and not _is_over(known)]
         for known in chosen:
-            report, code = _resolve(known, desk, ways, by or "", as_json=as_json)
+            report, code = _resolve(known, desk, ways, by or "")
             reports.append(report)
             codes.append(code)
             if not as_json:
@@ -142,13 +142,11 @@ def _is_over(known: Submission) -> bool:
     return known.state not in OPEN and until_ms is not None and now_ms() >= until_ms
 
 
-def _resolve(
-    known: Submission, desk: Desk, ways: Mapping[str, Any], by: str, *, as_json: bool
-) -> tuple[JsonObject, ExitCode]:
+def _resolve(known: Submission, desk: Desk, ways: Mapping[str, Any], by: str) -> tuple[JsonObject, ExitCode]:
     digest, asked = known.record.digest, []
     context = desk.context(known.record)
     events: list[dict[str, object]] = []  # with ``--json`` they are in the one document that is printed
-    if as_json:
+    if desk.as_json:
         route = known.record.route
         context = context._replace(on_event=lambda each: events.append(event_json(each, now_ms=now_ms(), route=route)))
     if ways:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import click
@@ -16,8 +17,7 @@ from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.rpc import require_node
-from airlock_online.delivery.submit import Job, run_parallel
-from airlock_online.delivery.submit import submit_delivery as deliver
+from airlock_online.delivery.submit import run_parallel, submit_delivery
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import before
@@ -26,7 +26,7 @@ from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr.file_or_qr import incoming, qr_option, restart_option
 from airlock_shared.cli.terminal import PATH_TYPE, finish, json_option, led, say, say_all, worst
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.requests import SIGNATURES_FORMAT, Request
+from airlock_shared.documents.requests import SIGNATURES_FORMAT
 from airlock_shared.errors import ExitCode
 from airlock_shared.report.facts import outcomes_recorded
 from airlock_shared.text.safe import fingerprint_lines, safe
@@ -101,7 +101,7 @@ def submit(
             delivery = delivery._replace(eip7702=extra.get(request.step, ""))
             if by_rpc and delivery.route == RELAY:
                 delivery = _by_rpc(delivery, whole.deployment, desk)
-            jobs.append(_job(delivery, request, desk))
+            jobs.append(partial(_deliver, desk, delivery, request.action))
         with working(f"Waiting for {len(jobs)} outcome{'s' if len(jobs) > 1 else ''}"):  # one word for all of them
             codes += run_parallel(jobs, in_turn=True)
         desk.tally()
@@ -110,20 +110,18 @@ def submit(
     finish(worst(codes))
 
 
-def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
-    def job(answered: Callable[[], None]) -> ExitCode:
-        desk.announce(f"step {request.step} ({safe(request.action)}), to the {safe(delivery.route)}")
-        with ExitStack() as until_answered:
-            until_answered.enter_context(working(f"    {request.step}: waiting for the answer to what was sent"))
+def _deliver(desk: Desk, delivery: Delivery, action: str, answered: Callable[[], None]) -> ExitCode:
+    """Submit a delivery and follow it, as one of several that go in turn; call ``answered`` when the next may begin."""
+    desk.announce(f"step {delivery.step} ({safe(action)}), to the {safe(delivery.route)}")
+    with ExitStack() as until_answered:
+        until_answered.enter_context(working(f"    {delivery.step}: waiting for the answer to what was sent"))
 
-            def show_answered() -> None:
-                until_answered.close()
-                answered()
+        def show_answered() -> None:
+            until_answered.close()
+            answered()
 
-            context = desk.context(delivery, show_answered)
-            return desk.run(delivery, lambda: deliver(delivery, context))
-
-    return job
+        context = desk.context(delivery, show_answered)
+        return desk.run(delivery, lambda: submit_delivery(delivery, context))
 
 
 def _by_rpc(delivery: Delivery, deployment: Deployment, desk: Desk) -> Delivery:

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from airlock_online.clients.reply_values import delegation_read, reply_names, value_at, whole
+from airlock_online.clients.reply_values import delegation_read, reply_names, whole
 from airlock_online.clients.rpc import ContractViews, RpcClient
-from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, Scene, failed_read, read_of
+from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, JudgedRead, ReadBack, Scene, read_of
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.ethereum.signatures import parse_address
 from airlock_shared.text.safe import safe
 from airlock_shared.units import looks_like_seconds, span_text, utc_text
-from airlock_shared.wire.strict_json import JsonObject
-
-
-def _registered(scene: Scene) -> list[Expectation]:
-    """Expect that the delegate is enabled until the moment that was signed, may sign intents, and may send calls."""
-    expiry = whole(scene.request.fields["expirySeconds"])
-    promised = f"enabled until {_moment(expiry, scene.now_ms)}"
-
-    def judge(what: str, told: JsonObject, enabled: bool) -> list[Expectation]:
-        until = whole(told.get("expiry"))
-        found = f"enabled until {_moment(until, scene.now_ms)}" if enabled else "not enabled"
-        kept = False if not enabled else None if until is None else until == expiry
-        more = [_permission(what, label, told.get(name)) for label, name in _PERMISSIONS.items()]
-        return [Expectation(what, promised, found, kept), *more]
-
-    return _judged(scene, promised, expiry, judge)
-
 
 _PERMISSIONS = {"may sign intents": "canSignIntents", "may send calls": "canDelegatedAction"}
+_REMOVED_S = 0
+"""The expiry of no delegate, by the chain and of what was promised."""
 
 
 def able_now(read: object, on_chain_s: int | None, now_ms: int) -> dict[str, tuple[bool | None, str]]:
@@ -65,46 +48,58 @@ def able_now(read: object, on_chain_s: int | None, now_ms: int) -> dict[str, tup
     return able
 
 
-def _permission(what: str, promised: str, may: object) -> Expectation:
-    if type(may) is not bool:
-        return Expectation(what, promised, "not told", None)
-    return Expectation(what, promised, promised if may else f"may not {promised.removeprefix('may ')}", may)
+def _registered(scene: Scene) -> list[Expectation]:
+    """Expect that the delegate is enabled until the moment that was signed, may sign intents, and may send calls."""
+    return _read(scene, whole(scene.request.fields["expirySeconds"]))
 
 
 def removed(scene: Scene) -> list[Expectation]:
     """Expect that a delegate that was removed is not enabled, and that no permission of it is told to be left."""
-
-    def judge(what: str, told: JsonObject, enabled: bool) -> list[Expectation]:
-        left = [label for label, name in _PERMISSIONS.items() if told.get(name) is True]
-        found = "enabled" if enabled else f"not enabled, but it {' and '.join(left)}" if left else "not enabled"
-        return [Expectation(what, "not enabled", found, not enabled and not left)]
-
-    return _judged(scene, "not enabled", 0, judge)
+    return _read(scene, _REMOVED_S)
 
 
-def _judged(
-    scene: Scene, promised: str, expiry: int | None, judge: Callable[[str, JsonObject, bool], list[Expectation]]
-) -> list[Expectation]:
+def _read(scene: Scene, expiry: int | None) -> list[Expectation]:
     """Return what is expected of a delegation, as the builder reads it, and by the chain where that tells it."""
     fields = {name: scene.request.fields[name] for name in ("trader", "delegate")}
-    what, on_chain = f"delegate {safe(fields['delegate'])} of {safe(fields['trader'])}", []
+    what = f"delegate {safe(fields['delegate'])} of {safe(fields['trader'])}"
+    promised, on_chain = _standing_text(expiry != _REMOVED_S, expiry, scene.now_ms), []
     until = delegation_on_chain(scene.node, scene.deployment, **fields)[0] if scene.node else None
     if until is not None:
-        found = f"enabled until {_moment(until, scene.now_ms)}" if until else "not enabled"
+        found = _standing_text(until, until, scene.now_ms)
         on_chain = [Expectation(what + BY_THE_CHAIN, promised, found, until == expiry)]
     told = scene.builder.read_or_error("delegation", fields)
     told = delegation_read(told, scene.config.speech.replies["delegation"])
     read = read_of(told, reply_names(told, **fields), ", ".join(fields))
-    if type(enabled := value_at(read.data, "isEnabled")) is not bool:
-        return [failed_read(what, promised, read.data), *on_chain]
-    return [*read.judged(judge(what, read.data, enabled)), *on_chain]
+    may = {label: read.members.get(name) for label, name in _PERMISSIONS.items()}
+    enabled = read.members.get("isEnabled")
+    if type(enabled) is not bool:
+        return [read.expect(what, promised, None), *on_chain]
+    if expiry == _REMOVED_S:
+        left = [label for label, told in may.items() if told is True]
+        found = "enabled" if enabled else f"not enabled, but it {' and '.join(left)}" if left else "not enabled"
+        return [read.expect(what, promised, (found, not enabled and not left)), *on_chain]
+    until = whole(read.members.get("expiry"))
+    found = _standing_text(enabled, until, scene.now_ms)
+    kept = False if not enabled else None if until is None else until == expiry
+    permissions = [read.expect(what, label, _permission(label, told)) for label, told in may.items()]
+    return [read.expect(what, promised, (found, kept)), *permissions, *on_chain]
 
 
-def _moment(unix_s: int | None, now_ms: int) -> str:
-    if unix_s is None:
-        return "an unknown time"
-    span = span_text(abs(unix_s - now_ms // 1000))
-    return f"{utc_text(unix_s * 1000)} ({'in ' + span if unix_s * 1000 > now_ms else span + ' ago'}; raw {unix_s})"
+def _permission(promised: str, may: object) -> JudgedRead:
+    if type(may) is not bool:
+        return "not told", None
+    return promised if may else f"may not {promised.removeprefix('may ')}", may
+
+
+def _standing_text(enabled: object, until_s: int | None, now_ms: int) -> str:
+    """Return for a person whether a delegate is enabled, and until when."""
+    if not enabled:
+        return "not enabled"
+    if until_s is None:
+        return "enabled until an unknown time"
+    span = span_text(abs(until_s - now_ms // 1000))
+    away = f"in {span}" if until_s * 1000 > now_ms else f"{span} ago"
+    return f"enabled until {utc_text(until_s * 1000)} ({away}; raw {until_s})"
 
 
 DELEGATE_READS: ReadBack = {"delegate": _registered, "delegate-set": _registered, "delegate-remove": removed}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,6 +39,12 @@ class Expectation(NamedTuple):
 BY_THE_CHAIN = ", by the chain"
 """After what an expectation is about, where the operator's node was asked, and not the builder."""
 
+UNKNOWN_SHAPE = "the answer has an unknown shape"
+
+
+JudgedRead = tuple[str, bool | None]
+"""What was found, safe to show, and whether that is what was promised; None where it does not tell."""
+
 
 class ReadReply(NamedTuple):
     """The data of a read, or the ``ServiceError`` in its place. ``names``: its reply names what was asked for."""
@@ -46,12 +52,28 @@ class ReadReply(NamedTuple):
     data: Any
     names: bool
 
-    def judged(self, expectations: list[Expectation]) -> list[Expectation]:
-        """Return expectations that were judged by this read: by one that names nothing they are told, and stay open."""
-        if self.names:
-            return expectations
-        word = "by the service's word, which names nothing: "
-        return [each._replace(found=f"{word}{each.found}", kept=None) for each in expectations]
+    @property
+    def members(self) -> JsonObject:
+        """The reply's members; none where it failed, or is no object."""
+        return self.data if type(self.data) is dict else {}
+
+    @property
+    def trouble(self) -> str:
+        """Why it tells nothing; empty where it may tell something."""
+        if isinstance(self.data, ServiceError):
+            return self.data.what
+        return "" if type(self.data) is dict else UNKNOWN_SHAPE
+
+    def expect(self, what: str, promised: str, found: JudgedRead | None) -> Expectation:
+        """Return an expectation, judged by this read; of one that names nothing it is told, and stays open.
+
+        ``found`` is None where the read has failed, or does not tell it in a shape that is known.
+        """
+        if found is None:
+            return not_known(what, promised, self.data if isinstance(self.data, ServiceError) else UNKNOWN_SHAPE)
+        if not self.names:
+            return not_known(what, promised, f"by the service's word, which names nothing: {found[0]}")
+        return Expectation(what, promised, *found)
 
 
 class Scene(NamedTuple):
@@ -80,14 +102,14 @@ class Scene(NamedTuple):
         payload = self.request.payload
         return value_of(self.deployment.structs[payload["primaryType"]].fields, payload["message"], kind)
 
-    def last(self, kind: str) -> OrderEvent | None:
-        """Return the last event of a type, or None."""
-        return next((event for event in reversed(self.events) if event.type == kind), None)
+    def last(self, kind: str) -> Mapping[str, Any]:
+        """Return what the last event of a type tells; nothing where there is none."""
+        return next((event.payload for event in reversed(self.events) if event.type == kind), {})
 
 
 def read_of(data: Any, names: bool | None, asked: str) -> ReadReply:
     """Return a read whose reply names what was ``asked``; one that names something else is the ``ServiceError`` of it."""
-    if type(data) is dict and names is False:
+    if names is False:
         return ReadReply(ServiceError(f"the reply is not about the {asked} that was asked for"), names=False)
     return ReadReply(data, names is True)
 
@@ -100,11 +122,6 @@ def not_known(what: str, promised: str, why: object) -> Expectation:
     """Return an expectation of which nothing is known; ``why`` is a reason, or the error of the read."""
     found = f"cannot be read: {why.what}" if isinstance(why, ServiceError) else str(why)
     return Expectation(what, promised, found, None)
-
-
-def failed_read(what: str, promised: str, read: object) -> Expectation:
-    """Return an expectation whose read failed, or answered in a shape that is not known."""
-    return not_known(what, promised, read if isinstance(read, ServiceError) else "the answer has an unknown shape")
 
 
 def expectation_lines(expectations: Iterable[Expectation]) -> list[str]:
@@ -168,8 +185,9 @@ def trades_in(read: Any) -> list[Trade] | None:
 
 def same_moment(one: int, other: int) -> bool:
     """Tell whether two unix times are one: a venue may sign milliseconds, and tell seconds in a read or an event."""
-    seconds = {time if looks_like_seconds(time) else time // 1000 for time in (one, other)}
-    return one == other or (looks_like_seconds(one) != looks_like_seconds(other) and len(seconds) == 1)
+    return one == other or (
+        looks_like_seconds(one) != looks_like_seconds(other) and moment_ms(one) // 1000 == moment_ms(other) // 1000
+    )
 
 
 def moment_ms(time: int) -> int:
@@ -182,20 +200,21 @@ def moment_text(time: int) -> str:
     return utc_text(moment_ms(time))
 
 
-def is_about(read: JsonObject, trader: str) -> bool | None:
+def held_in(read: object) -> Iterator[object]:
+    """Yield the positions and the waiting orders of a positions read, as they came."""
+    for kind in ("trade", "order"):
+        yield from (value_at(entry, kind) for entry in entries(read, f"{kind}s") or ())
+
+
+def is_about(read: object, trader: str) -> bool | None:
     """Tell whether a positions read names the trader that was asked for: itself, or by each of its entries.
 
     False when it names another one, None when it leaves one out.
     """
-    whose = [
-        reply_names(value_at(entry, kind), trader=trader)
-        for kind in ("trade", "order")
-        for entry in entries(read, f"{kind}s") or ()
-    ]
-    itself = reply_names(read, trader=trader)
-    if False in (*whose, itself):
+    itself, *whose = (reply_names(each, trader=trader) for each in (read, *held_in(read)))
+    if False in (itself, *whose):
         return False
-    return True if itself is True or (whose and None not in whose) else None
+    return True if itself or (whose and None not in whose) else None
 
 
 def waiting_order(read: Any, pair: int | None, slot: int | None) -> JsonObject | None:

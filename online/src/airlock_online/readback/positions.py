@@ -16,12 +16,12 @@ from airlock_online.delivery.event_lines import FOUND
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback.expectations import (
     Expectation,
+    JudgedRead,
     ReadBack,
     ReadReply,
     Scene,
     Trade,
     amount_text,
-    failed_read,
     is_about,
     moment_ms,
     not_known,
@@ -71,15 +71,15 @@ def _opened(scene: Scene) -> list[Expectation]:
     promised = f"a {'long' if buy else 'short'} position{_triggers_text(triggers)}"
     told = _trade_of_event(scene, _EXECUTED)
     if told is None or told.pair != pair:
-        what, read = f"a position on pair {pair}", _positions(scene, trader)
-        trades = trades_in(read.data)
-        if trades is None:
-            return [failed_read(what, promised, read.data)]
-        some = any(trade.pair == pair and trade.buy in (buy, None) for trade in trades)
-        found = "such a position, but no event gives its slot" if some else "no such position"
-        return read.judged([Expectation(what, promised, found, None if some else False)])
+        read = _positions(scene, trader)
+        found: JudgedRead | None = "no such position", False
+        if (trades := trades_in(read.data)) is None:
+            found = None
+        elif any(trade.pair == pair and trade.buy in (buy, None) for trade in trades):
+            found = "such a position, but no event gives its slot", None
+        return [read.expect(f"a position on pair {pair}", promised, found)]
 
-    def judge(mine: Trade | None) -> _Judged:
+    def judge(mine: Trade | None) -> JudgedRead:
         if mine and mine.buy == buy and mine.opened and moment_ms(mine.opened) < scene.prepared_ms - TWO_CLOCKS_MS:
             return "; it is older than the order, so it may be another one", None
         if mine is None:
@@ -107,7 +107,7 @@ def closed(scene: Scene) -> list[Expectation]:
     promised = f"{safe(in_usdc)} USDC closed" if in_usdc else f"{safe(asked['coinExposure'])} coins closed"
     told = _result(scene, _EXECUTED, place)
 
-    def judge(mine: Trade | None) -> _Judged:
+    def judge(mine: Trade | None) -> JudgedRead:
         if mine is None and told and (in_usdc is None or told == _raw(in_usdc, USDC)):
             return f"{_event_text(told)}, which may be what it was before", None
         if mine is None or told == 0:
@@ -122,17 +122,13 @@ def increased(scene: Scene) -> list[Expectation]:
     place, added = _signed_place(scene), whole(scene.signed("additionalCollateralUsdc"))
     told = _result(scene, INCREASED, place)
 
-    def judge(mine: Trade | None) -> _Judged:
+    def judge(mine: Trade | None) -> JudgedRead:
         if mine is None or (mine.collateral is not None and added is not None and mine.collateral < added):
             return _event_text(told), False
         return _by_event(mine, told)
 
     promised = f"{amount_text(added, USDC)} of collateral added"
     return _judged(scene, place, promised, judge, partial(_executed, scene, place, told))
-
-
-_Judged = tuple[str, bool | None]
-"""What is to be said beside a position that was found, and whether what was promised is kept."""
 
 
 _BY_NONCE = {True: "", False: "; its nonce is unused", None: "; no read tells that its nonce is used"}
@@ -142,8 +138,8 @@ def _judged(
     scene: Scene,
     place: _Slot,
     promised: str,
-    judge: Callable[[Trade | None], _Judged],
-    executed: Callable[[], _Judged] = lambda: ("", True),
+    judge: Callable[[Trade | None], JudgedRead],
+    executed: Callable[[], JudgedRead] = lambda: ("", True),
 ) -> list[Expectation]:
     """Return the expectation of a position, judged by how it is now: not where another order may have changed it since.
 
@@ -152,7 +148,7 @@ def _judged(
     read = _positions(scene, place.trader)
     trades = trades_in(read.data)
     if trades is None:
-        return [failed_read(place.name, promised, read.data)]
+        return [read.expect(place.name, promised, None)]
     mine = place.among(trades)
     note, kept = judge(mine)
     if kept is False and _changed_since(scene, place):
@@ -160,7 +156,7 @@ def _judged(
     elif kept:
         more, kept = executed()
         note += more
-    return read.judged([Expectation(place.name, promised, trade_text(mine) + note, kept)])
+    return [read.expect(place.name, promised, (trade_text(mine) + note, kept))]
 
 
 def _changed_since(scene: Scene, place: _Slot) -> bool:
@@ -177,7 +173,7 @@ def _of_others(scene: Scene, place: _Slot) -> Iterator[tuple[OrderEvent, Trade]]
             yield event, trade
 
 
-def _executed(scene: Scene, place: _Slot | None = None, told: int | None = None) -> _Judged:
+def _executed(scene: Scene, place: _Slot | None = None, told: int | None = None) -> JudgedRead:
     """Judge whether a position that is as promised is the order's doing: not where another one's event told the same."""
     used = scene.nonce_used()
     if used and place and told in [trade.collateral for _, trade in _of_others(scene, place)]:
@@ -185,7 +181,7 @@ def _executed(scene: Scene, place: _Slot | None = None, told: int | None = None)
     return _BY_NONCE[used], used
 
 
-def _by_event(mine: Trade, collateral: int | None) -> _Judged:
+def _by_event(mine: Trade, collateral: int | None) -> JudgedRead:
     """Judge a position by the collateral that the venue's event told."""
     if collateral is None or mine.collateral is None:
         return "; what it was before is not known", None
@@ -201,19 +197,17 @@ def trigger(scene: Scene) -> list[Expectation]:
 
     No read of a trigger is known. What the service's own answer says can break an expectation, and keeps none.
     """
-    place = _signed_place(scene)
-    event = scene.last(_STORED)
-    new, old = (event.payload.get(name) if event else None for name in ("entityId", "oldEntityId"))
+    place, answer = _signed_place(scene), scene.last(_STORED)
+    new, old = answer.get("entityId"), answer.get("oldEntityId")
     told = f"{_entity(new)}, by the service's answer alone"
     expectations = [Expectation("the trigger", "stored, with its entity id", told, None if _is_entity(new) else False)]
     if replaced := scene.request.replaces:
         broken = _is_entity(old) and (str(old) != replaced or str(new) == replaced)
         told = f"{_entity(old)}, by the service's answer alone"
         expectations += [Expectation("the trigger replaced", _entity(replaced), told, False if broken else None)]
-    executed = scene.last(FOUND) is not None
 
-    def judge(mine: Trade | None) -> _Judged:
-        if executed:
+    def judge(mine: Trade | None) -> JudgedRead:
+        if any(event.type == FOUND for event in scene.events):
             return "; the trigger was executed, found on chain", None
         return "", mine is not None
 
@@ -249,14 +243,12 @@ def limit_updated(scene: Scene) -> list[Expectation]:
         if name not in asked:
             continue
         what, promised = f"{name} of the limit order on pair {pair}, slot {slot}", f"{asked[name]} USD"
-        found = whole(order.get(member)) if order else None
+        told = whole(order.get(member)) if order else None
         if order == {}:
             expectations.append(not_known(what, promised, "no such order is pending; it may have been executed"))
-        elif found is None:
-            expectations.append(failed_read(what, promised, read.data))
-        else:
-            same = _raw(asked[name], PRICE) == found
-            expectations += read.judged([Expectation(what, promised, amount_text(found, PRICE), same)])
+            continue
+        found = None if told is None else (amount_text(told, PRICE), _raw(asked[name], PRICE) == told)
+        expectations.append(read.expect(what, promised, found))
     return expectations
 
 
@@ -270,7 +262,7 @@ def _raw(text: str, unit: Unit) -> int | None:
 def _positions(scene: Scene, trader: str) -> ReadReply:
     """Return the read of the trader's positions."""
     data = scene.builder.read_or_error("positions", {"trader": trader})
-    return read_of(data, is_about(data, trader) if type(data) is dict else None, "trader")
+    return read_of(data, is_about(data, trader), "trader")
 
 
 def _signed_place(scene: Scene) -> _Slot:

@@ -18,10 +18,10 @@ from airlock_online.config import OnlineConfig, ReferralViews
 from airlock_online.readback.expectations import (
     BY_THE_CHAIN,
     Expectation,
+    JudgedRead,
     ReadBack,
     ReadReply,
     Scene,
-    failed_read,
     read_of,
 )
 from airlock_shared.cli.terminal import rows
@@ -76,16 +76,16 @@ _LABELS = {"owner": "owner", "pending": "pending owner", "private": "private", "
 
 def from_builder(builder: BuilderClient, code: bytes, trader: str = "") -> ReferralFacts:
     """Return what the builder's read tells of a code, and of a trader when one is given. Raises nothing for its answers."""
-    read = _of_code(builder, code).data
-    owner, pending = owners_read(read)
-    private = read.get("isPrivate", read.get("private")) if type(read) is dict else None
-    seen = ReferralFacts("the builder", owner, pending, private if type(private) is bool else None)
-    troubles = [_why(read)]
-    if trader:
-        read = _of_trader(builder, trader).data
-        seen = seen._replace(adopted=code_in(read))
-        troubles.append(_why(read))
-    return seen._replace(trouble="; ".join(dict.fromkeys(filter(None, troubles))))
+    of_code, of_trader = _of_code(builder, code), _of_trader(builder, trader) if trader else None
+    private = of_code.members.get("isPrivate", of_code.members.get("private"))
+    return ReferralFacts(
+        "the builder",
+        _address_read(of_code, "owner"),
+        _address_read(of_code, "pendingOwner"),
+        private if type(private) is bool else None,
+        code_in(of_trader) if of_trader else None,
+        "; ".join(dict.fromkeys(read.trouble for read in (of_code, of_trader) if read and read.trouble)),
+    )
 
 
 def from_chain(
@@ -121,9 +121,9 @@ def read_referral(
     return seen
 
 
-def code_in(read: object) -> bytes | None:
+def code_in(read: ReadReply) -> bytes | None:
     """Return the 32 bytes of the code that a read gives as text or hex, all zero for none; None when it gives neither."""
-    code = read.get("code") if type(read) is dict else None
+    code = read.members.get("code")
     if type(code) is not str:
         return None
     try:
@@ -132,15 +132,10 @@ def code_in(read: object) -> bytes | None:
         return None
 
 
-def owners_read(read: object) -> tuple[str | None, str | None]:
-    """Return owner and pending owner as a read of a code tells them."""
-    return (_address_read(read, "owner"), _address_read(read, "pendingOwner")) if type(read) is dict else (None, None)
-
-
 def _of_code(builder: BuilderClient, code: bytes) -> ReadReply:
     """Return the builder's read of a code."""
     data = builder.read_or_error("referral", {"code": code_text(code)})
-    named = code_in(data)
+    named = code_in(ReadReply(data, names=False))
     return read_of(data, None if named is None else named == code, f"code {safe(code_text(code))}")
 
 
@@ -150,14 +145,8 @@ def _of_trader(builder: BuilderClient, trader: str) -> ReadReply:
     return read_of(data, reply_names(data, trader=trader), f"trader {trader}")
 
 
-def _why(read: object) -> str:
-    """Return why a read tells nothing, empty when it may tell something."""
-    unknown = "" if type(read) is dict else "the answer has an unknown shape"
-    return read.what if isinstance(read, ServiceError) else unknown
-
-
-def _address_read(read: dict[str, object], name: str) -> str | None:
-    value = read.get(name, ...)
+def _address_read(read: ReadReply, name: str) -> str | None:
+    value = read.members.get(name, ...)
     if value is None or value == "":
         return NOBODY
     if type(value) is not str or not _ADDRESS.fullmatch(value):
@@ -228,7 +217,7 @@ def adopted(scene: Scene, *, account: str) -> list[Expectation]:
     """Expect that the account of this field has adopted the code."""
     trader, wanted = scene.request.fields[account], code_bytes(scene.request.fields["code"])
     read, chain = _of_trader(scene.builder, trader), _chain(scene, wanted, trader)
-    return _by_both(f"referral code of {safe(trader)}", wanted, read, code_in(read.data), chain.adopted)
+    return _by_both(f"referral code of {safe(trader)}", wanted, read, code_in(read), chain.adopted)
 
 
 def _registered(scene: Scene) -> list[Expectation]:
@@ -252,10 +241,10 @@ def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None
     """Expect a code's owner and, unless it is None, its pending owner (empty for nobody)."""
     name = f"the code {safe(code_text(code))} ({code_points(code_letters(code))})"
     read, chain = _of_code(scene.builder, code), _chain(scene, code, "")
-    at_builder = owners_read(read.data)
-    found = _by_both(f"owner of {name}", owner, read, at_builder[0], chain.owner)
+    found = _by_both(f"owner of {name}", owner, read, _address_read(read, "owner"), chain.owner)
     if pending is not None:
-        found += _by_both(f"pending owner of {name}", pending, read, at_builder[1], chain.pending)
+        by_builder = _address_read(read, "pendingOwner")
+        found += _by_both(f"pending owner of {name}", pending, read, by_builder, chain.pending)
     return found
 
 
@@ -267,14 +256,14 @@ def _by_both(
 ) -> list[Expectation]:
     """Return what is expected, by the builder's read and by the chain: of an address, empty for nobody, or of a code."""
 
-    def judged(source: str, found: _Code | None) -> list[Expectation]:
-        if found is None:
-            return []
-        same = found == wanted if isinstance(found, bytes) else found.lower() == wanted.lower()
-        return [Expectation(what + source, _text(wanted), _text(found), same)]
+    def judged(found: _Code) -> JudgedRead:
+        return _text(found), found == wanted if isinstance(found, bytes) else found.lower() == wanted.lower()
 
-    at_builder = read.judged(judged("", by_builder)) or [failed_read(what, _text(wanted), read.data)]
-    return at_builder + judged(BY_THE_CHAIN, by_chain)
+    promised = _text(wanted)
+    found = [read.expect(what, promised, None if by_builder is None else judged(by_builder))]
+    if by_chain is not None:
+        found.append(Expectation(what + BY_THE_CHAIN, promised, *judged(by_chain)))
+    return found
 
 
 def _chain(scene: Scene, code: bytes, trader: str) -> ReferralFacts:
