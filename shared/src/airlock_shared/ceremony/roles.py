@@ -43,6 +43,11 @@ HOW = {
 Half = Literal["online", "offline"]
 
 
+def other_half(half: Half) -> Half:
+    """Return the other one of the two halves."""
+    return "offline" if half == "online" else "online"
+
+
 _FACILITATOR, _SIGNER = ("facilitator", "witness"), ("signer", "witness")  # who sits at the online, the signing machine
 _BOTH: Mapping[Half, tuple[str, ...]] = {"online": _FACILITATOR, "offline": _SIGNER}
 ROLES = tuple(dict.fromkeys(_SIGNER + _FACILITATOR))

@@ -63,7 +63,8 @@ class Facts(NamedTuple):
     this machine. ``names`` are those in the folder that are handed over. ``digests`` are those that the newest signatures
     sign, and ``answers`` is the fingerprint of the requests that they answer. ``challenges`` has the SHA-256 of what each
     step's delegate key signs, ``proofs`` the steps whose keys prove themselves in each file of proofs, as it says.
-    ``clock_stated`` says that a watch was compared less than a day ago.
+    ``clock_stated`` says that a watch was compared less than a day ago; ``sign_by_ms`` until when the newest requests can be
+    signed (unix ms, 0 where none has an end), to be shown.
     """
 
     files: frozenset[str] = frozenset()
@@ -79,6 +80,7 @@ class Facts(NamedTuple):
     challenges: Mapping[str, str] = {}
     proofs: Mapping[str, frozenset[str]] = {}
     clock_stated: bool = False
+    sign_by_ms: int = 0
 
 
 class WorkflowPlace(NamedTuple):
@@ -139,19 +141,31 @@ def next_task(tasks: Iterable[Task]) -> Task | None:
 # ---- the command of a task ------------------------------------------------------------------------------------------
 
 
-def command_of(task: Task, place: WorkflowPlace) -> tuple[str, ...]:
-    """Return the words of the command that does a task. Handing over and taking need the other side: :func:`carrying`."""
+def command_of(task: Task, place: WorkflowPlace, crossing: str = "EXCHANGE", source: str = "") -> tuple[str, ...]:
+    """Return the words of the command that does a task.
+
+    Documents cross through the folder ``crossing``; with a ``source`` of pictures, as codes.
+    """
     plan, device, signing = ("--plan", place.plan), place.device, (*place.model, *place.device)
 
     def path(name: str) -> str:
         return f"{place.folder}/{name}"
 
-    first = path(task.brings[0]) if task.brings else ""
+    here = tuple(map(path, task.brings))
+    first = here[0] if here else ""
     compared = ("--file", first) if first else ()
     made = path(numbered("requests" if task.name == "prepare" else "signatures", task.attempt))
+    hand = ("ceremony", "carry", *here, "-o", crossing)
+    take = ("ceremony", "carry", *(f"{crossing}/{name}" for name in task.brings), "-o", place.folder)
+    if source:
+        awaited = (word for name in task.brings for word in ("--file", name))
+        hand = ("ceremony", "codes", *here, *plan, "-o", path("codes"))
+        take = ("ceremony", "scan", source, *plan, *awaited, "-o", place.folder)
     words: dict[str, tuple[str, ...]] = {
         "begin": ("ceremony", "begin", *plan, *(("--people", path(PEOPLE)) if task.brings else ())),
         "gather": ("ceremony", "gather", *plan, "-o", place.folder),
+        "hand": hand,
+        "take": take,
         "ready": ("ready", "--deployment", task.of),
         "prepare": ("prepare", place.plan, "-o", made),
         "compare": ("ceremony", "compare", task.of, *plan, *compared),
@@ -160,29 +174,12 @@ def command_of(task: Task, place: WorkflowPlace) -> tuple[str, ...]:
         "trust": ("trust", path(DEPLOYMENT), *plan),
         "preflight": ("preflight", "--watch", *device),
         "address": ("address", *plan, "--signer", task.of, "--confirm", *device),
-        "proof": ("delegate", "check", *map(path, task.brings), *plan),
+        "proof": ("delegate", "check", *here, *plan),
         "sign": ("sign", first, *plan, "-o", made, *signing),
         "seal": ("transcript", "seal", *plan, "--signer", task.of, *signing),
         "report": ("report", "make", *plan, *_report_words(task, path), "-o", path("evidence")),
     }
     return words[task.name]
-
-
-def carrying(task: Task, source: str, target: str) -> tuple[str, ...]:
-    """Return the words of the command that copies what a task brings from one folder into another."""
-    return ("ceremony", "carry", *(f"{source}/{name}" for name in task.brings), "-o", target)
-
-
-def showing(task: Task, place: WorkflowPlace) -> tuple[str, ...]:
-    """Return the words of the command that shows what a task hands over as codes."""
-    files = (f"{place.folder}/{name}" for name in task.brings)
-    return ("ceremony", "codes", *files, "--plan", place.plan, "-o", f"{place.folder}/codes")
-
-
-def scanning(task: Task, place: WorkflowPlace, source: str) -> tuple[str, ...]:
-    """Return the words of the command that reads what a task waits for from a source of pictures."""
-    names = (word for name in task.brings for word in ("--file", name))
-    return ("ceremony", "scan", source, "--plan", place.plan, *names, "-o", place.folder)
 
 
 def _report_words(task: Task, path: Callable[[str], str]) -> list[str]:
@@ -195,10 +192,13 @@ def _report_words(task: Task, path: Callable[[str], str]) -> list[str]:
     return [word for name in task.brings for word in (options.get(re.split("[-.]", name)[0], ""), path(name))]
 
 
-NAMES = (
-    "begin", "gather", "hand", "take", "ready", "prepare", "compare", "submit", "end", "report", "trust", "preflight",
-    "address", "proof", "sign", "seal",
-)  # fmt: skip
+NAMES = {
+    "begin": "names", "gather": "documents", "hand": "hand-over", "take": "", "ready": "the builder",
+    "prepare": "requests", "compare": "comparison", "submit": "sending", "end": "the end", "report": "report",
+    "trust": "the pin", "preflight": "preflight", "address": "address", "proof": "proof of a key", "sign": "signing",
+    "seal": "the seal",
+}  # fmt: skip
+"""The name of each task, and what a machine is about there, as the people of the other one are told."""
 
 
 def read_task(value: Any) -> Task:

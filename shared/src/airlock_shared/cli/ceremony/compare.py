@@ -12,10 +12,10 @@ from airlock_shared.ceremony.roles import (
     CHECKPOINTS,
     HOW,
     NO_PAPER,
-    Half,
     check_holder,
     check_people,
     on_record,
+    other_half,
     require_open,
     wrong_words,
 )
@@ -99,7 +99,7 @@ def compare(
         raise UsageError(f"checkpoint {checkpoint} compares a document", do="give it with --file")
     roles = tuple(dict.fromkeys(by)) or here.needs(place.half, plan)
     if not roles or place.half not in here.by:
-        there: Half = "offline" if place.half == "online" else "online"
+        there = other_half(place.half)
         raise UsageError(
             f"checkpoint {checkpoint} is compared on {MACHINES[there]}",
             do=f"type it there: airlock-{there} ceremony compare {checkpoint} ...",

@@ -11,27 +11,25 @@ from pathlib import Path
 from time import monotonic, sleep, time_ns
 from typing import TYPE_CHECKING
 
+from airlock_shared.ceremony.roles import other_half
 from airlock_shared.ceremony.workflow import (
     GIVEN,
     PROOFS,
     Task,
-    carrying,
     command_of,
     newest,
     next_task,
     numbered,
-    scanning,
-    showing,
     workflow_part,
 )
 from airlock_shared.cli.ceremony.waits import (
     LATE,
+    OVER,
     cannot_cross,
-    is_over,
     leave_note,
     names_in,
+    note_of_other,
     other_machine,
-    place_of_other,
     short,
 )
 from airlock_shared.cli.terminal import ask, ask_yes, at_a_terminal, forget_typed, renew, say, say_all, typed_line
@@ -72,12 +70,7 @@ def hand_over(lead: Lead, state: WorkflowState, task: Task) -> bool:
 
 def task_words(lead: Lead, state: WorkflowState, task: Task) -> tuple[str, ...]:
     """Return the words of a task's command, as a person would give them after the program's name."""
-    place, other = lead.place, str(state.crossing or "EXCHANGE")
-    if task.name == "hand":
-        return showing(task, place) if lead.pictures else carrying(task, place.folder, other)
-    if task.name != "take":
-        return command_of(task, place)
-    return scanning(task, place, pictures_source(lead, task)) if lead.pictures else carrying(task, other, place.folder)
+    return command_of(task, lead.place, str(state.crossing or "EXCHANGE"), pictures_source(lead, task))
 
 
 def note_given(lead: Lead, names: Sequence[str]) -> None:
@@ -136,7 +129,8 @@ def take(lead: Lead, state: WorkflowState, task: Task, asked: str = "") -> bool:
         return later or bool(names_in(lead.folder) - state.there) or all(map(os.path.lexists, _here(lead, task)))
 
     def sees() -> str:
-        over = state.half == "offline" and crossing is not None and is_over(crossing, state.half)  # another day's stick
+        note = note_of_other(crossing, state.half) if crossing and state.half == "offline" else None
+        over = note is not None and note.about == OVER  # another day's stick
         if new_here() or (all(map(_has_come, awaited)) and not over):
             return ""
         if crossing is None:
@@ -151,10 +145,7 @@ def take(lead: Lead, state: WorkflowState, task: Task, asked: str = "") -> bool:
     if not (_still_in_time(sign_by_ms) if not awaited else _wait(sees, sign_by_ms) is None):
         prepare_again(lead, state)
         return False
-    if new_here():
-        return False
-    by_hand = crossing is None and not lead.pictures
-    return by_hand or _crosses(lead, state, task, awaited if lead.pictures else ())
+    return not new_here() and _crosses(lead, state, task, awaited if lead.pictures else ())
 
 
 def _here(lead: Lead, task: Task) -> list[Path]:
@@ -186,10 +177,13 @@ def _elsewhere(state: WorkflowState, awaited: Path) -> str:
 
 
 def pictures_source(lead: Lead, task: Task) -> str:
-    """Return where the codes of what a task waits for are read: the camera, or a folder of that name with pictures."""
-    if CAMERA.fullmatch(lead.pictures):
+    """Return where the codes of what a task waits for are read: the camera, or a folder of that name with pictures.
+
+    Empty where documents do not cross by codes.
+    """
+    if not lead.pictures or CAMERA.fullmatch(lead.pictures):
         return lead.pictures
-    return str(Path(lead.pictures).absolute() / task.brings[0].partition(".")[0])
+    return str(Path(lead.pictures).absolute() / next(iter(task.brings), "").partition(".")[0])
 
 
 # ---- too late -------------------------------------------------------------------------------------------------------
@@ -290,8 +284,8 @@ def _still_in_time(sign_by_ms: int) -> bool:
 
 def part_of_other(state: WorkflowState) -> str:
     """Return at which part of its workflow the other machine says on the stick that it is; empty where it says nothing."""
-    place = state.crossing and place_of_other(state.crossing, state.half)
-    return workflow_part("offline" if state.half == "online" else "online", *place) if place else ""
+    note = note_of_other(state.crossing, state.half) if state.crossing else None
+    return workflow_part(other_half(state.half), int(note.number), int(note.total)) if note else ""
 
 
 def leave_place(state: WorkflowState, task: Task, name: str) -> None:

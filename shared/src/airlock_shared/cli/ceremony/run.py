@@ -19,6 +19,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from airlock_shared.ceremony.roles import other_half
 from airlock_shared.ceremony.workflow import (
     GIVEN,
     WAS_READY,
@@ -221,8 +222,8 @@ def _bar(lead: Lead, state: WorkflowState, here: str) -> str:
     parts = arrow.join(f"[{part.upper()}]" if part == here else part for part in WORKFLOW_PARTS)
     if lead.pictures:  # no note of it crosses
         return f"{parts}   ask the other machine's people"
-    other, there = MACHINES["offline" if state.half == "online" else "online"], part_of_other(state)
-    return f"{parts}   {other}: {there}" if there else parts
+    there = part_of_other(state)
+    return f"{parts}   {MACHINES[other_half(state.half)]}: {there}" if there else parts
 
 
 def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
