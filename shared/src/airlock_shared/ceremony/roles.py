@@ -211,6 +211,10 @@ class Standing(NamedTuple):
         """Whether it began, nothing is missing, and it ended."""
         return not self.missing
 
+    def confirmed_by(self, checkpoint: str, compared: str) -> set[str]:
+        """Return the roles that confirmed a checkpoint of this machine for what is compared there now."""
+        return {role for each in self.checkpoints[checkpoint] if each.compared == compared for role in each.by}
+
 
 NOT_BEGUN = "no ceremony was begun with this plan on this machine"
 NOT_ENDED = "the ceremony was not ended on this machine"

@@ -344,13 +344,7 @@ class _Workflow(NamedTuple):
     def compare(self, checkpoint: str, compared: str, file: str = "") -> Task:
         """Return the task at which each role compares; done when every one of them confirmed what is there now."""
         roles = CHECKPOINTS[checkpoint].needs(self.half, self.plan)
-        by = {
-            role
-            for each in self.stands.checkpoints.get(checkpoint, ())
-            if each.compared == compared
-            for role in each.by
-        }
-        done = bool(compared) and by.issuperset(roles)
+        done = bool(compared) and self.stands.confirmed_by(checkpoint, compared).issuperset(roles)
         return Task(
             "compare", roles, CHECKPOINTS[checkpoint].compares, done, checkpoint, brings=(file,) if file else ()
         )

@@ -179,6 +179,10 @@ def example_at(where: str, action: str = "") -> str:
     if field:
         known = ACTIONS[action].parameter(field[1]) if action in ACTIONS else None
         return f"{field[1]} = {literal(known)}" if known else ""
-    pattern = re.sub(r"^signers\.[^.]+", "signers.*", re.sub(r"\[[0-9]+\]", "[*]", where))
-    text = _BY_PLACE.get(pattern, "")
+    text = literal_at(where)
     return text if not text or (text.startswith("[") and "." not in where) else f"{where.rsplit('.', 1)[-1]} = {text}"
+
+
+def literal_at(where: str) -> str:
+    """Return an example of the value at a place of a plan outside a step's fields, or an empty text."""
+    return _BY_PLACE.get(re.sub(r"^signers\.[^.]+", "signers.*", re.sub(r"\[[0-9]+\]", "[*]", where)), "")

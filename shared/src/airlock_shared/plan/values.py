@@ -77,7 +77,7 @@ def read_values(action: Action, fields: Table, where: str, telling: Telling = RA
         name, place = parameter.name, f"{where}.{parameter.name}"
         with telling:
             if name in fields or parameter.default:
-                values[name] = _read_value(parameter, fields.get(name, parameter.default), place)
+                values[name] = read_value(parameter, fields.get(name, parameter.default), place)
             elif parameter.required:
                 raise plan_error("PLAN-FIELD", "the field is missing", place, expected=parameter.meaning)
     with telling:
@@ -93,7 +93,8 @@ def read_values(action: Action, fields: Table, where: str, telling: Telling = RA
     return values
 
 
-def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
+def read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
+    """Return what a field decides. Raises ``PlanError`` naming its place."""
     if type(value) is dict:
         require_known_members(value, where, ("at_least", "at_most"))
         if not parameter.unit.is_amount or not value:

@@ -70,12 +70,13 @@ def begin(
     if stands.is_open:
         say("The ceremony was begun already, with these names; nothing to do.")
     else:
-        typed = led() and people_file is None  # and looked at, a moment ago; each answers for themselves later
-        came = hanging(", ".join(f"{role} {safe(name) or 'nobody'}" for role, name in names.items()))
-        say_all(() if typed else came if led() else people_lines(names))
+        if not led():
+            say_all(people_lines(names))
+        elif people_file is not None:  # else they were looked at, a moment ago; each answers for themselves later
+            say_all(hanging(", ".join(f"{role} {safe(name) or 'nobody'}" for role, name in names.items())))
         if other := other_plan(place.transcript.entries(), plan):
             say(f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; its confirmations end now.")
-        if people_file is None and not typed:
+        if people_file is None and not led():
             ask_yes(
                 f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.all_worth_nothing()
             )
