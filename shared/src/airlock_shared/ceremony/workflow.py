@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import Any, NamedTuple
 
-from airlock_shared.ceremony.roles import CHECKPOINTS, Half, Standing, on_record, standing
+from airlock_shared.ceremony.roles import CHECKPOINTS, Half, Standing, last_on_record, standing
 from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.sections import section_of
 from airlock_shared.documents.transcript import PROVED, TOO_LATE, Entry
@@ -122,15 +123,10 @@ def workflow_tasks(plan: Plan, half: Half, entries: Iterable[Entry], facts: Fact
     whole = list(entries)
     stands = standing(whole, plan, half)
     tasks = _Workflow(plan, half, facts, stands, section_of(whole, plan)[0]).tasks()
-    if stands.ended_ms is not None and not facts.signatures and not _came_to_its_end(tasks):
+    before_the_end = takewhile(lambda task: task.name != "end", tasks)
+    if stands.ended_ms is not None and not facts.signatures and not all(task.done for task in before_the_end):
         return _Workflow(plan, half, facts, standing((), plan, half), []).tasks()  # it was given up: another one begins
     return tasks
-
-
-def _came_to_its_end(tasks: list[Task]) -> bool:
-    """Tell whether everything was done that stands before the end."""
-    names = [task.name for task in tasks]
-    return all(task.done for task in tasks[: names.index("end")])
 
 
 def next_task(tasks: Iterable[Task]) -> Task | None:
@@ -339,7 +335,7 @@ class _Workflow(NamedTuple):
 
     def record(self, checkpoint: str) -> str:
         """Return what stands on record for a checkpoint, empty when nothing does."""
-        return on_record(self.section, self.plan, checkpoint) or ""
+        return last_on_record(self.section, self.plan, CHECKPOINTS[checkpoint]) or ""
 
     def compare(self, checkpoint: str, compared: str, file: str = "") -> Task:
         """Return the task at which each role compares; done when every one of them confirmed what is there now."""

@@ -6,6 +6,7 @@ import json
 import textwrap
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from airlock_shared.errors import quoted
@@ -175,14 +176,9 @@ def _step(people: People, action: Action, table: Table, known: KnownValues) -> T
     question = Question("id", "a name for this step that no other step has", "desk-key", default)
     step_id = people.answer(question, read_id)
     signer = _signer(people, table["signers"], known, may_be_delegate=_delegates_may(action))
-    return {
-        "id": step_id,
-        "action": action.name,
-        "signer": signer.name,
-        "fields": ask_fields(
-            people, action, signer, read_limits(table["limits"]), known.of(table["ceremony"]["deployment"])
-        ),
-    }
+    offered = partial(known.for_field, deployment=table["ceremony"]["deployment"])
+    fields = ask_fields(people, action, signer, read_limits(table["limits"]), offered)
+    return {"id": step_id, "action": action.name, "signer": signer.name, "fields": fields}
 
 
 def _delegates_may(action: Action) -> bool:

@@ -46,20 +46,6 @@ _OWN = "an account of the Ledger, confirmed on its screen"
 Choices = tuple[tuple[str, str], ...]
 
 
-class Offered(NamedTuple):
-    """What is offered for the fields of a step, each with what it is."""
-
-    addresses: Choices = ()
-    codes: Choices = ()
-    pairs: Choices = ()
-
-    def for_field(self, parameter: Parameter) -> Choices:
-        """Return what is offered for this field."""
-        if parameter.name == "pair":
-            return self.pairs
-        return {ADDRESS: self.addresses, CODE: self.codes}.get(parameter.unit, ())
-
-
 class KnownValues(NamedTuple):
     """What is known: the names of pairs by deployment, addresses and codes, and the path of each account of the Ledger."""
 
@@ -68,10 +54,11 @@ class KnownValues(NamedTuple):
     codes: Choices
     paths: Mapping[str, str]
 
-    def of(self, deployment: str) -> Offered:
-        """Return what is offered for steps on this deployment."""
-        names = self.pairs.get(deployment, ())
-        return Offered(self.addresses, self.codes, tuple((name, "") for name in names[:_MOST]))
+    def for_field(self, parameter: Parameter, deployment: str) -> Choices:
+        """Return what is offered for this field of a step on this deployment, each with what it is."""
+        if parameter.name == "pair":
+            return tuple((name, "") for name in self.pairs.get(deployment, ())[:_MOST])
+        return {ADDRESS: self.addresses, CODE: self.codes}.get(parameter.unit, ())
 
 
 NOTHING = KnownValues({}, (), (), {})

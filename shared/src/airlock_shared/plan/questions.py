@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from airlock_shared.errors import Declined, PlanError
 from airlock_shared.ethereum.signatures import checksum_address, in_eip55
-from airlock_shared.plan.known import Offered, literal
+from airlock_shared.plan.known import Choices, literal
 from airlock_shared.plan.model import Limits, Signer
-from airlock_shared.plan.values import TRIGGERS, plan_error, read_value, read_values, value_faults
+from airlock_shared.plan.values import TRIGGERS, plan_error, read_value, value_faults
 from airlock_shared.units import ADDRESS, CHOICE, CODE, COUNT, NONCE, UNIX_MS, UNIX_S, utc_text
 from airlock_shared.venue.actions import Action, Parameter
 from airlock_shared.wire.strict_json import Table
@@ -186,13 +186,15 @@ _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(Z|
 _BOUNDS = re.compile(r"([^. ]\S*?)?\.\.(\S*[^. ])?")
 
 
-def ask_fields(people: People, action: Action, signer: Signer, limits: Limits, offered: Offered) -> Table:
-    """Ask for the fields of a step, and return them as a plan holds them; what is known is offered where it fits."""
+def ask_fields(
+    people: People, action: Action, signer: Signer, limits: Limits, offered: Callable[[Parameter], Choices]
+) -> Table:
+    """Ask for the fields of a step, and return them as a plan holds them; ``offered`` gives what is known for each."""
     fields: Table = {}
     for parameter in _in_order(action):
         wanted = _wanted(parameter, fields)
         if wanted is not None:
-            question = _question(parameter, signer, required=wanted)._replace(known=offered.for_field(parameter))
+            question = _question(parameter, signer, required=wanted)._replace(known=offered(parameter))
             value = _field(people, question, parameter, limits, required=wanted)
             if parameter.unit is ADDRESS and isinstance(value, str):
                 value = surely_meant(people, parameter.name, value)
@@ -200,7 +202,6 @@ def ask_fields(people: People, action: Action, signer: Signer, limits: Limits, o
                 people.tell(f"    = {utc_text(int(value.timestamp()) * 1000)}")
             if value is not None:
                 fields[parameter.name] = value
-    read_values(action, fields, "fields")
     return fields
 
 
