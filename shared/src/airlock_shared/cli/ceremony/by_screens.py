@@ -52,15 +52,17 @@ def show_above_question(lines: Sequence[str]) -> None:
 
 def _show(lines: Sequence[str], tell: Callable[[str], None], *, whole: bool, stays: int) -> None:
     """Tell lines a screen at a time, or ``whole``; a screen that has another size when a key comes is told again."""
-    whole = whole or terminal.screen_rows() is None
-    left = list(lines) if whole else [row for line in lines for row in filled(line).split("\n")]
-    number = 1
+    if whole or terminal.screen_rows() is None:
+        for line in lines:
+            tell(line)
+        return
+    left, number = [row for line in lines for row in filled(line).split("\n")], 1
     while left:
         rows = terminal.screen_rows() or 0
-        size = len(left) if whole else max(rows - _ROWS_LEFT_FREE, 1)
+        size = max(rows - _ROWS_LEFT_FREE, 1)
         for row in left[:size]:
             tell(row)
-        if whole or (stays and len(left) <= size):
+        if stays and len(left) <= size:
             return
         _await_key(f"{number} of {number - 1 - (-len(left) // size)}")
         if rows == (terminal.screen_rows() or 0):

@@ -67,6 +67,7 @@ def begin(
     names = ask_names(plan, names)
     stands = place.standing(plan)
     require_same_people(stands, names)
+    data = {"plan": plan.fingerprint, "roles": names}
     if stands.is_open:
         say("The ceremony was begun already, with these names; nothing to do.")
     else:
@@ -80,12 +81,11 @@ def begin(
             ask_yes(
                 f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.all_worth_nothing()
             )
-        place.record(CEREMONY_BEGUN, plan, {"plan": plan.fingerprint, "roles": names})
+        place.record(CEREMONY_BEGUN, plan, data)
         if not led():
             say("Begun.")
     if as_json:
-        facts = {"ok": True, "ceremony": plan.id, "plan": plan.fingerprint, "roles": names}
-        show_json(facts | {"head": place.transcript.head()})
+        show_json({"ok": True, "ceremony": plan.id, **data, "head": place.transcript.head()})
 
 
 @click.command("exception", short_help="Record a deviation with its reason.")

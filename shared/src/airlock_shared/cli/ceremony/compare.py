@@ -113,14 +113,13 @@ def compare(
         say(f"Checkpoint {checkpoint} is confirmed already by {' and '.join(roles)}; nothing to do.")
     else:
         _have_compared(place, plan, checkpoint, compared, file, people, by_words=not by)
-    if people and not led():
-        say(f"Checkpoint {checkpoint} is confirmed by {' and '.join(roles)}.")
-        for line in place.standing(plan).missing:
-            if line.startswith(f"checkpoint {checkpoint} "):
-                say(f"Still missing: {line}")
+        if not led():
+            say(f"Checkpoint {checkpoint} is confirmed by {' and '.join(roles)}.")
+            missing = place.standing(plan).missing
+            say_all(f"Still missing: {line}" for line in missing if line.startswith(f"checkpoint {checkpoint} "))
     if as_json:
-        facts = {"ok": True, "ceremony": plan.id, "checkpoint": checkpoint, "by": list(roles), "compared": compared}
-        show_json(facts | {"head": place.transcript.head()})
+        data = {"checkpoint": checkpoint, "by": list(roles), "compared": compared}
+        show_json({"ok": True, "ceremony": plan.id, **data, "head": place.transcript.head()})
 
 
 def _have_compared(

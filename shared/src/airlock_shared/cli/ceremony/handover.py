@@ -140,12 +140,11 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
     do = "remove these pictures; photograph the page that the other machine shows now"
     if ceremony != plan.id:
         return DocumentError("DOC-FORMAT", "a hand-over of another ceremony", got=ceremony, expected=plan.id, do=do)
-    again = {found[1] for name in names if (found := _AGAIN.fullmatch(name))}  # made again, it has a number
+    kinds = {*map(_kind, names)}
     unexpected = [
         name
         for name in files
-        if name not in names
-        and not ((found := _AGAIN.fullmatch(name)) and found[1] in again)
+        if _kind(name) not in kinds
         and not (DEPLOYMENT in names and PROOFS.fullmatch(name))  # on the same page; it is checked by a task of its own
     ]
     if not unexpected:
@@ -157,6 +156,12 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
         expected=", ".join(names),
         do=do,
     )
+
+
+def _kind(name: str) -> str:
+    """Return a file's name as it was before it was made again: then it has a number."""
+    again = _AGAIN.fullmatch(name)
+    return again[1] if again else name
 
 
 # ---- carry ----------------------------------------------------------------------------------------------------------

@@ -229,13 +229,12 @@ def _bar(lead: Lead, state: WorkflowState, here: str) -> str:
 def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
     """Do a task; tell whether it was: while it waited, something else may have come first."""
     if task.name == "take":
-        if lead.pictures and (lead.folder / "codes").is_dir():  # a page of before stands there still
-            _show_window(lead, shown)
+        _show_window(lead, shown)  # a page of before may stand there still
         _show_words(state, shown)
         return take(lead, state, task)
     if task.name == "hand":
         crossed = hand_over(lead, state, task)
-        if crossed and lead.pictures:
+        if crossed:
             _show_window(lead, shown)
         return crossed
     if task.name == "seal" and at_a_terminal() and (over := f"outcome of {state.made_here}") not in shown:
@@ -267,7 +266,7 @@ def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
 def _show_window(lead: Lead, shown: set[str]) -> None:
     """Open, once a run, the page that shows whatever is handed over, and say where it is: for a person without a desktop."""
     page = lead.folder / "codes" / WINDOW
-    if str(page) in shown:
+    if not lead.pictures or not page.parent.is_dir() or str(page) in shown:
         return
     shown.add(str(page))
     say(f"Open {safe('/'.join(page.parts[-3:]))} for the other machine; leave it open.")

@@ -110,10 +110,17 @@ def workflow_command(
     if as_json:
         begun = [entry.data for entry in place.transcript.entries() if entry.event in (SENDING, "exported")]
         touched = {each.get(name) for each in begun for name in ("digest", "signatures")}
-        told = {"ok": True, "half": place.half, "crossing": crossing_name(plan),
-                "made_here": made_here(place.half, facts, tasks), "sign_by_ms": facts.sign_by_ms,
-                "unsent": (bool(facts.digests) and touched.isdisjoint((*facts.digests, facts.signatures)))}  # fmt: skip
-        show_json(told | {"tasks": [task._asdict() for task in tasks]})
+        show_json(
+            {
+                "ok": True,
+                "half": place.half,
+                "crossing": crossing_name(plan),
+                "made_here": made_here(place.half, facts, tasks),
+                "sign_by_ms": facts.sign_by_ms,
+                "unsent": bool(facts.digests) and touched.isdisjoint((*facts.digests, facts.signatures)),
+                "tasks": [task._asdict() for task in tasks],
+            }
+        )
         return
     show_all(task_lines(tasks, place.half))
 
