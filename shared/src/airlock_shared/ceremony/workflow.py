@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -218,6 +219,10 @@ def read_task(value: Any) -> Task:
 # ---- where it stands ------------------------------------------------------------------------------------------------
 
 
+_hand, _take = partial(Task, "hand", ()), partial(Task, "take", ())
+"""How documents cross: the machine's part alone."""
+
+
 class _Workflow(NamedTuple):
     """What a workflow is decided from."""
 
@@ -250,20 +255,20 @@ class _Workflow(NamedTuple):
                  {DEPLOYMENT, PEOPLE} <= facts.files and (prepared or facts.names == self.stands.names)),
             Task("ready", (), "Ask the builder whether it is ready.", prepared or WAS_READY in facts.given,
                  self.plan.deployment),
-            Task("hand", (), "Hand the deployment and the names over.",
+            _hand("Hand the deployment and the names over.",
                  prepared or not owed, brings=owed or first),
-            Task("take", (), "Wait until the air-gapped machine is ready for the requests.",
+            _take("Wait until the air-gapped machine is ready for the requests.",
                  prepared or READY in facts.files, brings=(READY,)),
             Task("prepare", (), "Build and check the payloads.", prepared, attempt=attempt),
-            Task("hand", (), "Hand the requests over.", answered or self.handed((asked,)), brings=(asked,)),
-            Task("take", (), "Wait for the signatures.", answered, brings=(answer,)),
+            _hand("Hand the requests over.", answered or self.handed((asked,)), brings=(asked,)),
+            _take("Wait for the signatures.", answered, brings=(answer,)),
             self.compare("signatures", facts.signatures, answer)._replace(
                 says=f"{CHECKPOINTS['signatures'].compares} After the last word they are submitted."
             ),
             Task("submit", (), "Submit the signatures, and follow them to their outcome.", self.submitted(),
                  brings=(answer,)),
             self.compare("outcome", self.record("outcome")),
-            Task("take", (), "Wait for the air-gapped machine's evidence.",
+            _take("Wait for the air-gapped machine's evidence.",
                  facts.files >= set(EVIDENCE_FILES), brings=EVIDENCE_FILES),
             Task("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
             Task("report", (), "Make the report.", "evidence" in facts.files, brings=(answer, *EVIDENCE_FILES)),
@@ -282,40 +287,40 @@ class _Workflow(NamedTuple):
         answer, sealed = numbered("signatures", attempt), self.record("seal")
         addresses = {name: checksum_address(signer.address) for name, signer in self.plan.signers.items()}
         shown = self.record("address").split()
-        signer = next(iter(self.plan.signers), "")
+        signer, first_signer = self.held("signer"), next(iter(self.plan.signers), "")
         first = (DEPLOYMENT, PEOPLE)
         evidence = tuple(f"{_ARTEFACTS}{name}" for name in EVIDENCE_FILES)
         return [
-            Task("take", (), "Wait for the deployment and the names.",
+            _take("Wait for the deployment and the names.",
                  facts.files >= set(first), brings=first),
             Task("begin", (), "Begin the ceremony here.", self.begun, brings=(PEOPLE,)),
             self.compare("plan", self.plan.fingerprint),
             self.compare("deployment", facts.deployment, DEPLOYMENT),
-            Task("trust", self.held("signer"), "Pin the deployment.",
+            Task("trust", signer, "Pin the deployment.",
                  bool(facts.deployment) and facts.pinned == facts.deployment),
             Task("preflight", self.held("facilitator"), "State the time from a watch, and look at this machine.",
                  signed or (facts.clock_stated and self.is_fit())),
             self.compare("preflight", self.record("preflight")),
-            *(Task("address", self.held("signer"), f"All look at {name}'s address on the Ledger, then confirm it.",
+            *(Task("address", signer, f"All look at {name}'s address on the Ledger, then confirm it.",
                    address in shown, name) for name, address in addresses.items()),
             self.compare("address", self.record("address") if set(addresses.values()) <= set(shown) else ""),
             *self.proofs(),
             Task("gather", (), "Tell the online machine that this one is ready.", READY in facts.files),
-            Task("hand", (), "Hand over that this machine is ready.",
+            _hand("Hand over that this machine is ready.",
                  asked in facts.files or self.handed((READY,)), brings=(READY,)),
-            Task("take", (), "Wait for the requests.", asked in facts.files, brings=(asked,)),
+            _take("Wait for the requests.", asked in facts.files, brings=(asked,)),
             self.compare("requests", facts.requests, asked),
-            Task("sign", self.held("signer"), "Review each step. All look at the Ledger: sign it there.", signed,
+            Task("sign", signer, "Review each step. All look at the Ledger: sign it there.", signed,
                  attempt=attempt, brings=(asked,)),
             self.compare("review", self.record("review") if signed else ""),
-            Task("hand", (), "Hand the signatures over: secret until submitted.",
+            _hand("Hand the signatures over: secret until submitted.",
                  self.handed((answer,)), brings=(answer,)),
-            Task("seal", self.held("signer"), "When the outcome was read on the other machine: seal.",
-                 bool(sealed), signer),
+            Task("seal", signer, "When the outcome was read on the other machine: seal.",
+                 bool(sealed), first_signer),
             self.compare("seal", sealed),
             Task("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
             Task("report", (), "Make this machine's report.", "evidence" in facts.files, brings=(asked, answer)),
-            Task("hand", (), "Hand this machine's evidence over.",
+            _hand("Hand this machine's evidence over.",
                  self.handed(evidence), brings=evidence),
         ]  # fmt: skip
 
@@ -401,7 +406,7 @@ class _Workflow(NamedTuple):
             "airlock-offline delegate prove; else its answer becomes the file by airlock-online delegate proof. It "
             "belongs into the ceremony's folder of that machine or of this one."
         )
-        yield Task("take", (), says, not absent, PROOFS, brings=(file,))
+        yield _take(says, not absent, PROOFS, brings=(file,))
         yield Task(
             "proof",
             (),

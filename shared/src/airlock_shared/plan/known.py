@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 _MOST = 9
 """How many are offered, the last used first."""
 
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _CODE = re.compile(r"0x[0-9a-f]{64}")
 _OWN = "an account of the Ledger, confirmed on its screen"
 Choices = tuple[tuple[str, str], ...]
@@ -74,7 +73,7 @@ def known_from(deployments: Iterable[Deployment], entries: Iterable[Entry]) -> K
         if entry.event == "address" and entry.data.get("confirmed") is True:
             paths.setdefault(str(entry.data.get("address")), str(entry.data.get("path")))
         for name, text in _texts(entry.data):
-            if _ADDRESS.fullmatch(text) and _is_address(text):
+            if _is_address(text):
                 addresses.setdefault(text, f"used before: {safe(name, limit=30)}")
             elif _CODE.fullmatch(text) and name == "code":
                 codes.setdefault(text, "used before")

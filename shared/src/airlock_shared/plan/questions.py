@@ -181,8 +181,7 @@ def _with_what_was_said(question: Question, said: str | None, read: Callable[[st
 # The fields of a plan's step, asked for one by one: which must be given, which may, and how an answer is read.
 
 
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2}))?")
 _BOUNDS = re.compile(r"([^. ]\S*?)?\.\.(\S*[^. ])?")
 
 
@@ -277,7 +276,7 @@ def _unit(parameter: Parameter) -> str:
 
 def _value(parameter: Parameter, text: str) -> Any:
     """Return an answer as a plan holds it: a time, a count, bounds, or the text itself."""
-    if parameter.unit in (UNIX_S, UNIX_MS) and (_TIME.fullmatch(text) or _DATE.fullmatch(text)):
+    if parameter.unit in (UNIX_S, UNIX_MS) and _TIME.fullmatch(text):
         try:
             when = datetime.fromisoformat(text)
             return when if when.tzinfo else when.replace(tzinfo=UTC)
