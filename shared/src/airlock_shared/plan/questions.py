@@ -259,19 +259,17 @@ def _question(parameter: Parameter, signer: Signer, *, required: bool) -> Questi
     default = parameter.default or (None if required else "none")
     if parameter.name in ("trader", "caller", "referee", "referrer"):
         default = checksum_address(signer.delegate_of or signer.address)
-    unit = "" if parameter.unit in (ADDRESS, CHOICE, COUNT, NONCE, CODE) else f" ({_unit(parameter)})"
+    timed = parameter.unit in (UNIX_S, UNIX_MS)
+    unit = "a time in UTC" if timed else parameter.unit.name
+    name = parameter.name if parameter.unit in (ADDRESS, CHOICE, COUNT, NONCE, CODE) else f"{parameter.name} ({unit})"
     meaning = parameter.meaning
     if parameter.choices:
         meaning += f"; one of {', '.join(parameter.choices)}"
     if parameter.unit.is_amount and not required and parameter.name not in TRIGGERS:
         meaning += "; LOW..HIGH gives bounds for the builder's choice"
-    if parameter.unit in (UNIX_S, UNIX_MS):
+    if timed:
         meaning += "; a date alone, such as 2027-03-31, is its beginning, 00:00:00 UTC"
-    return Question(f"{parameter.name}{unit}", meaning, literal(parameter).strip('"'), default)
-
-
-def _unit(parameter: Parameter) -> str:
-    return "a time in UTC" if parameter.unit in (UNIX_S, UNIX_MS) else parameter.unit.name
+    return Question(name, meaning, literal(parameter).strip('"'), default)
 
 
 def _value(parameter: Parameter, text: str) -> Any:

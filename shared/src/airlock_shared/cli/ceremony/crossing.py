@@ -43,7 +43,6 @@ from airlock_shared.units import span_text, utc_text
 if TYPE_CHECKING:
     from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 
-_TOO_LATE = "It is too late to {} these"
 _ASKED = "press Enter on the online machine: it prepares them again"
 _LOOK_AGAIN_S = 0.3
 _WATCH_S = 60  # by which the other machine's watch may be slow
@@ -59,13 +58,12 @@ def hand_over(lead: Lead, state: WorkflowState, task: Task) -> bool:
         needed = sum(path.stat().st_size for path in _here(lead, task))
         _wait(lambda: cannot_cross(crossing if crossing.is_dir() else crossing.parent, needed))
         make_folder(crossing)
-    by_hand = crossing is None and not lead.pictures
-    if by_hand:
+    if crossing is None and not lead.pictures:
         _hand_over_by_hand(lead, task)
-    crossed = by_hand or _crosses(lead, state, task)
-    if crossed:
-        note_given(lead, task.brings)
-    return crossed
+    elif not _crosses(lead, state, task):
+        return False
+    note_given(lead, task.brings)
+    return True
 
 
 def task_words(lead: Lead, state: WorkflowState, task: Task) -> tuple[str, ...]:
@@ -129,8 +127,8 @@ def take(lead: Lead, state: WorkflowState, task: Task, asked: str = "") -> bool:
         return later or bool(names_in(lead.folder) - state.there) or all(map(os.path.lexists, _here(lead, task)))
 
     def sees() -> str:
-        note = note_of_other(crossing, state.half) if crossing and state.half == "offline" else None
-        over = note is not None and note.about == OVER  # another day's stick
+        note = note_of_other(crossing, state.half)
+        over = state.half == "offline" and note is not None and note.about == OVER  # another day's stick
         if new_here() or (all(map(_has_come, awaited)) and not over):
             return ""
         if crossing is None:
@@ -203,7 +201,7 @@ def prepare_again(lead: Lead, state: WorkflowState) -> None:
 def offer_new_requests(lead: Lead, state: WorkflowState) -> None:
     """Have people of the online machine prepare again what is too late to be submitted, and was not sent."""
     say(
-        f"{_TOO_LATE.format('submit')}, and nothing was sent. This run prepares them again. Then type n on the air-gapped "
+        "It is too late to submit these, and nothing was sent. This run prepares them again. Then type n on the air-gapped "
         "machine, where it waits to seal: the new ones are signed."
     )
     over_s = monotonic() + _WATCH_S  # until then that machine refuses what it signed before in the same step
@@ -215,7 +213,7 @@ def offer_new_requests(lead: Lead, state: WorkflowState) -> None:
 def await_new_requests(lead: Lead, state: WorkflowState, task: Task) -> None:
     """Wait on the machine that signs for requests in the place of those for which it is too late, and take them."""
     leave_place(state, task, LATE)
-    say(f"{_TOO_LATE.format('sign')}. On the online machine press Enter when it offers it: they are prepared again.")
+    say("It is too late to sign these. On the online machine press Enter when it offers it: they are prepared again.")
     take(lead, state, _new_requests(state, task), _ASKED)
 
 
@@ -227,11 +225,8 @@ def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
     """
     crossing, new = state.crossing, _new_requests(state, task)
 
-    def came() -> bool:
-        return any(map(_has_come, (*_awaited(lead, state, new), *_here(lead, new))))
-
     def sees() -> str:
-        if came():
+        if any(map(_has_come, (*_awaited(lead, state, new), *_here(lead, new)))):
             return "new requests are there; was it too late? Then type n"
         if lead.pictures:  # sealing puts other pages in the place of the signatures
             return "keep codes/now.html open (signatures) until the outcome"
@@ -272,7 +267,7 @@ def _new_requests(state: WorkflowState, task: Task) -> Task:
 def _still_in_time(sign_by_ms: int) -> bool:
     """Before a camera waits for signatures, say how long they can be made; when it is too late, False for an Enter."""
     if is_past(sign_by_ms):
-        offered = f"{_TOO_LATE.format('sign')}: Enter prepares them again. s and Enter: read what was signed in time. "
+        offered = "It is too late to sign these: Enter prepares them again. s and Enter: read what was signed in time. "
         return bool(ask(offered, piped=False))
     if sign_by_ms:
         say(f"They can be signed until {utc_text(sign_by_ms)}. Later, Ctrl-C and the same command prepare them again.")
@@ -284,7 +279,7 @@ def _still_in_time(sign_by_ms: int) -> bool:
 
 def part_of_other(state: WorkflowState) -> str:
     """Return at which part of its workflow the other machine says on the stick that it is; empty where it says nothing."""
-    note = note_of_other(state.crossing, state.half) if state.crossing else None
+    note = note_of_other(state.crossing, state.half)
     return workflow_part(other_half(state.half), int(note.number), int(note.total)) if note else ""
 
 

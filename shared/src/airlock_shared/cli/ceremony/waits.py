@@ -68,9 +68,10 @@ class Note(NamedTuple):
     minute: str
 
 
-def note_of_other(crossing: Path, half: Half) -> Note | None:
-    """Return the note that the other machine left on a stick; None where it says nothing."""
-    notes = sorted(Note(*found.groups()) for name in names_in(crossing) if (found := _NOTE.fullmatch(name)))
+def note_of_other(crossing: Path | None, half: Half) -> Note | None:
+    """Return the note that the other machine left on a stick; None where it says nothing, or there is no stick."""
+    names = names_in(crossing) if crossing else ()
+    notes = sorted(Note(*found.groups()) for name in names if (found := _NOTE.fullmatch(name)))
     return next((note for note in notes if note.half != half), None)
 
 
