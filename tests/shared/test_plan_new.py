@@ -145,8 +145,7 @@ def test_every_action_can_be_asked_for_with_its_examples(name: str) -> None:
             return fixed[label]
         return examples[label] if label in examples and "[" not in question else ""
 
-    people = People(ask, room.told.append, lambda error: pytest.fail(str(error)), room.told.extend)
-    table = ask_plan(people, NOTHING)
+    table = ask_plan(People(ask, room.told.append, lambda error: pytest.fail(str(error)), room.told.extend), NOTHING)
     text = write_plan(table)
     assert tomllib.loads(text) == table
     assert list(parse_plan(text.encode()).steps) == [name]

@@ -191,18 +191,14 @@ def test_until_when_requests_can_be_signed_is_read_from_them(tmp_path: Path) -> 
         shutil.copy(PLAYED / name, tmp_path)
     [item] = (document := json.loads((PLAYED / "requests.json").read_text()))["requests"]
     place = Table(tmp_path / "here", "offline").place
-
-    def told() -> int:
-        return workflow_module.facts_of(place, plan, tmp_path, None).sign_by_ms
-
     until = int(item["payload"]["message"]["_deadline"]) - plan.limits.remaining_at_least_ms - A_MINUTE_MS
-    assert told() == until
+    assert workflow_module.facts_of(place, plan, tmp_path, None).sign_by_ms == until
     for never in ("9" * 1000, "9" * 620, "9" * 19):  # it is refused where it is judged
         item["payload"]["message"]["_deadline"] = never
         (tmp_path / "requests.json").write_text(json.dumps(document))
-        assert told() == 0
+        assert workflow_module.facts_of(place, plan, tmp_path, None).sign_by_ms == 0
     (tmp_path / "deployment.json").unlink()
-    assert told() == 0
+    assert workflow_module.facts_of(place, plan, tmp_path, None).sign_by_ms == 0
 
 
 SIGNATURES = Task("take", (), "Wait for the signatures.", done=False, brings=("signatures.json",))

@@ -14,7 +14,6 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.roles import CHECKPOINTS, Half, Standing, last_on_record, standing
-from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.sections import section_of
 from airlock_shared.documents.transcript import PROVED, TOO_LATE, Entry
 from airlock_shared.ethereum.signatures import checksum_address
@@ -29,6 +28,7 @@ DEPLOYMENT, PEOPLE, READY = "deployment.json", "people.json", "ready.json"
 GIVEN = "handed-over"
 """In the ceremony's folder: an empty file for each document that was handed over."""
 PROOFS = "proofs"
+PROOFS_FILE = re.compile(r"proofs[a-z0-9-]{0,63}\.json", re.ASCII)
 WAS_READY = "builder-was-ready"  # among what was handed over: nothing else records that the builder was asked
 EVIDENCE_FILES = ("offline-transcript.jsonl", "screens.json")
 _ARTEFACTS = "evidence/artefacts/"
@@ -246,7 +246,7 @@ class _Workflow(NamedTuple):
         answered = numbered("signatures", signatures) in facts.files
         attempt = requests if prepared else requests + 1
         asked, answer = numbered("requests", max(requests, 1)), numbered("signatures", max(signatures, 1))
-        proofs = tuple(sorted(name for name in facts.files if PROOF_FILE.fullmatch(name)))
+        proofs = tuple(sorted(name for name in facts.files if PROOFS_FILE.fullmatch(name)))
         first = (DEPLOYMENT, PEOPLE, *proofs)
         owed = tuple(name for name in first if not self.handed((name,)))  # a proof may come late
         return [

@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 
 from airlock_shared.ceremony.roles import require_open, write_people
-from airlock_shared.ceremony.seals import PROOFS_FILE as PROOFS
-from airlock_shared.ceremony.workflow import DEPLOYMENT, PEOPLE, READY
+from airlock_shared.ceremony.workflow import DEPLOYMENT, PEOPLE, PROOFS_FILE, READY
 from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr.scanning import scan_document
@@ -145,7 +144,9 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
         name
         for name in files
         if _kind(name) not in kinds
-        and not (DEPLOYMENT in names and PROOFS.fullmatch(name))  # on the same page; it is checked by a task of its own
+        and not (
+            DEPLOYMENT in names and PROOFS_FILE.fullmatch(name)
+        )  # on the same page; it is checked by a task of its own
     ]
     if not unexpected:
         return None

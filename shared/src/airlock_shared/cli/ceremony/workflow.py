@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from airlock_shared.ceremony.roles import CHECKPOINTS, Half, parse_people, require_same_people
-from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.seals import parse_proofs
 from airlock_shared.ceremony.workflow import (
     DEPLOYMENT,
     GIVEN,
     PEOPLE,
+    PROOFS_FILE,
     TASKS_AT_MOST,
     Facts,
     Task,
@@ -168,7 +168,7 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
         proofs={
             name: frozenset(proof.claimed.step for proof in read(name, parse_proofs) or ())
             for name in files
-            if PROOF_FILE.fullmatch(name)
+            if PROOFS_FILE.fullmatch(name)
         },
         clock_stated=clock_of(entries, place.now_ms(), place.uptime()).uncertainty_ms is not None,
         sign_by_ms=_sign_by_ms(came.structs if came else {}, requests, plan),
