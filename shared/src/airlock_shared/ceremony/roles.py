@@ -395,7 +395,7 @@ def differences(offline: Mapping[str, str], online: Mapping[str, str]) -> list[s
         if _folded(offline.get(role, "")) != _folded(online.get(role, ""))
     ]
     for here, there in (APART, APART[::-1]):
-        if _folded(offline.get(here, "")) and _folded(offline.get(here, "")) == _folded(online.get(there, "")):
+        if _is_one_person({here: offline.get(here, ""), there: online.get(there, "")}):
             lines.append(
                 f"{safe(offline[here])} is {here} on the air-gapped machine, and {there} on the online machine"
             )

@@ -231,13 +231,16 @@ def _introduce(checkpoint: str, compared: str, short: list[str], whole: list[str
     How much more there is to read is said. A deployment's lines were compared when its paper was made. For who has no paper,
     ``trust`` shows them.
     """
-    if not (led() or (by_words and checkpoint in BY_TYPING)):
-        say_all(rows("", CHECKPOINTS[checkpoint].compares))
-    show_by_screens(short if led() else whole, stays=1)
-    if led() and len(short) < len(whole):
-        say(f"? and Enter, below, shows all {len(whole)} lines.")
-    if checkpoint == "deployment" and whole and not led():
-        say("Compare each line with what the venue publishes. One differs: Ctrl-C.")
+    if led():
+        show_by_screens(short, stays=1)
+        if len(short) < len(whole):
+            say(f"? and Enter, below, shows all {len(whole)} lines.")
+    else:
+        if not (by_words and checkpoint in BY_TYPING):
+            say_all(rows("", CHECKPOINTS[checkpoint].compares))
+        say_all(whole)
+        if checkpoint == "deployment" and whole:
+            say("Compare each line with what the venue publishes. One differs: Ctrl-C.")
     if checkpoint == "seal" and led():
         say(f"on record  {grouped(compared[:32])}")  # the Ledger shows these digits and no words
         say(f"           {grouped(compared[32:])}")
@@ -309,19 +312,16 @@ def ask_names(plan: Plan, known: Mapping[str, str]) -> dict[str, str]:
     ``<`` goes back to the one before. Where a ceremony is led, the names are looked at before it begins. Raises ``Refusal``,
     and ``UsageError`` when nobody can type.
     """
-    asked = [role for role in plan.roles if role not in known]
     while True:
-        names, at = dict(known), 0
-        while at < len(asked):
-            name = _ask_name(asked[at], plan, names)
-            if name == _BACK:
-                at = max(at - 1, 0)
-                names.pop(asked[at], None)
-            else:
-                names[asked[at]] = name
-                at += 1
+        names = dict(known)
+        while asked := [role for role in plan.roles if role not in names]:
+            name = _ask_name(asked[0], plan, names)
+            if name != _BACK:
+                names[asked[0]] = name
+            elif len(names) > len(known):
+                names.popitem()  # the one that was typed last
         check_people(names, plan)
-        if not asked or not led() or _are_these(names):
+        if names == known or not led() or _are_these(names):
             return names
 
 
