@@ -18,6 +18,8 @@ from airlock_shared.units import (
     ADDRESS,
     CHOICE,
     CODE,
+    GWEI,
+    NATIVE,
     PERCENT,
     TEXT,
     UNIX_MS,
@@ -216,6 +218,16 @@ TRIGGERS = frozenset({"takeProfit", "stopLoss", "price", "percentage"})
 """What a position waits for: of a value within bounds that is far from what people mean, nothing tells them."""
 
 
+LIMIT_UNITS = {
+    "deadline_at_most": None,
+    "slippage_percent_at_most": PERCENT,
+    "max_fee_gwei_at_most": GWEI,
+    "native_fee_at_most": NATIVE,
+    "remaining_at_least": None,
+}
+"""The unit of each limit, in the order of :class:`Limits`; None: a span of time."""
+
+
 def limit_faults(limits: Limits) -> Iterator[PlanError]:
     """Yield what is wrong with the limits themselves: ``PLAN-OWN-LIMIT``."""
     least, most = limits.remaining_at_least_ms, limits.deadline_at_most_ms
@@ -227,14 +239,9 @@ def limit_faults(limits: Limits) -> Iterator[PlanError]:
             span_text(least // 1000),
             f"at most {span_text(most // 1000)}",
         )
-    highest = {
-        "slippage_percent": limits.slippage_at_most_raw,
-        "max_fee_gwei": limits.max_fee_at_most_wei,
-        "native_fee": limits.native_fee_at_most_wei,
-    }
-    for name, raw in highest.items():
+    for name, raw in zip(LIMIT_UNITS, limits, strict=True):
         if raw is not None and raw < 0:
-            yield plan_error("PLAN-OWN-LIMIT", "a limit below zero", f"limits.{name}_at_most", expected="0 or more")
+            yield plan_error("PLAN-OWN-LIMIT", "a limit below zero", f"limits.{name}", expected="0 or more")
 
 
 def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Iterator[PlanError]:
