@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from airlock_shared.ceremony.roles import Half
-from airlock_shared.ceremony.workflow import Facts, Task, WorkflowPlace, workflow_tasks
+from airlock_shared.ceremony.workflow import Facts, Task, workflow_tasks
 from airlock_shared.cli.ceremony import crossing as crossing_module
 from airlock_shared.cli.ceremony import run as run_module
 from airlock_shared.cli.ceremony import workflow as workflow_module
@@ -110,7 +110,7 @@ def at_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
 def lead_at(folder: Path, *, exchange: bool = True, pictures: str = "") -> Lead:
     (folder / "c").mkdir(exist_ok=True)
     stick = folder / "stick" if exchange and not pictures else None
-    return Lead(("x",), WorkflowPlace("/p", str(folder / "c")), stick, to_stderr=False, pictures=pictures)
+    return Lead(("x",), "/p", folder / "c", stick, to_stderr=False, pictures=pictures)
 
 
 @pytest.fixture

@@ -2,13 +2,13 @@
 
 Pure: it is decided from the plan, this machine's transcript, and the names and fingerprints of the documents in the
 ceremony's folder. Nothing else is kept anywhere, so a ceremony that was interrupted goes on where it stood. A task is done
-by a command that exists; :func:`command_of` says which, from names alone.
+by a command that exists: ``Lead.words`` says which, from names alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -85,15 +85,6 @@ class Facts(NamedTuple):
     sign_by_ms: int = 0
 
 
-class WorkflowPlace(NamedTuple):
-    """Where a workflow is done: paths of the plan and its folder, words that name the Ledger, and its model for signing."""
-
-    plan: str
-    folder: str
-    device: tuple[str, ...] = ()
-    model: tuple[str, ...] = ()
-
-
 WORKFLOW_PARTS = ("prepare", "compare", "sign", "submit", "record")
 """The parts of the day, as people call them."""
 _LAST_PARTS: Mapping[Half, tuple[tuple[str, int], ...]] = {
@@ -135,58 +126,7 @@ def next_task(tasks: Iterable[Task]) -> Task | None:
     return next((task for task in tasks if not task.done), None)
 
 
-# ---- the command of a task ------------------------------------------------------------------------------------------
-
-
-def command_of(task: Task, place: WorkflowPlace, crossing: str = "EXCHANGE", source: str = "") -> tuple[str, ...]:
-    """Return the words of the command that does a task.
-
-    Documents cross through the folder ``crossing``; with a ``source`` of pictures, as codes.
-    """
-    plan, device, signing = ("--plan", place.plan), place.device, (*place.model, *place.device)
-
-    def path(name: str) -> str:
-        return f"{place.folder}/{name}"
-
-    here = tuple(map(path, task.brings))
-    first = here[0] if here else ""
-    compared = ("--file", first) if first else ()
-    made = path(numbered("requests" if task.name == "prepare" else "signatures", task.attempt))
-    hand = ("ceremony", "carry", *here, "-o", crossing)
-    take = ("ceremony", "carry", *(f"{crossing}/{name}" for name in task.brings), "-o", place.folder)
-    if source:
-        awaited = (word for name in task.brings for word in ("--file", name))
-        hand = ("ceremony", "codes", *here, *plan, "-o", path("codes"))
-        take = ("ceremony", "scan", source, *plan, *awaited, "-o", place.folder)
-    words: dict[str, tuple[str, ...]] = {
-        "begin": ("ceremony", "begin", *plan, *(("--people", path(PEOPLE)) if task.brings else ())),
-        "gather": ("ceremony", "gather", *plan, "-o", place.folder),
-        "hand": hand,
-        "take": take,
-        "ready": ("ready", "--deployment", task.of),
-        "prepare": ("prepare", place.plan, "-o", made),
-        "compare": ("ceremony", "compare", task.of, *plan, *compared),
-        "submit": ("submit", first),
-        "end": ("ceremony", "end", *plan, "--when-complete"),
-        "trust": ("trust", path(DEPLOYMENT), *plan),
-        "preflight": ("preflight", "--watch", *device),
-        "address": ("address", *plan, "--signer", task.of, "--confirm", *device),
-        "proof": ("delegate", "check", *here, *plan),
-        "sign": ("sign", first, *plan, "-o", made, *signing),
-        "seal": ("transcript", "seal", *plan, "--signer", task.of, *signing),
-        "report": ("report", "make", *plan, *_report_words(task, path), "-o", path("evidence")),
-    }
-    return words[task.name]
-
-
-def _report_words(task: Task, path: Callable[[str], str]) -> list[str]:
-    options = {
-        "requests": "--requests",
-        "signatures": "--signatures",
-        "offline": "--transcript",
-        "screens": "--screens",
-    }
-    return [word for name in task.brings for word in (options.get(re.split("[-.]", name)[0], ""), path(name))]
+# ---- tasks from another process ------------------------------------------------------------------------------------
 
 
 NAMES = {

@@ -16,7 +16,6 @@ from airlock_shared.ceremony.workflow import (
     GIVEN,
     PROOFS,
     Task,
-    command_of,
     newest,
     next_task,
     numbered,
@@ -66,11 +65,6 @@ def hand_over(lead: Lead, state: WorkflowState, task: Task) -> bool:
     return True
 
 
-def task_words(lead: Lead, state: WorkflowState, task: Task) -> tuple[str, ...]:
-    """Return the words of a task's command, as a person would give them after the program's name."""
-    return command_of(task, lead.place, str(state.crossing or "EXCHANGE"), pictures_source(lead, task))
-
-
 def note_given(lead: Lead, names: Sequence[str]) -> None:
     """Remember what was handed over, by an empty file of the same name: the stick may be gone when it is asked again."""
     for name in names:
@@ -84,7 +78,7 @@ def _crosses(lead: Lead, state: WorkflowState, task: Task, pictures: Sequence[Pa
     and where nobody can press Enter.
     """
     before = [*map(names_in, pictures)]
-    code = lead.child(task_words(lead, state, task))
+    code = lead.child(lead.words(task, state.crossing))
     if not code or lead.code_of(code) == ExitCode.INTERRUPTED or not at_a_terminal():  # also one that a signal ended
         lead.require(code)
         return True
@@ -154,7 +148,7 @@ def _here(lead: Lead, task: Task) -> list[Path]:
 def _awaited(lead: Lead, state: WorkflowState, task: Task) -> list[Path]:
     """Return what appears when the documents of a task have come; nothing before a camera."""
     if lead.pictures:
-        return [] if CAMERA.fullmatch(lead.pictures) else [Path(pictures_source(lead, task))]
+        return [] if CAMERA.fullmatch(lead.pictures) else [Path(lead.source(task))]
     return [(state.crossing or lead.folder) / name for name in task.brings]
 
 
@@ -174,16 +168,6 @@ def _elsewhere(state: WorkflowState, awaited: Path) -> str:
     return ""
 
 
-def pictures_source(lead: Lead, task: Task) -> str:
-    """Return where the codes of what a task waits for are read: the camera, or a folder of that name with pictures.
-
-    Empty where documents do not cross by codes.
-    """
-    if not lead.pictures or CAMERA.fullmatch(lead.pictures):
-        return lead.pictures
-    return str(Path(lead.pictures).absolute() / next(iter(task.brings), "").partition(".")[0])
-
-
 # ---- too late -------------------------------------------------------------------------------------------------------
 
 
@@ -195,7 +179,7 @@ def is_past(sign_by_ms: int) -> bool:
 def prepare_again(lead: Lead, state: WorkflowState) -> None:
     """Prepare requests in the place of the newest ones, under the next name."""
     prepare = next(each for each in state.tasks if each.name == "prepare")
-    lead.require(lead.child(command_of(prepare._replace(attempt=prepare.attempt + 1), lead.place)))
+    lead.require(lead.child(lead.words(prepare._replace(attempt=prepare.attempt + 1))))
 
 
 def offer_new_requests(lead: Lead, state: WorkflowState) -> None:

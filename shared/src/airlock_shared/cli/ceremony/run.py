@@ -25,8 +25,6 @@ from airlock_shared.ceremony.workflow import (
     WAS_READY,
     WORKFLOW_PARTS,
     Task,
-    WorkflowPlace,
-    command_of,
     next_task,
     numbered,
     workflow_part,
@@ -42,7 +40,6 @@ from airlock_shared.cli.ceremony.crossing import (
     offer_new_requests,
     part_of_other,
     take,
-    task_words,
 )
 from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 from airlock_shared.cli.ceremony.status import word_lines
@@ -121,10 +118,10 @@ def run_command() -> click.Command:
             for word in (option, str(device[name]))
         )
         plan = plan_file.absolute()
-        place = WorkflowPlace(str(plan), str(ceremony_folder(plan)), ledger, model)
         home = context.find_root().params.get("home")
         program = (*own_program(), *(("--home", str(home.absolute())) if home else ()))
-        lead = Lead(program, place, exchange and exchange.absolute(), as_json, pictures or "")
+        crossing = exchange and exchange.absolute()
+        lead = Lead(program, str(plan), ceremony_folder(plan), crossing, as_json, pictures or "", ledger, model)
         if dry_run:
             _show_tasks(lead, as_json=as_json)
             return
@@ -141,7 +138,7 @@ def run_command() -> click.Command:
                 with suppress(OSError):  # only an empty one goes: of a plan that is not there, for one
                     lead.folder.rmdir()
         if as_json:
-            show_json({"ok": True, "folder": place.folder})
+            show_json({"ok": True, "folder": str(lead.folder)})
 
     return run
 
@@ -242,7 +239,7 @@ def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
         if not await_outcome(lead, state, task):
             return False
         shown.add(over)  # nobody is asked again after a Ledger that was not ready
-    code = lead.child(command_of(task, lead.place))
+    code = lead.child(lead.words(task))
     if code == ExitCode.DEVICE and at_a_terminal():  # what is wrong with it stands above
         await_put_right("the Ledger")
         return False
@@ -288,8 +285,9 @@ def _show_words(state: WorkflowState, shown: set[str]) -> None:
 
 def _show_tasks(lead: Lead, *, as_json: bool) -> None:
     state = lead.state()
+    commands = [lead.words(task, state.crossing) for task in state.tasks]
     if as_json:
-        tasks = [{**task._asdict(), "command": task_words(lead, state, task)} for task in state.tasks]
-        show_json({"ok": True, "half": state.half, "folder": lead.place.folder, "tasks": tasks})
+        tasks = [{**task._asdict(), "command": words} for task, words in zip(state.tasks, commands, strict=True)]
+        show_json({"ok": True, "half": state.half, "folder": str(lead.folder), "tasks": tasks})
         return
-    show_all(task_lines(state.tasks, state.half, [task_words(lead, state, task) for task in state.tasks]))
+    show_all(task_lines(state.tasks, state.half, commands))
