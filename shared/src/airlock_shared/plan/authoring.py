@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -21,7 +20,7 @@ from airlock_shared.plan.questions import (
 )
 from airlock_shared.plan.reader import PLAN_FORMAT, read_limits, read_roles, read_signer, read_text
 from airlock_shared.plan.values import LINE, plan_error
-from airlock_shared.text.safe import WIDTH
+from airlock_shared.text.safe import labelled_rows
 from airlock_shared.venue.actions import ACTIONS, Action, Parameter
 from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.structs import AUTHORIZATION, CATALOGUE
@@ -143,8 +142,8 @@ def _limit(people: People, name: str, before: dict[str, str]) -> str | None:
 def _action(people: People, *, more: bool) -> Action | None:
     """Ask for the next step's action; None when there is to be no further one."""
     people.tell("")
-    listed = [f"    {action.name:<26} {action.title}" for action in (() if more else ACTIONS.values())]
-    people.show([row for line in listed for row in textwrap.wrap(line, WIDTH, subsequent_indent=" " * 31)])
+    listed = () if more else ACTIONS.values()
+    people.show([row for each in listed for row in labelled_rows(f"    {each.name:<26} ", each.title)])
     name, none = ("action of the next step", "none") if more else ("action", None)
     meaning = "what is signed, by its name" + ("; none: no further step" if more else "")
     question = Question(name, meaning, "delegate", none, ", ".join(ACTIONS) if more else "")

@@ -123,7 +123,7 @@ class People:
         self.tell_rows(question.meaning)
         for number, (value, what) in enumerate(question.known, start=1):
             self.tell(f"    #{number}  {value}")
-            self.tell_rows(*([f"    {what}"] if what else []))
+            self.tell_rows(f"    {what}")
         default = "" if question.default is None else f" [{question.default}]"
         if len(default) > LONG:
             self.tell_rows(f"Enter takes {question.default}")
