@@ -251,11 +251,6 @@ def standing(
     return Standing(names, section[0].at_ms, checkpoints, exceptions, ended_ms, is_open, tuple(missing))
 
 
-def on_record(entries: Iterable[Entry], plan: Plan, checkpoint: str) -> str | None:
-    """Return what stands on record for a checkpoint since the ceremony began, None when nothing does."""
-    return last_on_record(section_of(entries, plan)[0], plan, CHECKPOINTS[checkpoint])
-
-
 def other_plan(entries: Iterable[Entry], plan: Plan) -> str:
     """Return the fingerprint of another plan with which a ceremony of this id is open, empty when none is."""
     found = ""

@@ -95,7 +95,7 @@ UNANSWERED_AT_MOST = 5
 """Lines of other than two words that end the command: they are nobody's answer, so neither right nor wrong."""
 WORDS_ASKED = 2
 _Y_AND_Z = str.maketrans("yz", "zy")
-_FEWER = ("Enter alone is no answer", "The second word is missing")
+_FEWER = {0: "Enter alone is no answer", 1: "The second word is missing"}
 WITHOUT = "no paper"
 _MARKS = str.maketrans(",.;:/", " " * 5)  # what people write between two words, and behind them
 NOT_TAKEN = f"'{WITHOUT}' counts only where YOUR PAPER is asked, before a wrong answer: two words are needed."
@@ -177,7 +177,7 @@ def _typed(question: str, opens: Opens, *, lacks: bool, piped: bool) -> list[str
         slip = NOT_TAKEN if given == WITHOUT.split() and not lacks else _slip(given)
         if len(given) == WORDS_ASKED and not slip:
             return given
-        say(slip or f"{dict(enumerate(_FEWER)).get(len(given), 'These are too many')}: two words are needed.")
+        say(slip or f"{_FEWER.get(len(given), 'These are too many')}: two words are needed.")
     raise Declined(
         "not answered: two words were never typed", do="type both words that are asked, with a blank between"
     )

@@ -14,7 +14,7 @@ from airlock_shared.ceremony.roles import (
     NO_PAPER,
     check_holder,
     check_people,
-    on_record,
+    last_on_record,
     other_half,
     require_open,
     wrong_words,
@@ -192,7 +192,7 @@ def _fingerprint_of(place: CeremonyMachine, plan: Plan, checkpoint: str, file: P
         return (parse_requests(data) if checkpoint == "requests" else parse_signatures(data))[2]
     if checkpoint == "deployment":
         return place.deployment(plan.deployment)
-    found = on_record(place.transcript.entries(), plan, checkpoint)
+    found = last_on_record(section_of(place.transcript.entries(), plan)[0], plan, CHECKPOINTS[checkpoint])
     if found is None:
         raise Refusal(
             "ROLE-EARLY",
