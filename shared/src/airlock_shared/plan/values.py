@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +59,15 @@ def plan_error(
 ) -> PlanError:
     """Return the error of a mistake at a place in the plan."""
     return PlanError(check, what, got, expected, do=do, where=where)
+
+
+@contextmanager
+def _refused_as(check: str, where: str) -> Iterator[None]:
+    """Raise what a value is refused for as a mistake at its place in the plan."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise plan_error(check, refusal.what, where, refusal.got, refusal.expected) from None
 
 
 def require_known_members(table: Any, where: str, known: Collection[str], telling: Telling = RAISE_FIRST) -> None:
@@ -131,10 +140,8 @@ def read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
     if unit is UNIX_S or unit is UNIX_MS:
         return _read_time(unit, value, where)
     if unit is CODE and type(value) is str:
-        try:
+        with _refused_as("PLAN-CODE", where):
             return Exact(code_bytes(value), text)
-        except Refusal as refusal:
-            raise plan_error("PLAN-CODE", refusal.what, where, refusal.got, refusal.expected) from None
     if unit is CHOICE:
         if value not in parameter.choices:
             raise plan_error("PLAN-FIELD", "not one of the choices", where, quoted(value), parameter.choices)
@@ -150,10 +157,8 @@ def read_address(value: Any, where: str) -> bytes:
     """Return the 20 bytes of an address. Raises ``PlanError`` with ``PLAN-FORM`` or ``PLAN-ADDRESS``."""
     if type(value) is not str:
         raise plan_error("PLAN-FORM", "an address is missing", where, expected="an EIP-55 address in quotes")
-    try:
+    with _refused_as("PLAN-ADDRESS", where):
         address = parse_address(value)
-    except Refusal as refusal:
-        raise plan_error("PLAN-ADDRESS", refusal.what, where, refusal.got, refusal.expected) from None
     if address == bytes(20):
         raise plan_error("PLAN-ADDRESS", "the zero address has no owner", where, value)
     return address
@@ -170,10 +175,8 @@ def read_amount(value: Any, unit: Unit, where: str) -> int:
             "a decimal in quotes",
             do="write the amount in quotes, such as '64000.5'",
         )
-    try:
+    with _refused_as("PLAN-AMOUNT", where):
         return to_raw(str(value), unit)
-    except Refusal as refusal:
-        raise plan_error("PLAN-AMOUNT", refusal.what, where, refusal.got, refusal.expected) from None
 
 
 def _read_time(unit: Unit, value: Any, where: str) -> Exact:

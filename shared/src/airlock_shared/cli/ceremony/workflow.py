@@ -180,11 +180,17 @@ def _sign_by_ms(known: Mapping[str, Intent], requests: Iterable[Request], plan: 
     found = []
     for payload in (request.payload for request in requests):
         intent = known.get(str(payload.get("primaryType")))
-        with suppress(KeyError, TypeError, ValueError):  # another form is refused where it is judged
-            if intent is not None and intent.deadline:
-                found.append(int(str(leaf(payload["message"], intent.deadline))) - plan.limits.remaining_at_least_ms)
-            if intent is not None and (made := path_of(intent.fields, SIGNED_AT)):
-                found.append(int(str(leaf(payload["message"], made))) + SIGN_AGE_AT_MOST_MS)
+        if intent is None:
+            continue
+        remaining_ms = plan.limits.remaining_at_least_ms
+        for path, more_ms in (
+            (intent.deadline, -remaining_ms),
+            (path_of(intent.fields, SIGNED_AT), SIGN_AGE_AT_MOST_MS),
+        ):
+            with suppress(
+                KeyError, TypeError, ValueError
+            ):  # none, or another form, which is refused where it is judged
+                found.append(int(str(leaf(payload["message"], path))) + more_ms)
     until = min(found, default=0) - _WATCH_MS
     return until if 0 < until < 1 << 63 else 0  # another number is refused where it is judged
 
