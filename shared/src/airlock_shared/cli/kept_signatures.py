@@ -12,7 +12,7 @@ from typing import NamedTuple
 import click
 
 from airlock_shared.checks.nonces import Use
-from airlock_shared.cli.terminal import ask_yes, rows, say, say_all, show_json
+from airlock_shared.cli.terminal import ask_yes, rows, say, say_all, show_if_json
 from airlock_shared.documents.hand_over import parse_hand_over
 from airlock_shared.documents.requests import parse_signatures
 from airlock_shared.errors import AirlockError
@@ -112,8 +112,7 @@ def remove_copies(
         say(f"Removed {len(removed)}, kept {len(kept)}. Destroy the copies that you carried or made yourself.")
     else:
         say(f"Nothing to remove: {len(kept)} copies are kept." if kept else NOTHING_KEPT)
-    if as_json:
-        show_json({"ok": True, "removed": list(removed), "kept": kept})
+    show_if_json(as_json, removed=list(removed), kept=kept)
 
 
 def _why_kept(copy: KeptCopy, found: Mapping[str, Liveness]) -> str:

@@ -30,7 +30,7 @@ from airlock_shared.cli.ceremony.handover import carry, codes, gather, scan_hand
 from airlock_shared.cli.ceremony.run import run_command
 from airlock_shared.cli.ceremony.status import CeremonyMachine, people_lines, plan_with_roles
 from airlock_shared.cli.ceremony.workflow import BRING_AGAIN, workflow_command
-from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, say, say_all, show_json
+from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, say, say_all, show_if_json
 from airlock_shared.host.files import read_document
 from airlock_shared.text.safe import grouped, hanging, safe
 
@@ -84,8 +84,7 @@ def begin(
         place.record(CEREMONY_BEGUN, plan, data)
         if not led():
             say("Begun.")
-    if as_json:
-        show_json({"ok": True, "ceremony": plan.id, **data, "head": place.transcript.head()})
+    show_if_json(as_json, ceremony=plan.id, **data, head=place.transcript.head())
 
 
 @click.command("exception", short_help="Record a deviation with its reason.")
@@ -115,8 +114,7 @@ def exception(place: CeremonyMachine, plan_file: Path, checkpoint: str, by: str,
     else:
         place.record(EXCEPTION, plan, data)
         say("Recorded.")
-    if as_json:
-        show_json({"ok": True, "ceremony": plan.id, **data, "head": place.transcript.head()})
+    show_if_json(as_json, ceremony=plan.id, **data, head=place.transcript.head())
 
 
 CEREMONY_COMMANDS = (

@@ -44,7 +44,7 @@ from airlock_shared.cli.terminal import (
     rows,
     say,
     say_all,
-    show_json,
+    show_if_json,
     yes_or_other,
 )
 from airlock_shared.documents.deployment import parse_deployment
@@ -117,9 +117,8 @@ def compare(
             say(f"Checkpoint {checkpoint} is confirmed by {' and '.join(roles)}.")
             missing = place.standing(plan).missing
             say_all(f"Still missing: {line}" for line in missing if line.startswith(f"checkpoint {checkpoint} "))
-    if as_json:
-        data = {"checkpoint": checkpoint, "by": list(roles), "compared": compared}
-        show_json({"ok": True, "ceremony": plan.id, **data, "head": place.transcript.head()})
+    data = {"checkpoint": checkpoint, "by": list(roles), "compared": compared}
+    show_if_json(as_json, ceremony=plan.id, **data, head=place.transcript.head())
 
 
 def _have_compared(

@@ -56,6 +56,7 @@ from airlock_shared.cli.terminal import (
     say,
     say_all,
     show_all,
+    show_if_json,
     show_json,
 )
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
@@ -137,8 +138,7 @@ def run_command() -> click.Command:
             finally:
                 with suppress(OSError):  # only an empty one goes: of a plan that is not there, for one
                     lead.folder.rmdir()
-        if as_json:
-            show_json({"ok": True, "folder": str(lead.folder)})
+        show_if_json(as_json, folder=str(lead.folder))
 
     return run
 
