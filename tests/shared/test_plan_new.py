@@ -23,7 +23,7 @@ from airlock_shared.host.files import write_new
 from airlock_shared.plan.authoring import ask_plan, toml, write_plan
 from airlock_shared.plan.known import NOTHING, known_from, literal
 from airlock_shared.plan.model import Bounds, Exact, Plan
-from airlock_shared.plan.questions import ANSWER_AGAIN, GivenAnswers, People, Question, answer_to
+from airlock_shared.plan.questions import ANSWER_AGAIN, People, Question
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.actions import ACTIONS, SIDES
 from shared.world import DEPLOYMENT_TEXT
@@ -52,7 +52,7 @@ class Room:
         return self.answers.pop(0)
 
     def people(self) -> People:
-        return People(self.ask, self.told.append, self.mistakes.append, GivenAnswers(), self.told.extend)
+        return People(self.ask, self.told.append, self.mistakes.append, self.told.extend)
 
     def table(self) -> dict[str, Any]:
         return ask_plan(self.people(), NOTHING)
@@ -145,7 +145,7 @@ def test_every_action_can_be_asked_for_with_its_examples(name: str) -> None:
             return fixed[label]
         return examples[label] if label in examples and "[" not in question else ""
 
-    table = ask_plan(room.people()._replace(ask=ask, mistake=lambda error: pytest.fail(str(error))), NOTHING)
+    table = ask_plan(People(ask, room.told.append, lambda error: pytest.fail(str(error)), room.told.extend), NOTHING)
     text = write_plan(table)
     assert tomllib.loads(text) == table
     assert list(parse_plan(text.encode()).steps) == [name]
@@ -264,7 +264,7 @@ def test_an_earlier_answer_that_no_longer_fits_is_not_offered() -> None:
 def test_a_list_longer_than_a_screen_is_given_as_one() -> None:
     room = Room(ANSWERS)
     lists: list[Sequence[str]] = []
-    ask_plan(room.people()._replace(show=lists.append), NOTHING)
+    ask_plan(People(room.ask, room.told.append, room.mistakes.append, lists.append), NOTHING)
     assert len(lists[0]) >= len(ACTIONS)
     assert lists[1:] == [[]]
     assert not any(name in line for name in ACTIONS for line in room.told[:12] if line.startswith("    "))
@@ -366,7 +366,7 @@ def test_the_pairs_of_the_deployment_are_offered() -> None:
 def test_a_bare_number_beside_offers_is_asked_about_before_it_is_an_answer(typed: list[str], taken: str) -> None:
     question = Question("pair", "the pair", known=(("BTC/USD", ""), ("ETH/USD", "")))
     room = Room(typed)
-    assert answer_to(room.people(), question, str) == taken
+    assert room.people().answer(question, str) == taken
     assert "    Did you mean number 1, BTC/USD? Type #1. Else type 1 once more." in room.told
 
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from airlock_shared.ceremony.roles import Half
-from airlock_shared.ceremony.workflow import Facts, Task, WorkflowPlace, workflow_tasks
+from airlock_shared.ceremony.workflow import Facts, Task, workflow_tasks
 from airlock_shared.cli.ceremony import crossing as crossing_module
 from airlock_shared.cli.ceremony import run as run_module
 from airlock_shared.cli.ceremony import workflow as workflow_module
@@ -25,6 +25,7 @@ from airlock_shared.cli.terminal import MACHINES
 from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import alone_in
 from airlock_shared.plan.reader import parse_plan
+from shared.test_roles_commands import Table
 from shared.test_workflow import PLAN
 
 AT_MS = (10 * 60 + 32) * 60_000
@@ -109,7 +110,7 @@ def at_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
 def lead_at(folder: Path, *, exchange: bool = True, pictures: str = "") -> Lead:
     (folder / "c").mkdir(exist_ok=True)
     stick = folder / "stick" if exchange and not pictures else None
-    return Lead(("x",), WorkflowPlace("/p", str(folder / "c")), stick, to_stderr=False, pictures=pictures)
+    return Lead(("x",), "/p", folder / "c", stick, to_stderr=False, pictures=pictures)
 
 
 @pytest.fixture
@@ -189,14 +190,15 @@ def test_until_when_requests_can_be_signed_is_read_from_them(tmp_path: Path) -> 
     for name in ("requests.json", "deployment.json"):
         shutil.copy(PLAYED / name, tmp_path)
     [item] = (document := json.loads((PLAYED / "requests.json").read_text()))["requests"]
+    place = Table(tmp_path / "here", "offline").place
     until = int(item["payload"]["message"]["_deadline"]) - plan.limits.remaining_at_least_ms - A_MINUTE_MS
-    assert workflow_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == until
+    assert workflow_module.facts_of(place, plan, tmp_path, None).sign_by_ms == until
     for never in ("9" * 1000, "9" * 620, "9" * 19):  # it is refused where it is judged
         item["payload"]["message"]["_deadline"] = never
         (tmp_path / "requests.json").write_text(json.dumps(document))
-        assert workflow_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == 0
+        assert workflow_module.facts_of(place, plan, tmp_path, None).sign_by_ms == 0
     (tmp_path / "deployment.json").unlink()
-    assert workflow_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == 0
+    assert workflow_module.facts_of(place, plan, tmp_path, None).sign_by_ms == 0
 
 
 SIGNATURES = Task("take", (), "Wait for the signatures.", done=False, brings=("signatures.json",))

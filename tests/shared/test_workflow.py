@@ -1,21 +1,14 @@
 """The workflow of a ceremony: what is done, what comes next on each machine, and which command does it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airlock_shared.ceremony import workflow
 from airlock_shared.ceremony.roles import CHECKPOINTS, Half
-from airlock_shared.ceremony.workflow import (
-    DEPLOYMENT,
-    EVIDENCE_FILES,
-    PEOPLE,
-    READY,
-    WAS_READY,
-    Task,
-    carrying,
-    command_of,
-)
+from airlock_shared.ceremony.workflow import DEPLOYMENT, EVIDENCE_FILES, PEOPLE, READY, WAS_READY, Task
+from airlock_shared.cli.ceremony.lead import Lead
 from airlock_shared.cli.ceremony.workflow import made_here
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import DocumentError
@@ -24,7 +17,7 @@ from airlock_shared.plan.reader import parse_plan
 from shared.test_roles import ALL, FIRST, SECOND, written
 
 D, R, S, CHALLENGE = "dd" * 32, "aa" * 32, "bb" * 32, "cc" * 32
-PLACE = workflow.WorkflowPlace("/c/plan.toml", "/c/plan.ceremony", ("--emulator", "9"), ("--model", "flex"))
+LEAD = Lead((), "/c/plan.toml", Path("/c/plan.ceremony"), None, False, "", ("--emulator", "9"), ("--model", "flex"))
 
 
 FIELDS = {
@@ -177,7 +170,7 @@ def test_a_document_that_was_written_and_not_recorded_is_made_again_under_anothe
         here.have("requests.json", "signatures.json", requests=R, signatures=S, digests=("0x1",))
     made, signed = online.task("prepare"), offline.task("sign")
     assert (made.done, made.attempt, signed.done, signed.attempt) == (False, 2, False, 2)
-    assert command_of(signed, PLACE)[4:6] == ("-o", "/c/plan.ceremony/signatures-2.json")
+    assert LEAD.words(signed)[4:6] == ("-o", "/c/plan.ceremony/signatures-2.json")
     online.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=R)
     offline.record("signatures-written", requests=R, signatures=S)
     assert online.task("prepare").done
@@ -251,8 +244,7 @@ def test_each_stop_has_a_command_and_survives_another_process(half: Half) -> Non
     assert first == (["begin", "take", "compare", "take"] if half == "online" else ["take", "compare", "sign", "seal"])
     for task in tasks:
         assert workflow.read_task(task._asdict() | {"by": list(task.by), "brings": list(task.brings)}) == task
-        assert task.name in workflow.NAMES
-        assert all(carrying(task, "/a", "/b") if task.name in ("hand", "take") else command_of(task, PLACE))
+        assert (task.name in workflow.NAMES, all(LEAD.words(task))) == (True, True)
 
 
 GOOD = Task("hand", (), "Hand it over.", False, "", 1)._asdict() | {"by": ["signer"], "brings": ["requests-2.json"]}

@@ -43,6 +43,11 @@ HOW = {
 Half = Literal["online", "offline"]
 
 
+def other_half(half: Half) -> Half:
+    """Return the other one of the two halves."""
+    return "offline" if half == "online" else "online"
+
+
 _FACILITATOR, _SIGNER = ("facilitator", "witness"), ("signer", "witness")  # who sits at the online, the signing machine
 _BOTH: Mapping[Half, tuple[str, ...]] = {"online": _FACILITATOR, "offline": _SIGNER}
 ROLES = tuple(dict.fromkeys(_SIGNER + _FACILITATOR))
@@ -206,6 +211,10 @@ class Standing(NamedTuple):
         """Whether it began, nothing is missing, and it ended."""
         return not self.missing
 
+    def confirmed_by(self, checkpoint: str, compared: str) -> set[str]:
+        """Return the roles that confirmed a checkpoint of this machine for what is compared there now."""
+        return {role for each in self.checkpoints[checkpoint] if each.compared == compared for role in each.by}
+
 
 NOT_BEGUN = "no ceremony was begun with this plan on this machine"
 NOT_ENDED = "the ceremony was not ended on this machine"
@@ -240,11 +249,6 @@ def standing(
     missing = [*_without_people(names, plan), *_unconfirmed(checkpoints, plan, half)]
     missing += [] if ended_ms is not None else [NOT_ENDED if is_open else SUPERSEDED]
     return Standing(names, section[0].at_ms, checkpoints, exceptions, ended_ms, is_open, tuple(missing))
-
-
-def on_record(entries: Iterable[Entry], plan: Plan, checkpoint: str) -> str | None:
-    """Return what stands on record for a checkpoint since the ceremony began, None when nothing does."""
-    return last_on_record(section_of(entries, plan)[0], plan, CHECKPOINTS[checkpoint])
 
 
 def other_plan(entries: Iterable[Entry], plan: Plan) -> str:
@@ -386,7 +390,7 @@ def differences(offline: Mapping[str, str], online: Mapping[str, str]) -> list[s
         if _folded(offline.get(role, "")) != _folded(online.get(role, ""))
     ]
     for here, there in (APART, APART[::-1]):
-        if _folded(offline.get(here, "")) and _folded(offline.get(here, "")) == _folded(online.get(there, "")):
+        if _is_one_person({here: offline.get(here, ""), there: online.get(there, "")}):
             lines.append(
                 f"{safe(offline[here])} is {here} on the air-gapped machine, and {there} on the online machine"
             )

@@ -116,8 +116,6 @@ def _wrong(entry: Entry, why: str, got: str, expected: str) -> DocumentError:
 
 PROOFS_FORMAT = "airlock/proofs@1"
 PROOFS_AT_MOST = 1000
-PROOFS_FILE = re.compile(r"proofs[a-z0-9-]{0,63}\.json", re.ASCII)
-"""What a file of proofs is called in a led ceremony's folder."""
 _SIGNATURE = re.compile(r"0x[0-9a-fA-F]{130}", re.ASCII)
 _PROOFS_MEMBERS = {
     "ceremony": str, "plan": str, "step": str, "deployment": str, "chain_id": int, "trader": str, "delegate": str,

@@ -2,17 +2,18 @@
 
 Pure: it is decided from the plan, this machine's transcript, and the names and fingerprints of the documents in the
 ceremony's folder. Nothing else is kept anywhere, so a ceremony that was interrupted goes on where it stood. A task is done
-by a command that exists; :func:`command_of` says which, from names alone.
+by a command that exists: ``Lead.words`` says which, from names alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import takewhile
 from typing import Any, NamedTuple
 
-from airlock_shared.ceremony.roles import CHECKPOINTS, Half, Standing, on_record, standing
-from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
+from airlock_shared.ceremony.roles import CHECKPOINTS, Half, Standing, last_on_record, standing
 from airlock_shared.ceremony.sections import section_of
 from airlock_shared.documents.transcript import PROVED, TOO_LATE, Entry
 from airlock_shared.ethereum.signatures import checksum_address
@@ -27,6 +28,7 @@ DEPLOYMENT, PEOPLE, READY = "deployment.json", "people.json", "ready.json"
 GIVEN = "handed-over"
 """In the ceremony's folder: an empty file for each document that was handed over."""
 PROOFS = "proofs"
+PROOFS_FILE = re.compile(r"proofs[a-z0-9-]{0,63}\.json", re.ASCII)
 WAS_READY = "builder-was-ready"  # among what was handed over: nothing else records that the builder was asked
 EVIDENCE_FILES = ("offline-transcript.jsonl", "screens.json")
 _ARTEFACTS = "evidence/artefacts/"
@@ -63,7 +65,8 @@ class Facts(NamedTuple):
     this machine. ``names`` are those in the folder that are handed over. ``digests`` are those that the newest signatures
     sign, and ``answers`` is the fingerprint of the requests that they answer. ``challenges`` has the SHA-256 of what each
     step's delegate key signs, ``proofs`` the steps whose keys prove themselves in each file of proofs, as it says.
-    ``clock_stated`` says that a watch was compared less than a day ago.
+    ``clock_stated`` says that a watch was compared less than a day ago; ``sign_by_ms`` until when the newest requests can be
+    signed (unix ms, 0 where none has an end), to be shown.
     """
 
     files: frozenset[str] = frozenset()
@@ -79,15 +82,7 @@ class Facts(NamedTuple):
     challenges: Mapping[str, str] = {}
     proofs: Mapping[str, frozenset[str]] = {}
     clock_stated: bool = False
-
-
-class WorkflowPlace(NamedTuple):
-    """Where a workflow is done: paths of the plan and its folder, words that name the Ledger, and its model for signing."""
-
-    plan: str
-    folder: str
-    device: tuple[str, ...] = ()
-    model: tuple[str, ...] = ()
+    sign_by_ms: int = 0
 
 
 WORKFLOW_PARTS = ("prepare", "compare", "sign", "submit", "record")
@@ -120,15 +115,10 @@ def workflow_tasks(plan: Plan, half: Half, entries: Iterable[Entry], facts: Fact
     whole = list(entries)
     stands = standing(whole, plan, half)
     tasks = _Workflow(plan, half, facts, stands, section_of(whole, plan)[0]).tasks()
-    if stands.ended_ms is not None and not facts.signatures and not _came_to_its_end(tasks):
+    before_the_end = takewhile(lambda task: task.name != "end", tasks)
+    if stands.ended_ms is not None and not facts.signatures and not all(task.done for task in before_the_end):
         return _Workflow(plan, half, facts, standing((), plan, half), []).tasks()  # it was given up: another one begins
     return tasks
-
-
-def _came_to_its_end(tasks: list[Task]) -> bool:
-    """Tell whether everything was done that stands before the end."""
-    names = [task.name for task in tasks]
-    return all(task.done for task in tasks[: names.index("end")])
 
 
 def next_task(tasks: Iterable[Task]) -> Task | None:
@@ -136,69 +126,16 @@ def next_task(tasks: Iterable[Task]) -> Task | None:
     return next((task for task in tasks if not task.done), None)
 
 
-# ---- the command of a task ------------------------------------------------------------------------------------------
+# ---- tasks from another process ------------------------------------------------------------------------------------
 
 
-def command_of(task: Task, place: WorkflowPlace) -> tuple[str, ...]:
-    """Return the words of the command that does a task. Handing over and taking need the other side: :func:`carrying`."""
-    plan, device, signing = ("--plan", place.plan), place.device, (*place.model, *place.device)
-
-    def path(name: str) -> str:
-        return f"{place.folder}/{name}"
-
-    first = path(task.brings[0]) if task.brings else ""
-    compared = ("--file", first) if first else ()
-    made = path(numbered("requests" if task.name == "prepare" else "signatures", task.attempt))
-    words: dict[str, tuple[str, ...]] = {
-        "begin": ("ceremony", "begin", *plan, *(("--people", path(PEOPLE)) if task.brings else ())),
-        "gather": ("ceremony", "gather", *plan, "-o", place.folder),
-        "ready": ("ready", "--deployment", task.of),
-        "prepare": ("prepare", place.plan, "-o", made),
-        "compare": ("ceremony", "compare", task.of, *plan, *compared),
-        "submit": ("submit", first),
-        "end": ("ceremony", "end", *plan, "--when-complete"),
-        "trust": ("trust", path(DEPLOYMENT), *plan),
-        "preflight": ("preflight", "--watch", *device),
-        "address": ("address", *plan, "--signer", task.of, "--confirm", *device),
-        "proof": ("delegate", "check", *map(path, task.brings), *plan),
-        "sign": ("sign", first, *plan, "-o", made, *signing),
-        "seal": ("transcript", "seal", *plan, "--signer", task.of, *signing),
-        "report": ("report", "make", *plan, *_report_words(task, path), "-o", path("evidence")),
-    }
-    return words[task.name]
-
-
-def carrying(task: Task, source: str, target: str) -> tuple[str, ...]:
-    """Return the words of the command that copies what a task brings from one folder into another."""
-    return ("ceremony", "carry", *(f"{source}/{name}" for name in task.brings), "-o", target)
-
-
-def showing(task: Task, place: WorkflowPlace) -> tuple[str, ...]:
-    """Return the words of the command that shows what a task hands over as codes."""
-    files = (f"{place.folder}/{name}" for name in task.brings)
-    return ("ceremony", "codes", *files, "--plan", place.plan, "-o", f"{place.folder}/codes")
-
-
-def scanning(task: Task, place: WorkflowPlace, source: str) -> tuple[str, ...]:
-    """Return the words of the command that reads what a task waits for from a source of pictures."""
-    names = (word for name in task.brings for word in ("--file", name))
-    return ("ceremony", "scan", source, "--plan", place.plan, *names, "-o", place.folder)
-
-
-def _report_words(task: Task, path: Callable[[str], str]) -> list[str]:
-    options = {
-        "requests": "--requests",
-        "signatures": "--signatures",
-        "offline": "--transcript",
-        "screens": "--screens",
-    }
-    return [word for name in task.brings for word in (options.get(re.split("[-.]", name)[0], ""), path(name))]
-
-
-NAMES = (
-    "begin", "gather", "hand", "take", "ready", "prepare", "compare", "submit", "end", "report", "trust", "preflight",
-    "address", "proof", "sign", "seal",
-)  # fmt: skip
+NAMES = {
+    "begin": "names", "gather": "documents", "hand": "hand-over", "take": "", "ready": "the builder",
+    "prepare": "requests", "compare": "comparison", "submit": "sending", "end": "the end", "report": "report",
+    "trust": "the pin", "preflight": "preflight", "address": "address", "proof": "proof of a key", "sign": "signing",
+    "seal": "the seal",
+}  # fmt: skip
+"""The name of each task, and what a machine is about there, as the people of the other one are told."""
 
 
 def read_task(value: Any) -> Task:
@@ -220,6 +157,10 @@ def read_task(value: Any) -> Task:
 
 
 # ---- where it stands ------------------------------------------------------------------------------------------------
+
+
+_hand, _take = partial(Task, "hand", ()), partial(Task, "take", ())
+"""How documents cross: the machine's part alone."""
 
 
 class _Workflow(NamedTuple):
@@ -245,7 +186,7 @@ class _Workflow(NamedTuple):
         answered = numbered("signatures", signatures) in facts.files
         attempt = requests if prepared else requests + 1
         asked, answer = numbered("requests", max(requests, 1)), numbered("signatures", max(signatures, 1))
-        proofs = tuple(sorted(name for name in facts.files if PROOF_FILE.fullmatch(name)))
+        proofs = tuple(sorted(name for name in facts.files if PROOFS_FILE.fullmatch(name)))
         first = (DEPLOYMENT, PEOPLE, *proofs)
         owed = tuple(name for name in first if not self.handed((name,)))  # a proof may come late
         return [
@@ -254,20 +195,20 @@ class _Workflow(NamedTuple):
                  {DEPLOYMENT, PEOPLE} <= facts.files and (prepared or facts.names == self.stands.names)),
             Task("ready", (), "Ask the builder whether it is ready.", prepared or WAS_READY in facts.given,
                  self.plan.deployment),
-            Task("hand", (), "Hand the deployment and the names over.",
+            _hand("Hand the deployment and the names over.",
                  prepared or not owed, brings=owed or first),
-            Task("take", (), "Wait until the air-gapped machine is ready for the requests.",
+            _take("Wait until the air-gapped machine is ready for the requests.",
                  prepared or READY in facts.files, brings=(READY,)),
             Task("prepare", (), "Build and check the payloads.", prepared, attempt=attempt),
-            Task("hand", (), "Hand the requests over.", answered or self.handed((asked,)), brings=(asked,)),
-            Task("take", (), "Wait for the signatures.", answered, brings=(answer,)),
+            _hand("Hand the requests over.", answered or self.handed((asked,)), brings=(asked,)),
+            _take("Wait for the signatures.", answered, brings=(answer,)),
             self.compare("signatures", facts.signatures, answer)._replace(
                 says=f"{CHECKPOINTS['signatures'].compares} After the last word they are submitted."
             ),
             Task("submit", (), "Submit the signatures, and follow them to their outcome.", self.submitted(),
                  brings=(answer,)),
             self.compare("outcome", self.record("outcome")),
-            Task("take", (), "Wait for the air-gapped machine's evidence.",
+            _take("Wait for the air-gapped machine's evidence.",
                  facts.files >= set(EVIDENCE_FILES), brings=EVIDENCE_FILES),
             Task("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
             Task("report", (), "Make the report.", "evidence" in facts.files, brings=(answer, *EVIDENCE_FILES)),
@@ -286,40 +227,40 @@ class _Workflow(NamedTuple):
         answer, sealed = numbered("signatures", attempt), self.record("seal")
         addresses = {name: checksum_address(signer.address) for name, signer in self.plan.signers.items()}
         shown = self.record("address").split()
-        signer = next(iter(self.plan.signers), "")
+        signer, first_signer = self.held("signer"), next(iter(self.plan.signers), "")
         first = (DEPLOYMENT, PEOPLE)
         evidence = tuple(f"{_ARTEFACTS}{name}" for name in EVIDENCE_FILES)
         return [
-            Task("take", (), "Wait for the deployment and the names.",
+            _take("Wait for the deployment and the names.",
                  facts.files >= set(first), brings=first),
             Task("begin", (), "Begin the ceremony here.", self.begun, brings=(PEOPLE,)),
             self.compare("plan", self.plan.fingerprint),
             self.compare("deployment", facts.deployment, DEPLOYMENT),
-            Task("trust", self.held("signer"), "Pin the deployment.",
+            Task("trust", signer, "Pin the deployment.",
                  bool(facts.deployment) and facts.pinned == facts.deployment),
             Task("preflight", self.held("facilitator"), "State the time from a watch, and look at this machine.",
                  signed or (facts.clock_stated and self.is_fit())),
             self.compare("preflight", self.record("preflight")),
-            *(Task("address", self.held("signer"), f"All look at {name}'s address on the Ledger, then confirm it.",
+            *(Task("address", signer, f"All look at {name}'s address on the Ledger, then confirm it.",
                    address in shown, name) for name, address in addresses.items()),
             self.compare("address", self.record("address") if set(addresses.values()) <= set(shown) else ""),
             *self.proofs(),
             Task("gather", (), "Tell the online machine that this one is ready.", READY in facts.files),
-            Task("hand", (), "Hand over that this machine is ready.",
+            _hand("Hand over that this machine is ready.",
                  asked in facts.files or self.handed((READY,)), brings=(READY,)),
-            Task("take", (), "Wait for the requests.", asked in facts.files, brings=(asked,)),
+            _take("Wait for the requests.", asked in facts.files, brings=(asked,)),
             self.compare("requests", facts.requests, asked),
-            Task("sign", self.held("signer"), "Review each step. All look at the Ledger: sign it there.", signed,
+            Task("sign", signer, "Review each step. All look at the Ledger: sign it there.", signed,
                  attempt=attempt, brings=(asked,)),
             self.compare("review", self.record("review") if signed else ""),
-            Task("hand", (), "Hand the signatures over: secret until submitted.",
+            _hand("Hand the signatures over: secret until submitted.",
                  self.handed((answer,)), brings=(answer,)),
-            Task("seal", self.held("signer"), "When the outcome was read on the other machine: seal.",
-                 bool(sealed), signer),
+            Task("seal", signer, "When the outcome was read on the other machine: seal.",
+                 bool(sealed), first_signer),
             self.compare("seal", sealed),
             Task("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
             Task("report", (), "Make this machine's report.", "evidence" in facts.files, brings=(asked, answer)),
-            Task("hand", (), "Hand this machine's evidence over.",
+            _hand("Hand this machine's evidence over.",
                  self.handed(evidence), brings=evidence),
         ]  # fmt: skip
 
@@ -339,18 +280,12 @@ class _Workflow(NamedTuple):
 
     def record(self, checkpoint: str) -> str:
         """Return what stands on record for a checkpoint, empty when nothing does."""
-        return on_record(self.section, self.plan, checkpoint) or ""
+        return last_on_record(self.section, self.plan, CHECKPOINTS[checkpoint]) or ""
 
     def compare(self, checkpoint: str, compared: str, file: str = "") -> Task:
         """Return the task at which each role compares; done when every one of them confirmed what is there now."""
         roles = CHECKPOINTS[checkpoint].needs(self.half, self.plan)
-        by = {
-            role
-            for each in self.stands.checkpoints.get(checkpoint, ())
-            if each.compared == compared
-            for role in each.by
-        }
-        done = bool(compared) and by.issuperset(roles)
+        done = bool(compared) and self.stands.confirmed_by(checkpoint, compared).issuperset(roles)
         return Task(
             "compare", roles, CHECKPOINTS[checkpoint].compares, done, checkpoint, brings=(file,) if file else ()
         )
@@ -411,7 +346,7 @@ class _Workflow(NamedTuple):
             "airlock-offline delegate prove; else its answer becomes the file by airlock-online delegate proof. It "
             "belongs into the ceremony's folder of that machine or of this one."
         )
-        yield Task("take", (), says, not absent, PROOFS, brings=(file,))
+        yield _take(says, not absent, PROOFS, brings=(file,))
         yield Task(
             "proof",
             (),

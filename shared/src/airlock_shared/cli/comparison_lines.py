@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
 
@@ -19,7 +19,7 @@ from airlock_shared.ethereum.struct_types import leaves_of
 from airlock_shared.plan.decisions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Plan, Step
 from airlock_shared.report.rows import code_notes, limit_rows, value_notes
-from airlock_shared.text.safe import WIDTH, columns, fingerprint_lines, grouped, hanging, labelled_rows, safe, wrapped
+from airlock_shared.text.safe import WIDTH, columns, fingerprint_lines, grouped, hanging, labelled_rows, safe
 from airlock_shared.venue.profile_words import profile_words
 
 _ALIKE_AT_LEAST = 5
@@ -105,7 +105,8 @@ def _step_lines(step: Step, plan: Plan) -> Iterator[str]:
         else:
             yield from hanging(label.rstrip())
             yield from labelled_rows(" " * 6, whole)
-        yield from _note_lines(value_notes(step, name, plan.limits), " " * 29)
+        for note in value_notes(step, name, plan.limits):
+            yield from labelled_rows(" " * 29, note)
     for text in directions(step):
         yield from labelled_rows("  ", safe(text))
     for text in odd_directions(step):
@@ -130,12 +131,8 @@ def _steps_lines(steps: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
 
 def code_lines(code: bytes, margin: str) -> Iterator[str]:
     """Yield what people compare beside a referral code, and warnings of what they may miss, each row behind a margin."""
-    return _note_lines(code_notes(code), margin)
-
-
-def _note_lines(notes: Iterable[str], margin: str) -> Iterator[str]:
-    for note in notes:
-        yield from (f"{margin}{line}" for line in wrapped(note, WIDTH - len(margin)))
+    for note in code_notes(code):
+        yield from labelled_rows(margin, note)
 
 
 # ---- message filters ---------------------------------------------------------------------------------------------

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import click
 
 from airlock_shared.checks.nonces import Use
-from airlock_shared.cli.terminal import ask_yes, rows, say, say_all, show_json
+from airlock_shared.cli.terminal import ask_yes, rows, say, say_all, show_if_json
 from airlock_shared.documents.hand_over import parse_hand_over
 from airlock_shared.documents.requests import parse_signatures
-from airlock_shared.errors import AirlockError, UsageError
-from airlock_shared.host.files import MAX_FILE_BYTES, TranscriptFile, read_input
+from airlock_shared.errors import AirlockError
+from airlock_shared.host.files import MAX_FILE_BYTES, TranscriptFile, as_usage_error, read_input
 from airlock_shared.report.facts import Liveness, until_text
 from airlock_shared.text.safe import safe
 
@@ -107,15 +107,12 @@ def remove_copies(
         digests = {digest for copy in removed.values() for digest in copy.digests or ()}
         transcript.record(FORGOTTEN, {"files": list(removed), "digests": sorted(digests)}, at_ms)
         for copy in removed.values():
-            try:
+            with as_usage_error(f"{copy.path} cannot be removed", "remove it by hand"):
                 copy.path.unlink()
-            except OSError as error:
-                raise UsageError(f"{copy.path} cannot be removed: {error.strerror}", do="remove it by hand") from error
         say(f"Removed {len(removed)}, kept {len(kept)}. Destroy the copies that you carried or made yourself.")
     else:
         say(f"Nothing to remove: {len(kept)} copies are kept." if kept else NOTHING_KEPT)
-    if as_json:
-        show_json({"ok": True, "removed": list(removed), "kept": kept})
+    show_if_json(as_json, removed=list(removed), kept=kept)
 
 
 def _why_kept(copy: KeptCopy, found: Mapping[str, Liveness]) -> str:

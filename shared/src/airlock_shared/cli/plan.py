@@ -34,7 +34,7 @@ from airlock_shared.plan.authoring import ask_plan, write_plan
 from airlock_shared.plan.known import NOTHING, KnownValues, known_from
 from airlock_shared.plan.mistakes import Mistake, find_mistakes
 from airlock_shared.plan.model import Plan
-from airlock_shared.plan.questions import GivenAnswers, People
+from airlock_shared.plan.questions import People
 from airlock_shared.plan.reader import MAX_PLAN_BYTES
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.report.page.page import plan_page
@@ -162,14 +162,13 @@ def new_plan(output: Path, as_json: bool) -> None:
     """
     require_output(output)
     try:
-        answers = GivenAnswers()
-        known = _known()
+        people, known = People(_ask, say, _explained, show_above_question), _known()
         written = False
         while not written:
-            text = write_plan(ask_plan(People(_ask, say, _explained, answers, show_above_question), known))
+            text = write_plan(ask_plan(people, known))
             plan = parse_written_plan(text.encode())
             show_above_question(list(plan_lines(plan)))
-            written = _write_after_yes(output, text, answers)
+            written = _write_after_yes(output, text, people)
     except KeyboardInterrupt:
         say(f"\nInterrupted.{'' if output.exists() else ' Nothing was written.'}")
         finish(ExitCode.INTERRUPTED)
@@ -185,7 +184,7 @@ def _ask(question: str) -> str:
     return ask(question, piped=False)  # a plan is what everything else is judged by: people write it, at a terminal
 
 
-def _write_after_yes(output: Path, text: str, answers: GivenAnswers) -> bool:
+def _write_after_yes(output: Path, text: str, people: People) -> bool:
     """Write the plan after a Yes; False when answers are to be changed.
 
     It is asked again after any other word, and where it cannot be written: so many answers are not lost for a small letter,
@@ -203,12 +202,12 @@ def _write_after_yes(output: Path, text: str, answers: GivenAnswers) -> bool:
             else:
                 return True
         elif answer.strip().lower() in ("no", "n"):
-            answers.restart()
+            people.restart()
             say("Not written. Your answers are kept: Enter takes each as it was. Ctrl-C discards them.")
             return False
         else:
             say("Only the whole word Yes counts, with a capital Y and nothing else.")
-    answers.back()
+    people.back()
     return False
 
 

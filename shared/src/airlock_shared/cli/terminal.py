@@ -114,6 +114,12 @@ def show_json(value: Any, indent: int | None = 2) -> None:
     click.echo(json.dumps(document_without_secrets(value), indent=indent))
 
 
+def show_if_json(as_json: bool, **members: Any) -> None:
+    """Write the result of a command that did what it was asked to, where one JSON document was asked for."""
+    if as_json:
+        show_json({"ok": True, **members})
+
+
 def ask(question: str, *, piped: bool) -> str:
     """Ask for a line on stderr, and return it without its end. What was typed before the question counts for nothing.
 

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import json
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from airlock_shared.errors import quoted
-from airlock_shared.plan.known import KnownValues, example_at
+from airlock_shared.plan.known import Choices, KnownValues, literal_at
 from airlock_shared.plan.model import APART, Signer
 from airlock_shared.plan.questions import (
     Back,
     People,
     Question,
-    answer_to,
     ask_fields,
     surely_meant,
 )
 from airlock_shared.plan.reader import PLAN_FORMAT, read_limits, read_roles, read_signer, read_text
 from airlock_shared.plan.values import LINE, plan_error
-from airlock_shared.text.safe import WIDTH
+from airlock_shared.text.safe import labelled_rows
 from airlock_shared.venue.actions import ACTIONS, Action, Parameter
 from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.structs import AUTHORIZATION, CATALOGUE
@@ -45,22 +44,20 @@ _DEFAULT_PATH = "m/44'/60'/0'/0/0"
 def ask_plan(people: People, known: KnownValues) -> Table:
     """Ask for a whole plan, and return it as the table that ``tomllib`` would read. ``ask`` may raise to end it.
 
-    ``known`` is offered where it fits. With ``people.answers`` from an earlier call, what was answered is not asked again.
+    ``known`` is offered where it fits. What these people answered before is not asked again.
     """
-    answers, tell, show = people.answers, people.tell, people.show
-    people = people._replace(
-        tell=lambda line: None if answers.replays else tell(line),
-        show=lambda lines: None if answers.replays else show(lines),
+    people.begin()
+    people.tell(
+        "Enter takes the value in [ ]. Type ? for an example, < to go back. Ctrl-C ends.",
+        "Nothing is written before the end, after you have seen the plan.",
     )
-    answers.begin()
-    people.tell("Enter takes the value in [ ]. Type ? for an example, < to go back. Ctrl-C ends.")
-    people.tell("Nothing is written before the end, after you have seen the plan.")
     while True:
-        answers.begin()
         try:
             return _ask_all(people, known)
         except Back:
-            if not answers.back():
+            went_back = people.back()
+            people.begin()
+            if not went_back:
                 people.tell("    This is the first question.")
 
 
@@ -73,7 +70,7 @@ def _ask_all(people: People, known: KnownValues) -> Table:
     )}  # fmt: skip
     meaning = "the roles that take part, separated by commas; people's names are given on the day"
     question = Question("roles", meaning, default="signer, facilitator, witness")
-    roles = list(answer_to(people, question, _roles_in))
+    roles = list(people.answer(question, _roles_in))
     table: Table = {"format": PLAN_FORMAT, "ceremony": {**ceremony, "roles": roles, **_witness(roles)}}
     table |= {"limits": {}, "signers": {}, "steps": []}
     asked: dict[str, str | None] = {}
@@ -105,8 +102,8 @@ def _limits_of(action: Action) -> list[str]:
 
 def _ceremony_text(people: People, name: str, meaning: str, offered: tuple[tuple[str, str], ...]) -> str:
     pattern = LINE if name == "title" else NAME
-    question = Question(name, meaning, example_at(f"ceremony.{name}").partition(" = ")[2].strip('"'), known=offered)
-    text: str = answer_to(people, question, lambda text: read_text({name: text}, "ceremony", name, pattern))
+    question = Question(name, meaning, literal_at(f"ceremony.{name}").strip('"'), known=offered)
+    text: str = people.answer(question, lambda text: read_text({name: text}, "ceremony", name, pattern))
     return text
 
 
@@ -135,7 +132,7 @@ def _limit(people: People, name: str, before: dict[str, str]) -> str | None:
         read_limits({**before, **soon, name: text})
         return text
 
-    value: str | None = answer_to(people, Question(name, meaning + none, default, default), read)
+    value: str | None = people.answer(Question(name, meaning + none, default, default), read)
     return value
 
 
@@ -145,8 +142,8 @@ def _limit(people: People, name: str, before: dict[str, str]) -> str | None:
 def _action(people: People, *, more: bool) -> Action | None:
     """Ask for the next step's action; None when there is to be no further one."""
     people.tell("")
-    listed = [f"    {action.name:<26} {action.title}" for action in (() if more else ACTIONS.values())]
-    people.show([row for line in listed for row in textwrap.wrap(line, WIDTH, subsequent_indent=" " * 31)])
+    listed = () if more else ACTIONS.values()
+    people.show([row for each in listed for row in labelled_rows(f"    {each.name:<26} ", each.title)])
     name, none = ("action of the next step", "none") if more else ("action", None)
     meaning = "what is signed, by its name" + ("; none: no further step" if more else "")
     question = Question(name, meaning, "delegate", none, ", ".join(ACTIONS) if more else "")
@@ -158,7 +155,7 @@ def _action(people: People, *, more: bool) -> Action | None:
             raise plan_error("PLAN-ACTION", "unknown action", "", quoted(text))
         return ACTIONS[text]
 
-    chosen: Action | None = answer_to(people, question, read)
+    chosen: Action | None = people.answer(question, read)
     return chosen
 
 
@@ -171,21 +168,16 @@ def _step(people: People, action: Action, table: Table, known: KnownValues) -> T
             raise plan_error("PLAN-FORM", "two steps have the same id", "", text)
         return read_text({"id": text}, "steps", "id", NAME)
 
-    default = next(
-        name for name in (action.name, *(f"{action.name}-{n}" for n in range(2, 99999))) if name not in taken
-    )
-    step_id = answer_to(
-        people, Question("id", "a name for this step that no other step has", "desk-key", default), read_id
-    )
+    default, number = action.name, 1
+    while default in taken:
+        number += 1
+        default = f"{action.name}-{number}"
+    question = Question("id", "a name for this step that no other step has", "desk-key", default)
+    step_id = people.answer(question, read_id)
     signer = _signer(people, table["signers"], known, may_be_delegate=_delegates_may(action))
-    return {
-        "id": step_id,
-        "action": action.name,
-        "signer": signer.name,
-        "fields": ask_fields(
-            people, action, signer, read_limits(table["limits"]), known.of(table["ceremony"]["deployment"])
-        ),
-    }
+    offered = partial(known.for_field, deployment=table["ceremony"]["deployment"])
+    fields = ask_fields(people, action, signer, read_limits(table["limits"]), offered)
+    return {"id": step_id, "action": action.name, "signer": signer.name, "fields": fields}
 
 
 def _delegates_may(action: Action) -> bool:
@@ -199,35 +191,33 @@ def _signer(people: People, signers: Table, known: KnownValues, *, may_be_delega
     """Ask which signer signs; one that the plan does not have yet is described by the next answers."""
     first = next(iter(signers), None)
     question = Question("signer", "a short name of the key that signs; a new name adds a key", "treasury", first)
-    name: str = answer_to(people, question, lambda text: read_text({"name": text}, "signers", "name", NAME))
+    name: str = people.answer(question, lambda text: read_text({"name": text}, "signers", "name", NAME))
     if name not in signers:
-        good: Table = {"address": f"0x{'11' * 20}", "path": _DEFAULT_PATH}
-        for member, meaning, default in (
-            ("address", "its address, with capitals as the wallet shows it (EIP-55)", None),
-            ("path", "its derivation path", _DEFAULT_PATH),
-            ("delegate_of", "the account for which this key acts as a delegate; none: it signs for its own", "none"),
-        ):
-            if member == "delegate_of" and not may_be_delegate:
-                continue
-            if member == "path":
-                default = known.paths.get(good["address"], default)
-            example = example_at(f"signers.{name}.{member}").partition(" = ")[2].strip('"')
-            offered = () if member == "path" else known.addresses
-            question = Question(f"{name}: {member}", meaning, example, default, known=offered)
-            value = answer_to(people, question, _member_reader(name, member, good))
-            if value != "none":
-                good[member] = value if member == "path" else surely_meant(people, question.name, value)
-        signers[name] = good
+        signers[name] = _new_signer(people, name, known, may_be_delegate=may_be_delegate)
     return read_signer(name, signers[name])
 
 
-def _member_reader(name: str, member: str, good: Table) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if (member, text) != ("delegate_of", "none"):
-            read_signer(name, {**good, member: text})
-        return text
+def _new_signer(people: People, name: str, known: KnownValues, *, may_be_delegate: bool) -> Table:
+    signer: Table = {"address": f"0x{'11' * 20}", "path": _DEFAULT_PATH}
 
-    return read
+    def ask(member: str, meaning: str, default: str | None = None, offered: Choices = ()) -> str:
+        def read(text: str) -> str:
+            if (member, text) != ("delegate_of", "none"):
+                read_signer(name, {**signer, member: text})
+            return text
+
+        example = literal_at(f"signers.{name}.{member}").strip('"')
+        told: str = people.answer(Question(f"{name}: {member}", meaning, example, default, known=offered), read)
+        return told if told == "none" or member == "path" else surely_meant(people, f"{name}: {member}", told)
+
+    meaning = "its address, with capitals as the wallet shows it (EIP-55)"
+    signer["address"] = ask("address", meaning, offered=known.addresses)
+    signer["path"] = ask("path", "its derivation path", known.paths.get(signer["address"], _DEFAULT_PATH))
+    if may_be_delegate:
+        meaning = "the account for which this key acts as a delegate; none: it signs for its own"
+        account = ask("delegate_of", meaning, "none", known.addresses)
+        signer |= {} if account == "none" else {"delegate_of": account}
+    return signer
 
 
 # ---- writer ---------------------------------------------------------------------------------------------------------

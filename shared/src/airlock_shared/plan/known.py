@@ -40,24 +40,9 @@ if TYPE_CHECKING:
 _MOST = 9
 """How many are offered, the last used first."""
 
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _CODE = re.compile(r"0x[0-9a-f]{64}")
 _OWN = "an account of the Ledger, confirmed on its screen"
 Choices = tuple[tuple[str, str], ...]
-
-
-class Offered(NamedTuple):
-    """What is offered for the fields of a step, each with what it is."""
-
-    addresses: Choices = ()
-    codes: Choices = ()
-    pairs: Choices = ()
-
-    def for_field(self, parameter: Parameter) -> Choices:
-        """Return what is offered for this field."""
-        if parameter.name == "pair":
-            return self.pairs
-        return {ADDRESS: self.addresses, CODE: self.codes}.get(parameter.unit, ())
 
 
 class KnownValues(NamedTuple):
@@ -68,10 +53,11 @@ class KnownValues(NamedTuple):
     codes: Choices
     paths: Mapping[str, str]
 
-    def of(self, deployment: str) -> Offered:
-        """Return what is offered for steps on this deployment."""
-        names = self.pairs.get(deployment, ())
-        return Offered(self.addresses, self.codes, tuple((name, "") for name in names[:_MOST]))
+    def for_field(self, parameter: Parameter, deployment: str) -> Choices:
+        """Return what is offered for this field of a step on this deployment, each with what it is."""
+        if parameter.name == "pair":
+            return tuple((name, "") for name in self.pairs.get(deployment, ())[:_MOST])
+        return {ADDRESS: self.addresses, CODE: self.codes}.get(parameter.unit, ())
 
 
 NOTHING = KnownValues({}, (), (), {})
@@ -87,7 +73,7 @@ def known_from(deployments: Iterable[Deployment], entries: Iterable[Entry]) -> K
         if entry.event == "address" and entry.data.get("confirmed") is True:
             paths.setdefault(str(entry.data.get("address")), str(entry.data.get("path")))
         for name, text in _texts(entry.data):
-            if _ADDRESS.fullmatch(text) and _is_address(text):
+            if _is_address(text):
                 addresses.setdefault(text, f"used before: {safe(name, limit=30)}")
             elif _CODE.fullmatch(text) and name == "code":
                 codes.setdefault(text, "used before")
@@ -179,6 +165,10 @@ def example_at(where: str, action: str = "") -> str:
     if field:
         known = ACTIONS[action].parameter(field[1]) if action in ACTIONS else None
         return f"{field[1]} = {literal(known)}" if known else ""
-    pattern = re.sub(r"^signers\.[^.]+", "signers.*", re.sub(r"\[[0-9]+\]", "[*]", where))
-    text = _BY_PLACE.get(pattern, "")
+    text = literal_at(where)
     return text if not text or (text.startswith("[") and "." not in where) else f"{where.rsplit('.', 1)[-1]} = {text}"
+
+
+def literal_at(where: str) -> str:
+    """Return an example of the value at a place of a plan outside a step's fields, or an empty text."""
+    return _BY_PLACE.get(re.sub(r"^signers\.[^.]+", "signers.*", re.sub(r"\[[0-9]+\]", "[*]", where)), "")

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from airlock_shared.errors import Declined, PlanError
 from airlock_shared.ethereum.signatures import checksum_address, in_eip55
-from airlock_shared.plan.known import Offered, literal
+from airlock_shared.plan.known import Choices, literal
 from airlock_shared.plan.model import Limits, Signer
-from airlock_shared.plan.values import TRIGGERS, plan_error, read_values, value_faults
+from airlock_shared.plan.values import TRIGGERS, plan_error, read_value, value_faults
 from airlock_shared.units import ADDRESS, CHOICE, CODE, COUNT, NONCE, UNIX_MS, UNIX_S, utc_text
 from airlock_shared.venue.actions import Action, Parameter
 from airlock_shared.wire.strict_json import Table
@@ -37,66 +37,6 @@ class Back(Exception):
     """People want to answer the question before once more."""
 
 
-class GivenAnswers:
-    """What was answered so far. A question is known by its name, and by how many of that name were asked before it."""
-
-    def __init__(self) -> None:
-        self._given: list[str] = []
-        self._kept: dict[tuple[str, int], str] = {}
-        self._asked: Counter[str] = Counter()
-
-    def begin(self) -> None:
-        """Ask from the first question on; those that were answered are not asked again."""
-        self._asked.clear()
-
-    def back(self) -> bool:
-        """Take the last answer back; False when there is none."""
-        if self._given:
-            self._given.pop()
-            return True
-        return False
-
-    def restart(self) -> None:
-        """Take every answer back: each question then offers what was said."""
-        self._given.clear()
-
-    @property
-    def replays(self) -> bool:
-        """Whether the next question was answered already."""
-        return self._asked.total() < len(self._given)
-
-    def replayed(self) -> str:
-        """Return the answer to the next question, which was given already."""
-        return self._given[self._asked.total()]
-
-    def key(self, name: str) -> tuple[str, int]:
-        """Return what the next question is known by, which has this name; it counts as asked."""
-        self._asked[name] += 1
-        return name, self._asked[name]
-
-    def kept(self, key: tuple[str, int]) -> str | None:
-        """Return what was once said to this question, or None."""
-        return self._kept.get(key)
-
-    def keep(self, key: tuple[str, int], text: str) -> None:
-        """Keep an answer that can be used."""
-        self._given.append(text)
-        self._kept[key] = text
-
-
-class People(NamedTuple):
-    """The people who answer: ``ask`` gives a question and returns the answer's line, ``tell`` shows a line to them.
-
-    ``mistake`` shows why an answer cannot be used, ``show`` a long list. ``answers`` are those so far.
-    """
-
-    ask: Callable[[str], str]
-    tell: Callable[[str], None]
-    mistake: Callable[[PlanError], None]
-    answers: GivenAnswers
-    show: Callable[[Sequence[str]], None]
-
-
 class Question(NamedTuple):
     """A question: its name, what the answer means, an example, what an empty answer stands for; None: it needs one.
 
@@ -112,49 +52,108 @@ class Question(NamedTuple):
     known: tuple[tuple[str, str], ...] = ()
 
 
-def answer_to(people: People, question: Question, read: Callable[[str], Any]) -> Any:
-    """Ask until ``read`` takes the answer, and return what it made of it; a ``PlanError`` is shown, and it is asked again.
+class People:
+    """The people who answer, and what they answered so far.
 
-    Raises ``Back`` when people go back, ``Declined`` after ``TRIES`` answers without use.
+    A question is known by its name, and by how many of that name were asked before it.
     """
-    answers = people.answers
-    said = answers.replayed() if answers.replays else None
-    key = answers.key(question.name)
-    if said is not None:
-        return read(said)
-    question = _with_what_was_said(question, answers.kept(key), read)
-    _tell(people, question.meaning)
-    for number, (value, what) in enumerate(question.known, start=1):
-        people.tell(f"    #{number}  {value}")
-        _tell(people, *([f"    {what}"] if what else []))
-    default = "" if question.default is None else f" [{question.default}]"
-    if len(default) > LONG:
-        _tell(people, f"Enter takes {question.default}")
-        default = " [Enter]"
-    hinted = ""
-    for _ in range(TRIES):
-        text = people.ask(f"{question.name}{default}: ").strip()
-        if text == _BACK:
-            raise Back
-        text, meant = _offered(question, text)
-        if meant and meant != hinted:
-            hinted = meant
-            people.tell(f"    {meant}")
-            continue
-        if text == "?" or (not text and question.default is None):
-            example = f"for example: {question.example}" if question.example else ""
-            _tell(people, question.meaning, question.more, example)
-            continue
-        text = text or question.default or ""
-        try:
-            value = read(text)
-            answers.keep(key, text)
+
+    def __init__(
+        self,
+        ask: Callable[[str], str],
+        tell: Callable[[str], None],
+        mistake: Callable[[PlanError], None],
+        show: Callable[[Sequence[str]], None],
+    ) -> None:
+        """``ask`` gives a question and returns the answer's line, ``tell`` shows a line to them, ``show`` a long list.
+
+        ``mistake`` shows why an answer cannot be used.
+        """
+        self._ask, self._tell, self._mistake, self._show = ask, tell, mistake, show
+        self._given: list[str] = []
+        self._kept: dict[tuple[str, int], str] = {}
+        self._asked: Counter[str] = Counter()
+
+    def begin(self) -> None:
+        """Ask from the first question on; those that were answered are not asked again."""
+        self._asked.clear()
+
+    def back(self) -> bool:
+        """Take the last answer back; False when there is none."""
+        if not self._given:
+            return False
+        self._given.pop()
+        return True
+
+    def restart(self) -> None:
+        """Take every answer back: each question then offers what was said."""
+        self._given.clear()
+
+    def _replays(self) -> bool:
+        """Tell whether the next question was answered already: what is told before it was read."""
+        return self._asked.total() < len(self._given)
+
+    def tell(self, *lines: str) -> None:
+        """Show lines."""
+        for line in () if self._replays() else lines:
+            self._tell(line)
+
+    def tell_rows(self, *lines: str) -> None:
+        """Show lines below a question, in rows."""
+        for line in lines:
+            rows = textwrap.wrap(line, 74, break_long_words=False, break_on_hyphens=False)
+            self.tell(*(f"    {row}" for row in rows))
+
+    def show(self, lines: Sequence[str]) -> None:
+        """Show a long list."""
+        if not self._replays():
+            self._show(lines)
+
+    def answer(self, question: Question, read: Callable[[str], Any]) -> Any:
+        """Ask until ``read`` takes the answer, and return what it made of it; a ``PlanError`` is shown, and it asks again.
+
+        Raises ``Back`` when people go back, ``Declined`` after ``TRIES`` answers without use.
+        """
+        replays = self._replays()
+        self._asked[question.name] += 1
+        if replays:
+            return read(self._given[self._asked.total() - 1])
+        key = question.name, self._asked[question.name]
+        question = _with_what_was_said(question, self._kept.get(key), read)
+        self.tell_rows(question.meaning)
+        for number, (value, what) in enumerate(question.known, start=1):
+            self.tell(f"    #{number}  {value}")
+            self.tell_rows(f"    {what}")
+        default = "" if question.default is None else f" [{question.default}]"
+        if len(default) > LONG:
+            self.tell_rows(f"Enter takes {question.default}")
+            default = " [Enter]"
+        hinted = ""
+        for _ in range(TRIES):
+            text = self._ask(f"{question.name}{default}: ").strip()
+            if text == _BACK:
+                raise Back
+            text, meant = _offered(question, text)
+            if meant and meant != hinted:
+                hinted = meant
+                self.tell(f"    {meant}")
+                continue
+            if text == "?" or (not text and question.default is None):
+                example = f"for example: {question.example}" if question.example else ""
+                self.tell_rows(question.meaning, question.more, example)
+                continue
+            text = text or question.default or ""
+            try:
+                value = read(text)
+            except PlanError as error:
+                error.do = ANSWER_AGAIN
+                error.expected = error.expected or question.meaning
+                self._mistake(error)
+                continue
+            self._given.append(text)
+            self._kept[key] = text
             return value
-        except PlanError as error:
-            error.do = ANSWER_AGAIN
-            error.expected = error.expected or question.meaning
-            people.mistake(error)
-    raise Declined(f"no usable answer to {question.name!r}", do="find out what to answer, and begin again")
+        raise Declined(f"no usable answer to {question.name!r}", do="find out what to answer, and begin again")
 
 
 def _offered(question: Question, text: str) -> tuple[str, str]:
@@ -178,43 +177,37 @@ def _with_what_was_said(question: Question, said: str | None, read: Callable[[st
     return question._replace(default=said)
 
 
-def _tell(people: People, *lines: str) -> None:
-    for line in lines:
-        for row in textwrap.wrap(line, 74, break_long_words=False, break_on_hyphens=False):
-            people.tell(f"    {row}")
-
-
 # ---- step questions -------------------------------------------------------------------------------------------------
 # The fields of a plan's step, asked for one by one: which must be given, which may, and how an answer is read.
 
 
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2}))?")
 _BOUNDS = re.compile(r"([^. ]\S*?)?\.\.(\S*[^. ])?")
 
 
-def ask_fields(people: People, action: Action, signer: Signer, limits: Limits, offered: Offered) -> Table:
-    """Ask for the fields of a step, and return them as a plan holds them; what is known is offered where it fits."""
+def ask_fields(
+    people: People, action: Action, signer: Signer, limits: Limits, offered: Callable[[Parameter], Choices]
+) -> Table:
+    """Ask for the fields of a step, and return them as a plan holds them; ``offered`` gives what is known for each."""
     fields: Table = {}
     for parameter in _in_order(action):
         wanted = _wanted(parameter, fields)
         if wanted is not None:
-            question = _question(parameter, signer, required=wanted)._replace(known=offered.for_field(parameter))
-            value = _field(people, question, action, parameter, limits, required=wanted)
+            question = _question(parameter, signer, required=wanted)._replace(known=offered(parameter))
+            value = _field(people, question, parameter, limits, required=wanted)
             if parameter.unit is ADDRESS and isinstance(value, str):
                 value = surely_meant(people, parameter.name, value)
             if isinstance(value, datetime):
                 people.tell(f"    = {utc_text(int(value.timestamp()) * 1000)}")
             if value is not None:
                 fields[parameter.name] = value
-    read_values(action, fields, "fields")
     return fields
 
 
 def surely_meant(people: People, name: str, address: str) -> str:
     """Return an address with its checksum; one that was typed without is shown with it, and has to be compared.
 
-    Without capitals nothing tells a wrong digit. Raises as ``answer_to``, also ``Back`` to the question before.
+    Without capitals nothing tells a wrong digit. Raises as :meth:`People.answer`, also ``Back`` to the question before.
     """
     with_capitals = in_eip55(address)
     if address == with_capitals:
@@ -224,13 +217,9 @@ def surely_meant(people: People, name: str, address: str) -> str:
         if text != "Yes":
             raise plan_error("PLAN-ADDRESS", "not compared yet", "", text, "Yes, or < to type it again")
 
-    people.tell("    This address has no checksum: nobody would notice a wrong digit. With it:")
-    people.tell(f"    {with_capitals}")
-    answer_to(
-        people,
-        Question(f"{name}, as shown", "compare each digit with your source, then type Yes; < types it again"),
-        read,
-    )
+    people.tell("    This address has no checksum: nobody would notice a wrong digit. With it:", f"    {with_capitals}")
+    meaning = "compare each digit with your source, then type Yes; < types it again"
+    people.answer(Question(f"{name}, as shown", meaning), read)
     return with_capitals
 
 
@@ -254,47 +243,38 @@ def _wanted(parameter: Parameter, fields: Table) -> bool | None:
     return parameter.required
 
 
-def _field(
-    people: People, question: Question, action: Action, parameter: Parameter, limits: Limits, *, required: bool
-) -> Any:
-    alone = action._replace(name="", parameters=(parameter,))
-
+def _field(people: People, question: Question, parameter: Parameter, limits: Limits, *, required: bool) -> Any:
     def read(text: str) -> Any:
         if not required and not parameter.default and text == "none":
             return None
         value = _value(parameter, text)
-        if parameter.name not in ("pair", "pairIndex"):
-            for fault in value_faults(read_values(alone, {parameter.name: value}, ""), limits, ""):
-                raise fault
-        else:  # its neighbour is not looked at
-            read_values(alone._replace(parameters=(parameter._replace(name="tradeIndex"),)), {"tradeIndex": value}, "")
+        for fault in value_faults({parameter.name: read_value(parameter, value, "")}, limits, ""):
+            raise fault
         return value
 
-    return answer_to(people, question, read)
+    return people.answer(question, read)
 
 
 def _question(parameter: Parameter, signer: Signer, *, required: bool) -> Question:
     default = parameter.default or (None if required else "none")
     if parameter.name in ("trader", "caller", "referee", "referrer"):
         default = checksum_address(signer.delegate_of or signer.address)
-    unit = "" if parameter.unit in (ADDRESS, CHOICE, COUNT, NONCE, CODE) else f" ({_unit(parameter)})"
+    timed = parameter.unit in (UNIX_S, UNIX_MS)
+    unit = "a time in UTC" if timed else parameter.unit.name
+    name = parameter.name if parameter.unit in (ADDRESS, CHOICE, COUNT, NONCE, CODE) else f"{parameter.name} ({unit})"
     meaning = parameter.meaning
     if parameter.choices:
         meaning += f"; one of {', '.join(parameter.choices)}"
     if parameter.unit.is_amount and not required and parameter.name not in TRIGGERS:
         meaning += "; LOW..HIGH gives bounds for the builder's choice"
-    if parameter.unit in (UNIX_S, UNIX_MS):
+    if timed:
         meaning += "; a date alone, such as 2027-03-31, is its beginning, 00:00:00 UTC"
-    return Question(f"{parameter.name}{unit}", meaning, literal(parameter).strip('"'), default)
-
-
-def _unit(parameter: Parameter) -> str:
-    return "a time in UTC" if parameter.unit in (UNIX_S, UNIX_MS) else parameter.unit.name
+    return Question(name, meaning, literal(parameter).strip('"'), default)
 
 
 def _value(parameter: Parameter, text: str) -> Any:
     """Return an answer as a plan holds it: a time, a count, bounds, or the text itself."""
-    if parameter.unit in (UNIX_S, UNIX_MS) and (_TIME.fullmatch(text) or _DATE.fullmatch(text)):
+    if parameter.unit in (UNIX_S, UNIX_MS) and _TIME.fullmatch(text):
         try:
             when = datetime.fromisoformat(text)
             return when if when.tzinfo else when.replace(tzinfo=UTC)

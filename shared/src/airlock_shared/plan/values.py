@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ from airlock_shared.units import (
     ADDRESS,
     CHOICE,
     CODE,
+    GWEI,
+    NATIVE,
     PERCENT,
     TEXT,
     UNIX_MS,
@@ -59,6 +61,15 @@ def plan_error(
     return PlanError(check, what, got, expected, do=do, where=where)
 
 
+@contextmanager
+def _refused_as(check: str, where: str) -> Iterator[None]:
+    """Raise what a value is refused for as a mistake at its place in the plan."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise plan_error(check, refusal.what, where, refusal.got, refusal.expected) from None
+
+
 def require_known_members(table: Any, where: str, known: Collection[str], telling: Telling = RAISE_FIRST) -> None:
     """Raise ``PlanError`` with ``PLAN-FORM`` for what is no table, tell ``PLAN-FIELD`` for a name that is not known."""
     if type(table) is not dict:
@@ -77,7 +88,7 @@ def read_values(action: Action, fields: Table, where: str, telling: Telling = RA
         name, place = parameter.name, f"{where}.{parameter.name}"
         with telling:
             if name in fields or parameter.default:
-                values[name] = _read_value(parameter, fields.get(name, parameter.default), place)
+                values[name] = read_value(parameter, fields.get(name, parameter.default), place)
             elif parameter.required:
                 raise plan_error("PLAN-FIELD", "the field is missing", place, expected=parameter.meaning)
     with telling:
@@ -93,7 +104,8 @@ def read_values(action: Action, fields: Table, where: str, telling: Telling = RA
     return values
 
 
-def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
+def read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
+    """Return what a field decides. Raises ``PlanError`` naming its place."""
     if type(value) is dict:
         require_known_members(value, where, ("at_least", "at_most"))
         if not parameter.unit.is_amount or not value:
@@ -128,10 +140,8 @@ def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
     if unit is UNIX_S or unit is UNIX_MS:
         return _read_time(unit, value, where)
     if unit is CODE and type(value) is str:
-        try:
+        with _refused_as("PLAN-CODE", where):
             return Exact(code_bytes(value), text)
-        except Refusal as refusal:
-            raise plan_error("PLAN-CODE", refusal.what, where, refusal.got, refusal.expected) from None
     if unit is CHOICE:
         if value not in parameter.choices:
             raise plan_error("PLAN-FIELD", "not one of the choices", where, quoted(value), parameter.choices)
@@ -147,10 +157,8 @@ def read_address(value: Any, where: str) -> bytes:
     """Return the 20 bytes of an address. Raises ``PlanError`` with ``PLAN-FORM`` or ``PLAN-ADDRESS``."""
     if type(value) is not str:
         raise plan_error("PLAN-FORM", "an address is missing", where, expected="an EIP-55 address in quotes")
-    try:
+    with _refused_as("PLAN-ADDRESS", where):
         address = parse_address(value)
-    except Refusal as refusal:
-        raise plan_error("PLAN-ADDRESS", refusal.what, where, refusal.got, refusal.expected) from None
     if address == bytes(20):
         raise plan_error("PLAN-ADDRESS", "the zero address has no owner", where, value)
     return address
@@ -167,10 +175,8 @@ def read_amount(value: Any, unit: Unit, where: str) -> int:
             "a decimal in quotes",
             do="write the amount in quotes, such as '64000.5'",
         )
-    try:
+    with _refused_as("PLAN-AMOUNT", where):
         return to_raw(str(value), unit)
-    except Refusal as refusal:
-        raise plan_error("PLAN-AMOUNT", refusal.what, where, refusal.got, refusal.expected) from None
 
 
 def _read_time(unit: Unit, value: Any, where: str) -> Exact:
@@ -215,6 +221,16 @@ TRIGGERS = frozenset({"takeProfit", "stopLoss", "price", "percentage"})
 """What a position waits for: of a value within bounds that is far from what people mean, nothing tells them."""
 
 
+LIMIT_UNITS = {
+    "deadline_at_most": None,
+    "slippage_percent_at_most": PERCENT,
+    "max_fee_gwei_at_most": GWEI,
+    "native_fee_at_most": NATIVE,
+    "remaining_at_least": None,
+}
+"""The unit of each limit, in the order of :class:`Limits`; None: a span of time."""
+
+
 def limit_faults(limits: Limits) -> Iterator[PlanError]:
     """Yield what is wrong with the limits themselves: ``PLAN-OWN-LIMIT``."""
     least, most = limits.remaining_at_least_ms, limits.deadline_at_most_ms
@@ -226,14 +242,9 @@ def limit_faults(limits: Limits) -> Iterator[PlanError]:
             span_text(least // 1000),
             f"at most {span_text(most // 1000)}",
         )
-    highest = {
-        "slippage_percent": limits.slippage_at_most_raw,
-        "max_fee_gwei": limits.max_fee_at_most_wei,
-        "native_fee": limits.native_fee_at_most_wei,
-    }
-    for name, raw in highest.items():
+    for name, raw in zip(LIMIT_UNITS, limits, strict=True):
         if raw is not None and raw < 0:
-            yield plan_error("PLAN-OWN-LIMIT", "a limit below zero", f"limits.{name}_at_most", expected="0 or more")
+            yield plan_error("PLAN-OWN-LIMIT", "a limit below zero", f"limits.{name}", expected="0 or more")
 
 
 def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Iterator[PlanError]:

@@ -52,15 +52,17 @@ def show_above_question(lines: Sequence[str]) -> None:
 
 def _show(lines: Sequence[str], tell: Callable[[str], None], *, whole: bool, stays: int) -> None:
     """Tell lines a screen at a time, or ``whole``; a screen that has another size when a key comes is told again."""
-    whole = whole or terminal.screen_rows() is None
-    left = list(lines) if whole else [row for line in lines for row in filled(line).split("\n")]
-    number = 1
+    if whole or terminal.screen_rows() is None:
+        for line in lines:
+            tell(line)
+        return
+    left, number = [row for line in lines for row in filled(line).split("\n")], 1
     while left:
         rows = terminal.screen_rows() or 0
-        size = len(left) if whole else max(rows - _ROWS_LEFT_FREE, 1)
+        size = max(rows - _ROWS_LEFT_FREE, 1)
         for row in left[:size]:
             tell(row)
-        if whole or (stays and len(left) <= size):
+        if stays and len(left) <= size:
             return
         _await_key(f"{number} of {number - 1 - (-len(left) // size)}")
         if rows == (terminal.screen_rows() or 0):
@@ -93,7 +95,7 @@ UNANSWERED_AT_MOST = 5
 """Lines of other than two words that end the command: they are nobody's answer, so neither right nor wrong."""
 WORDS_ASKED = 2
 _Y_AND_Z = str.maketrans("yz", "zy")
-_FEWER = ("Enter alone is no answer", "The second word is missing")
+_FEWER = {0: "Enter alone is no answer", 1: "The second word is missing"}
 WITHOUT = "no paper"
 _MARKS = str.maketrans(",.;:/", " " * 5)  # what people write between two words, and behind them
 NOT_TAKEN = f"'{WITHOUT}' counts only where YOUR PAPER is asked, before a wrong answer: two words are needed."
@@ -175,7 +177,7 @@ def _typed(question: str, opens: Opens, *, lacks: bool, piped: bool) -> list[str
         slip = NOT_TAKEN if given == WITHOUT.split() and not lacks else _slip(given)
         if len(given) == WORDS_ASKED and not slip:
             return given
-        say(slip or f"{dict(enumerate(_FEWER)).get(len(given), 'These are too many')}: two words are needed.")
+        say(slip or f"{_FEWER.get(len(given), 'These are too many')}: two words are needed.")
     raise Declined(
         "not answered: two words were never typed", do="type both words that are asked, with a blank between"
     )

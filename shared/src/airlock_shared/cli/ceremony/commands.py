@@ -30,7 +30,7 @@ from airlock_shared.cli.ceremony.handover import carry, codes, gather, scan_hand
 from airlock_shared.cli.ceremony.run import run_command
 from airlock_shared.cli.ceremony.status import CeremonyMachine, people_lines, plan_with_roles
 from airlock_shared.cli.ceremony.workflow import BRING_AGAIN, workflow_command
-from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, say, say_all, show_json
+from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, say, say_all, show_if_json
 from airlock_shared.host.files import read_document
 from airlock_shared.text.safe import grouped, hanging, safe
 
@@ -67,24 +67,24 @@ def begin(
     names = ask_names(plan, names)
     stands = place.standing(plan)
     require_same_people(stands, names)
+    data = {"plan": plan.fingerprint, "roles": names}
     if stands.is_open:
         say("The ceremony was begun already, with these names; nothing to do.")
     else:
-        typed = led() and people_file is None  # and looked at, a moment ago; each answers for themselves later
-        came = hanging(", ".join(f"{role} {safe(name) or 'nobody'}" for role, name in names.items()))
-        say_all(() if typed else came if led() else people_lines(names))
+        if not led():
+            say_all(people_lines(names))
+        elif people_file is not None:  # else they were looked at, a moment ago; each answers for themselves later
+            say_all(hanging(", ".join(f"{role} {safe(name) or 'nobody'}" for role, name in names.items())))
         if other := other_plan(place.transcript.entries(), plan):
             say(f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; its confirmations end now.")
-        if people_file is None and not typed:
+        if people_file is None and not led():
             ask_yes(
                 f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.all_worth_nothing()
             )
-        place.record(CEREMONY_BEGUN, plan, {"plan": plan.fingerprint, "roles": names})
+        place.record(CEREMONY_BEGUN, plan, data)
         if not led():
             say("Begun.")
-    if as_json:
-        facts = {"ok": True, "ceremony": plan.id, "plan": plan.fingerprint, "roles": names}
-        show_json(facts | {"head": place.transcript.head()})
+    show_if_json(as_json, ceremony=plan.id, **data, head=place.transcript.head())
 
 
 @click.command("exception", short_help="Record a deviation with its reason.")
@@ -114,8 +114,7 @@ def exception(place: CeremonyMachine, plan_file: Path, checkpoint: str, by: str,
     else:
         place.record(EXCEPTION, plan, data)
         say("Recorded.")
-    if as_json:
-        show_json({"ok": True, "ceremony": plan.id, **data, "head": place.transcript.head()})
+    show_if_json(as_json, ceremony=plan.id, **data, head=place.transcript.head())
 
 
 CEREMONY_COMMANDS = (

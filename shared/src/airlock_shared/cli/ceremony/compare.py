@@ -12,10 +12,10 @@ from airlock_shared.ceremony.roles import (
     CHECKPOINTS,
     HOW,
     NO_PAPER,
-    Half,
     check_holder,
     check_people,
-    on_record,
+    last_on_record,
+    other_half,
     require_open,
     wrong_words,
 )
@@ -44,7 +44,7 @@ from airlock_shared.cli.terminal import (
     rows,
     say,
     say_all,
-    show_json,
+    show_if_json,
     yes_or_other,
 )
 from airlock_shared.documents.deployment import parse_deployment
@@ -99,7 +99,7 @@ def compare(
         raise UsageError(f"checkpoint {checkpoint} compares a document", do="give it with --file")
     roles = tuple(dict.fromkeys(by)) or here.needs(place.half, plan)
     if not roles or place.half not in here.by:
-        there: Half = "offline" if place.half == "online" else "online"
+        there = other_half(place.half)
         raise UsageError(
             f"checkpoint {checkpoint} is compared on {MACHINES[there]}",
             do=f"type it there: airlock-{there} ceremony compare {checkpoint} ...",
@@ -107,20 +107,18 @@ def compare(
     for role in roles:
         check_holder(role, stands.names, plan)
     compared = _fingerprint_of(place, plan, checkpoint, file)
-    confirmed = {role for each in stands.checkpoints[checkpoint] if each.compared == compared for role in each.by}
+    confirmed = stands.confirmed_by(checkpoint, compared)
     people = {role: stands.names[role] for role in roles if role not in confirmed}
     if not people:
         say(f"Checkpoint {checkpoint} is confirmed already by {' and '.join(roles)}; nothing to do.")
     else:
         _have_compared(place, plan, checkpoint, compared, file, people, by_words=not by)
-    if people and not led():
-        say(f"Checkpoint {checkpoint} is confirmed by {' and '.join(roles)}.")
-        for line in place.standing(plan).missing:
-            if line.startswith(f"checkpoint {checkpoint} "):
-                say(f"Still missing: {line}")
-    if as_json:
-        facts = {"ok": True, "ceremony": plan.id, "checkpoint": checkpoint, "by": list(roles), "compared": compared}
-        show_json(facts | {"head": place.transcript.head()})
+        if not led():
+            say(f"Checkpoint {checkpoint} is confirmed by {' and '.join(roles)}.")
+            missing = place.standing(plan).missing
+            say_all(f"Still missing: {line}" for line in missing if line.startswith(f"checkpoint {checkpoint} "))
+    data = {"checkpoint": checkpoint, "by": list(roles), "compared": compared}
+    show_if_json(as_json, ceremony=plan.id, **data, head=place.transcript.head())
 
 
 def _have_compared(
@@ -136,13 +134,12 @@ def _have_compared(
     """Have each of these people, by their roles, prove or say that they compared a checkpoint, and record it."""
     here = CHECKPOINTS[checkpoint]
     mark = _in_words(place, checkpoint, compared) if by_words else ""
-    used = _positions_used(place, checkpoint, compared)
-    whole = _whole(place, plan, checkpoint, file)
+    short, whole = _shown(place, plan, checkpoint, file)
     opens = {"?": partial(show_by_screens, whole or [_NO_MORE], stays=1)} if led() else {}
     no_kit = by_words and here.paper and not mark
     if not mark:
         _refuse_after_wrong(place, plan, checkpoint, people)
-    _introduce(place, plan, checkpoint, compared, whole, by_words=by_words)
+    _introduce(checkpoint, compared, short, whole, by_words=by_words)
     if mark and not (led() and checkpoint == "deployment"):  # where it is led, it was said at the plan
         say(FROM_PAPER if here.paper else FIND_THEM)
     elif no_kit:
@@ -151,8 +148,7 @@ def _have_compared(
         who = f"{safe(name)} ({role})"
         data: JsonObject = {"checkpoint": checkpoint, "by": [role], "compared": compared}
         if mark:
-            proof = _prove(place, plan, who, data, mark, used, opens)
-            used.update(proof.get("positions", ()))
+            proof = _prove(place, plan, who, data, mark, opens)
         else:
             _agree(place, plan, who, data, opens)
             proof = {"how": NO_PAPER} if no_kit else {}
@@ -195,7 +191,7 @@ def _fingerprint_of(place: CeremonyMachine, plan: Plan, checkpoint: str, file: P
         return (parse_requests(data) if checkpoint == "requests" else parse_signatures(data))[2]
     if checkpoint == "deployment":
         return place.deployment(plan.deployment)
-    found = on_record(place.transcript.entries(), plan, checkpoint)
+    found = last_on_record(section_of(place.transcript.entries(), plan)[0], plan, CHECKPOINTS[checkpoint])
     if found is None:
         raise Refusal(
             "ROLE-EARLY",
@@ -215,46 +211,35 @@ def _in_words(place: CeremonyMachine, checkpoint: str, compared: str) -> str:
     return str(page.get("installed", {}).get("fingerprint", ""))
 
 
-def _positions_used(place: CeremonyMachine, checkpoint: str, compared: str) -> set[int]:
-    """Return the positions that were answered before: nobody's answer serves another role."""
-    return {
-        position
-        for entry in place.transcript.entries()
-        if entry.event == CHECKPOINT_CONFIRMED
-        and (entry.data.get("checkpoint"), entry.data.get("compared")) == (checkpoint, compared)
-        for position in entry.data.get("positions", ())
-    }
-
-
 def _called(checkpoint: str) -> str:
     return "kit" if checkpoint == "preflight" else checkpoint
 
 
-def _whole(place: CeremonyMachine, plan: Plan, checkpoint: str, file: Path | None) -> list[str]:
-    """Return every line that stands on record for a checkpoint, or in the deployment that is pinned there."""
-    if checkpoint == "deployment" and file is not None:
-        return list(deployment_lines(parse_deployment(read_input(file)), words=False))
-    return list(place.shows(checkpoint, section_of(place.transcript.entries(), plan)[0], True))
+def _shown(place: CeremonyMachine, plan: Plan, checkpoint: str, file: Path | None) -> tuple[list[str], list[str]]:
+    """Return what people decide at a checkpoint, and every line on record for it, or in the deployment that is pinned."""
+    if checkpoint == "deployment":
+        whole = [] if file is None else list(deployment_lines(parse_deployment(read_input(file)), words=False))
+        return whole[:1], whole
+    section = section_of(place.transcript.entries(), plan)[0]
+    return list(place.shows(checkpoint, section, False)), list(place.shows(checkpoint, section, True))
 
 
-def _introduce(
-    place: CeremonyMachine, plan: Plan, checkpoint: str, compared: str, whole: list[str], *, by_words: bool
-) -> None:
+def _introduce(checkpoint: str, compared: str, short: list[str], whole: list[str], *, by_words: bool) -> None:
     """Show what is agreed to, also when it was shown on another day; where it is led, what people decide there.
 
     How much more there is to read is said. A deployment's lines were compared when its paper was made. For who has no paper,
     ``trust`` shows them.
     """
-    if not (led() or (by_words and checkpoint in BY_TYPING)):
-        say_all(rows("", CHECKPOINTS[checkpoint].compares))
-    short = whole[:1]
-    if checkpoint != "deployment":
-        short = list(place.shows(checkpoint, section_of(place.transcript.entries(), plan)[0], False))
-    show_by_screens(short if led() else whole, stays=1)
-    if led() and len(short) < len(whole):
-        say(f"? and Enter, below, shows all {len(whole)} lines.")
-    if checkpoint == "deployment" and whole and not led():
-        say("Compare each line with what the venue publishes. One differs: Ctrl-C.")
+    if led():
+        show_by_screens(short, stays=1)
+        if len(short) < len(whole):
+            say(f"? and Enter, below, shows all {len(whole)} lines.")
+    else:
+        if not (by_words and checkpoint in BY_TYPING):
+            say_all(rows("", CHECKPOINTS[checkpoint].compares))
+        say_all(whole)
+        if checkpoint == "deployment" and whole:
+            say("Compare each line with what the venue publishes. One differs: Ctrl-C.")
     if checkpoint == "seal" and led():
         say(f"on record  {grouped(compared[:32])}")  # the Ledger shows these digits and no words
         say(f"           {grouped(compared[32:])}")
@@ -277,23 +262,17 @@ def _agree(place: CeremonyMachine, plan: Plan, who: str, data: JsonObject, opens
         raise Declined(_NOT_SO, do="find out what differs: this No is on record, and the same command asks again")
 
 
-def _prove(
-    place: CeremonyMachine,
-    plan: Plan,
-    who: str,
-    data: JsonObject,
-    mark: str,
-    used: Collection[int],
-    opens: Opens,
-) -> JsonObject:
+def _prove(place: CeremonyMachine, plan: Plan, who: str, data: JsonObject, mark: str, opens: Opens) -> JsonObject:
     """Have a person prove a comparison by two words of ``mark``; return what is recorded of it.
 
     ``data`` names the checkpoint and the role; with it each wrong answer is recorded. ``opens`` has what can be read first.
     Raises ``Refusal("ROLE-WORDS")``.
     """
-    checkpoint = data["checkpoint"]
-    of_this = {"checkpoint": checkpoint, "compared": mark}.items()
-    wrong = [entry.data for entry in wrong_words(place.transcript.entries(), plan) if of_this <= entry.data.items()]
+    checkpoint, entries = data["checkpoint"], place.transcript.entries()
+    of_this, of_mark = ({"checkpoint": checkpoint, "compared": each}.items() for each in (data["compared"], mark))
+    right = [each.data for each in entries if each.event == CHECKPOINT_CONFIRMED and of_this <= each.data.items()]
+    used = {position for each in right for position in each.get("positions", ())}  # nobody's answer serves another
+    wrong = [each.data for each in wrong_words(entries, plan) if of_mark <= each.data.items()]
     paper, signatures_here = CHECKPOINTS[checkpoint].paper, (checkpoint, place.half) == ("signatures", "online")
     do = LOOK_AT_PAPER if paper else SIGN_AGAIN if signatures_here else ""
     asked = Asked(who, _called(checkpoint), mark, used, wrong, data["by"], do, paper)
@@ -332,19 +311,16 @@ def ask_names(plan: Plan, known: Mapping[str, str]) -> dict[str, str]:
     ``<`` goes back to the one before. Where a ceremony is led, the names are looked at before it begins. Raises ``Refusal``,
     and ``UsageError`` when nobody can type.
     """
-    asked = [role for role in plan.roles if role not in known]
     while True:
-        names, at = dict(known), 0
-        while at < len(asked):
-            name = _ask_name(asked[at], plan, names)
-            if name == _BACK:
-                at = max(at - 1, 0)
-                names.pop(asked[at], None)
-            else:
-                names[asked[at]] = name
-                at += 1
+        names = dict(known)
+        while asked := [role for role in plan.roles if role not in names]:
+            name = _ask_name(asked[0], plan, names)
+            if name != _BACK:
+                names[asked[0]] = name
+            elif len(names) > len(known):
+                names.popitem()  # the one that was typed last
         check_people(names, plan)
-        if not asked or not led() or _are_these(names):
+        if names == known or not led() or _are_these(names):
             return names
 
 

@@ -11,27 +11,24 @@ from pathlib import Path
 from time import monotonic, sleep, time_ns
 from typing import TYPE_CHECKING
 
+from airlock_shared.ceremony.roles import other_half
 from airlock_shared.ceremony.workflow import (
     GIVEN,
     PROOFS,
     Task,
-    carrying,
-    command_of,
     newest,
     next_task,
     numbered,
-    scanning,
-    showing,
     workflow_part,
 )
 from airlock_shared.cli.ceremony.waits import (
     LATE,
+    OVER,
     cannot_cross,
-    is_over,
     leave_note,
     names_in,
+    note_of_other,
     other_machine,
-    place_of_other,
     short,
 )
 from airlock_shared.cli.terminal import ask, ask_yes, at_a_terminal, forget_typed, renew, say, say_all, typed_line
@@ -45,7 +42,6 @@ from airlock_shared.units import span_text, utc_text
 if TYPE_CHECKING:
     from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 
-_TOO_LATE = "It is too late to {} these"
 _ASKED = "press Enter on the online machine: it prepares them again"
 _LOOK_AGAIN_S = 0.3
 _WATCH_S = 60  # by which the other machine's watch may be slow
@@ -61,23 +57,12 @@ def hand_over(lead: Lead, state: WorkflowState, task: Task) -> bool:
         needed = sum(path.stat().st_size for path in _here(lead, task))
         _wait(lambda: cannot_cross(crossing if crossing.is_dir() else crossing.parent, needed))
         make_folder(crossing)
-    by_hand = crossing is None and not lead.pictures
-    if by_hand:
+    if crossing is None and not lead.pictures:
         _hand_over_by_hand(lead, task)
-    crossed = by_hand or _crosses(lead, state, task)
-    if crossed:
-        note_given(lead, task.brings)
-    return crossed
-
-
-def task_words(lead: Lead, state: WorkflowState, task: Task) -> tuple[str, ...]:
-    """Return the words of a task's command, as a person would give them after the program's name."""
-    place, other = lead.place, str(state.crossing or "EXCHANGE")
-    if task.name == "hand":
-        return showing(task, place) if lead.pictures else carrying(task, place.folder, other)
-    if task.name != "take":
-        return command_of(task, place)
-    return scanning(task, place, pictures_source(lead, task)) if lead.pictures else carrying(task, other, place.folder)
+    elif not _crosses(lead, state, task):
+        return False
+    note_given(lead, task.brings)
+    return True
 
 
 def note_given(lead: Lead, names: Sequence[str]) -> None:
@@ -93,7 +78,7 @@ def _crosses(lead: Lead, state: WorkflowState, task: Task, pictures: Sequence[Pa
     and where nobody can press Enter.
     """
     before = [*map(names_in, pictures)]
-    code = lead.child(task_words(lead, state, task))
+    code = lead.child(lead.words(task, state.crossing))
     if not code or lead.code_of(code) == ExitCode.INTERRUPTED or not at_a_terminal():  # also one that a signal ended
         lead.require(code)
         return True
@@ -136,7 +121,8 @@ def take(lead: Lead, state: WorkflowState, task: Task, asked: str = "") -> bool:
         return later or bool(names_in(lead.folder) - state.there) or all(map(os.path.lexists, _here(lead, task)))
 
     def sees() -> str:
-        over = state.half == "offline" and crossing is not None and is_over(crossing, state.half)  # another day's stick
+        note = note_of_other(crossing, state.half)
+        over = state.half == "offline" and note is not None and note.about == OVER  # another day's stick
         if new_here() or (all(map(_has_come, awaited)) and not over):
             return ""
         if crossing is None:
@@ -151,10 +137,7 @@ def take(lead: Lead, state: WorkflowState, task: Task, asked: str = "") -> bool:
     if not (_still_in_time(sign_by_ms) if not awaited else _wait(sees, sign_by_ms) is None):
         prepare_again(lead, state)
         return False
-    if new_here():
-        return False
-    by_hand = crossing is None and not lead.pictures
-    return by_hand or _crosses(lead, state, task, awaited if lead.pictures else ())
+    return not new_here() and _crosses(lead, state, task, awaited if lead.pictures else ())
 
 
 def _here(lead: Lead, task: Task) -> list[Path]:
@@ -165,7 +148,7 @@ def _here(lead: Lead, task: Task) -> list[Path]:
 def _awaited(lead: Lead, state: WorkflowState, task: Task) -> list[Path]:
     """Return what appears when the documents of a task have come; nothing before a camera."""
     if lead.pictures:
-        return [] if CAMERA.fullmatch(lead.pictures) else [Path(pictures_source(lead, task))]
+        return [] if CAMERA.fullmatch(lead.pictures) else [Path(lead.source(task))]
     return [(state.crossing or lead.folder) / name for name in task.brings]
 
 
@@ -185,13 +168,6 @@ def _elsewhere(state: WorkflowState, awaited: Path) -> str:
     return ""
 
 
-def pictures_source(lead: Lead, task: Task) -> str:
-    """Return where the codes of what a task waits for are read: the camera, or a folder of that name with pictures."""
-    if CAMERA.fullmatch(lead.pictures):
-        return lead.pictures
-    return str(Path(lead.pictures).absolute() / task.brings[0].partition(".")[0])
-
-
 # ---- too late -------------------------------------------------------------------------------------------------------
 
 
@@ -203,13 +179,13 @@ def is_past(sign_by_ms: int) -> bool:
 def prepare_again(lead: Lead, state: WorkflowState) -> None:
     """Prepare requests in the place of the newest ones, under the next name."""
     prepare = next(each for each in state.tasks if each.name == "prepare")
-    lead.require(lead.child(command_of(prepare._replace(attempt=prepare.attempt + 1), lead.place)))
+    lead.require(lead.child(lead.words(prepare._replace(attempt=prepare.attempt + 1))))
 
 
 def offer_new_requests(lead: Lead, state: WorkflowState) -> None:
     """Have people of the online machine prepare again what is too late to be submitted, and was not sent."""
     say(
-        f"{_TOO_LATE.format('submit')}, and nothing was sent. This run prepares them again. Then type n on the air-gapped "
+        "It is too late to submit these, and nothing was sent. This run prepares them again. Then type n on the air-gapped "
         "machine, where it waits to seal: the new ones are signed."
     )
     over_s = monotonic() + _WATCH_S  # until then that machine refuses what it signed before in the same step
@@ -221,7 +197,7 @@ def offer_new_requests(lead: Lead, state: WorkflowState) -> None:
 def await_new_requests(lead: Lead, state: WorkflowState, task: Task) -> None:
     """Wait on the machine that signs for requests in the place of those for which it is too late, and take them."""
     leave_place(state, task, LATE)
-    say(f"{_TOO_LATE.format('sign')}. On the online machine press Enter when it offers it: they are prepared again.")
+    say("It is too late to sign these. On the online machine press Enter when it offers it: they are prepared again.")
     take(lead, state, _new_requests(state, task), _ASKED)
 
 
@@ -233,11 +209,8 @@ def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
     """
     crossing, new = state.crossing, _new_requests(state, task)
 
-    def came() -> bool:
-        return any(map(_has_come, (*_awaited(lead, state, new), *_here(lead, new))))
-
     def sees() -> str:
-        if came():
+        if any(map(_has_come, (*_awaited(lead, state, new), *_here(lead, new)))):
             return "new requests are there; was it too late? Then type n"
         if lead.pictures:  # sealing puts other pages in the place of the signatures
             return "keep codes/now.html open (signatures) until the outcome"
@@ -278,7 +251,7 @@ def _new_requests(state: WorkflowState, task: Task) -> Task:
 def _still_in_time(sign_by_ms: int) -> bool:
     """Before a camera waits for signatures, say how long they can be made; when it is too late, False for an Enter."""
     if is_past(sign_by_ms):
-        offered = f"{_TOO_LATE.format('sign')}: Enter prepares them again. s and Enter: read what was signed in time. "
+        offered = "It is too late to sign these: Enter prepares them again. s and Enter: read what was signed in time. "
         return bool(ask(offered, piped=False))
     if sign_by_ms:
         say(f"They can be signed until {utc_text(sign_by_ms)}. Later, Ctrl-C and the same command prepare them again.")
@@ -290,8 +263,8 @@ def _still_in_time(sign_by_ms: int) -> bool:
 
 def part_of_other(state: WorkflowState) -> str:
     """Return at which part of its workflow the other machine says on the stick that it is; empty where it says nothing."""
-    place = state.crossing and place_of_other(state.crossing, state.half)
-    return workflow_part("offline" if state.half == "online" else "online", *place) if place else ""
+    note = note_of_other(state.crossing, state.half)
+    return workflow_part(other_half(state.half), int(note.number), int(note.total)) if note else ""
 
 
 def leave_place(state: WorkflowState, task: Task, name: str) -> None:

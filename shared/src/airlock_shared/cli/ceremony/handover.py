@@ -10,12 +10,11 @@ from pathlib import Path
 import click
 
 from airlock_shared.ceremony.roles import require_open, write_people
-from airlock_shared.ceremony.seals import PROOFS_FILE as PROOFS
-from airlock_shared.ceremony.workflow import DEPLOYMENT, PEOPLE, READY
+from airlock_shared.ceremony.workflow import DEPLOYMENT, PEOPLE, PROOFS_FILE, READY
 from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr.scanning import scan_document
-from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, json_option, led, plan_option, say, show_json
+from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, json_option, led, plan_option, say, show_if_json
 from airlock_shared.documents.hand_over import HAND_OVER_FORMAT, parse_hand_over, write_hand_over
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.files import MAX_FILE_BYTES, make_folder, read_input, write_new
@@ -92,8 +91,7 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
         write_new(folder / name, data)
     if not led():
         say(f"Show the page {safe('/'.join((folder / WINDOW).resolve().parts[-3:]))}")  # its folder, and the ceremony's
-    if as_json:
-        show_json({"ok": True, "codes": str(path), "file": str(path.with_suffix(".json")), "files": sorted(files)})
+    show_if_json(as_json, codes=str(path), file=str(path.with_suffix(".json")), files=sorted(files))
 
 
 @click.command("scan", short_help="Read documents from QR codes into a folder.")
@@ -131,8 +129,7 @@ def scan_hand_over(
     make_folder(folder)
     for name, data in files.items():
         put(folder / name, data)
-    if as_json:
-        show_json({"ok": True, "folder": str(folder), "files": sorted(files)})
+    show_if_json(as_json, folder=str(folder), files=sorted(files))
 
 
 def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[str]) -> DocumentError | None:
@@ -140,13 +137,14 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
     do = "remove these pictures; photograph the page that the other machine shows now"
     if ceremony != plan.id:
         return DocumentError("DOC-FORMAT", "a hand-over of another ceremony", got=ceremony, expected=plan.id, do=do)
-    again = {found[1] for name in names if (found := _AGAIN.fullmatch(name))}  # made again, it has a number
+    kinds = {*map(_kind, names)}
     unexpected = [
         name
         for name in files
-        if name not in names
-        and not ((found := _AGAIN.fullmatch(name)) and found[1] in again)
-        and not (DEPLOYMENT in names and PROOFS.fullmatch(name))  # on the same page; it is checked by a task of its own
+        if _kind(name) not in kinds
+        and not (
+            DEPLOYMENT in names and PROOFS_FILE.fullmatch(name)
+        )  # on the same page; it is checked by a task of its own
     ]
     if not unexpected:
         return None
@@ -157,6 +155,12 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
         expected=", ".join(names),
         do=do,
     )
+
+
+def _kind(name: str) -> str:
+    """Return a file's name as it was before it was made again: then it has a number."""
+    again = _AGAIN.fullmatch(name)
+    return again[1] if again else name
 
 
 # ---- carry ----------------------------------------------------------------------------------------------------------
@@ -185,8 +189,7 @@ def gather(place: CeremonyMachine, plan_file: Path, folder: Path, as_json: bool)
     make_folder(folder)
     for name, data in documents.items():
         put(folder / name, data)
-    if as_json:
-        show_json({"ok": True, "folder": str(folder), "files": sorted(documents)})
+    show_if_json(as_json, folder=str(folder), files=sorted(documents))
 
 
 @click.command("carry", short_help="Copy documents into a folder, whole, and never over others.")
@@ -202,5 +205,4 @@ def carry(sources: tuple[Path, ...], folder: Path, as_json: bool) -> None:
     """
     for source in sources:
         put(folder / source.name, read_input(source, max_bytes=MAX_FILE_BYTES))
-    if as_json:
-        show_json({"ok": True, "folder": str(folder), "files": [source.name for source in sources]})
+    show_if_json(as_json, folder=str(folder), files=[source.name for source in sources])

@@ -7,17 +7,18 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.roles import CHECKPOINTS, Half
-from airlock_shared.ceremony.workflow import TASKS_AT_MOST, Task, WorkflowPlace, read_task
+from airlock_shared.ceremony.workflow import DEPLOYMENT, PEOPLE, TASKS_AT_MOST, Task, numbered, read_task
 from airlock_shared.cli.ceremony.waits import CROSSING_NAME, names_in
 from airlock_shared.cli.terminal import LED, finish
 from airlock_shared.errors import AirlockError, ExitCode
+from airlock_shared.qr.scan import CAMERA
 from airlock_shared.wire.strict_json import HEX_32, parse_json, read_list, read_matching, read_members
 
 _LOOK_AGAIN_S = 0.3
@@ -42,26 +43,75 @@ class WorkflowState(NamedTuple):
 
 
 class Lead(NamedTuple):
-    """What a run stands on: our own program's words, the place, and the folder through which documents cross, if any.
+    """What a run stands on: our own program's words, plan and ceremony's folder, and where documents cross.
 
     ``pictures`` is the source of the other machine's codes, where documents cross as pictures: a camera, or a folder.
+    ``device`` are the words that name the Ledger, ``model`` those of its model for signing.
     """
 
     program: tuple[str, ...]
-    place: WorkflowPlace
+    plan: str
+    folder: Path
     exchange: Path | None
     to_stderr: bool
     pictures: str = ""
+    device: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
 
-    @property
-    def folder(self) -> Path:
-        """The ceremony's folder on this machine."""
-        return Path(self.place.folder)
+    def source(self, task: Task) -> str:
+        """Return where the codes of what a task waits for are read: the camera, or a folder of that name with pictures.
+
+        Empty where documents do not cross by codes.
+        """
+        if not self.pictures or CAMERA.fullmatch(self.pictures):
+            return self.pictures
+        return str(Path(self.pictures).absolute() / next(iter(task.brings), "").partition(".")[0])
+
+    def words(self, task: Task, crossing: Path | None = None) -> tuple[str, ...]:
+        """Return the words of the command that does a task, as a person would give them after the program's name.
+
+        ``crossing`` is the folder through which this ceremony's documents cross, if there is one.
+        """
+        plan, signing = ("--plan", self.plan), (*self.model, *self.device)
+        folder, other = str(self.folder), str(crossing or "EXCHANGE")
+
+        def path(name: str) -> str:
+            return f"{folder}/{name}"
+
+        here = tuple(map(path, task.brings))
+        first = here[0] if here else ""
+        compared = ("--file", first) if first else ()
+        made = path(numbered("requests" if task.name == "prepare" else "signatures", task.attempt))
+        hand = ("ceremony", "carry", *here, "-o", other)
+        take = ("ceremony", "carry", *(f"{other}/{name}" for name in task.brings), "-o", folder)
+        if self.pictures:
+            awaited = (word for name in task.brings for word in ("--file", name))
+            hand = ("ceremony", "codes", *here, *plan, "-o", path("codes"))
+            take = ("ceremony", "scan", self.source(task), *plan, *awaited, "-o", folder)
+        words: dict[str, tuple[str, ...]] = {
+            "begin": ("ceremony", "begin", *plan, *(("--people", path(PEOPLE)) if task.brings else ())),
+            "gather": ("ceremony", "gather", *plan, "-o", folder),
+            "hand": hand,
+            "take": take,
+            "ready": ("ready", "--deployment", task.of),
+            "prepare": ("prepare", self.plan, "-o", made),
+            "compare": ("ceremony", "compare", task.of, *plan, *compared),
+            "submit": ("submit", first),
+            "end": ("ceremony", "end", *plan, "--when-complete"),
+            "trust": ("trust", path(DEPLOYMENT), *plan),
+            "preflight": ("preflight", "--watch", *self.device),
+            "address": ("address", *plan, "--signer", task.of, "--confirm", *self.device),
+            "proof": ("delegate", "check", *here, *plan),
+            "sign": ("sign", first, *plan, "-o", made, *signing),
+            "seal": ("transcript", "seal", *plan, "--signer", task.of, *signing),
+            "report": ("report", "make", *plan, *_report_words(task, here), "-o", path("evidence")),
+        }
+        return words[task.name]
 
     def state(self) -> WorkflowState:
         """Ask a child where the ceremony stands. Without an answer it ends as :meth:`require`."""
         exchange = () if self.exchange is None else ("--exchange", str(self.exchange))
-        words = ("ceremony", "workflow", self.place.plan, "--folder", self.place.folder, *exchange, "--json")
+        words = ("ceremony", "workflow", self.plan, "--folder", str(self.folder), *exchange, "--json")
         there = names_in(self.folder)
         code, answer = _started([*self.program, *words], stdout=subprocess.PIPE)
         self.require(code)
@@ -86,6 +136,17 @@ class Lead(NamedTuple):
     def code_of(code: int) -> ExitCode:
         """Return the exit code of a child that ended with this one; of one that a signal ended, as after Ctrl-C."""
         return ExitCode(code) if code in list(ExitCode) else ExitCode.INTERRUPTED
+
+
+def _report_words(task: Task, here: Sequence[str]) -> Iterator[str]:
+    options = {
+        "requests": "--requests",
+        "signatures": "--signatures",
+        "offline": "--transcript",
+        "screens": "--screens",
+    }
+    for name, path in zip(task.brings, here, strict=True):
+        yield from (options.get(re.split("[-.]", name)[0], ""), path)
 
 
 def _started(words: Sequence[str], **how: Any) -> tuple[int, bytes]:

@@ -19,13 +19,12 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from airlock_shared.ceremony.roles import other_half
 from airlock_shared.ceremony.workflow import (
     GIVEN,
     WAS_READY,
     WORKFLOW_PARTS,
     Task,
-    WorkflowPlace,
-    command_of,
     next_task,
     numbered,
     workflow_part,
@@ -41,7 +40,6 @@ from airlock_shared.cli.ceremony.crossing import (
     offer_new_requests,
     part_of_other,
     take,
-    task_words,
 )
 from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 from airlock_shared.cli.ceremony.status import word_lines
@@ -58,6 +56,7 @@ from airlock_shared.cli.terminal import (
     say,
     say_all,
     show_all,
+    show_if_json,
     show_json,
 )
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
@@ -120,10 +119,10 @@ def run_command() -> click.Command:
             for word in (option, str(device[name]))
         )
         plan = plan_file.absolute()
-        place = WorkflowPlace(str(plan), str(ceremony_folder(plan)), ledger, model)
         home = context.find_root().params.get("home")
         program = (*own_program(), *(("--home", str(home.absolute())) if home else ()))
-        lead = Lead(program, place, exchange and exchange.absolute(), as_json, pictures or "")
+        crossing = exchange and exchange.absolute()
+        lead = Lead(program, str(plan), ceremony_folder(plan), crossing, as_json, pictures or "", ledger, model)
         if dry_run:
             _show_tasks(lead, as_json=as_json)
             return
@@ -139,8 +138,7 @@ def run_command() -> click.Command:
             finally:
                 with suppress(OSError):  # only an empty one goes: of a plan that is not there, for one
                     lead.folder.rmdir()
-        if as_json:
-            show_json({"ok": True, "folder": place.folder})
+        show_if_json(as_json, folder=str(lead.folder))
 
     return run
 
@@ -221,20 +219,19 @@ def _bar(lead: Lead, state: WorkflowState, here: str) -> str:
     parts = arrow.join(f"[{part.upper()}]" if part == here else part for part in WORKFLOW_PARTS)
     if lead.pictures:  # no note of it crosses
         return f"{parts}   ask the other machine's people"
-    other, there = MACHINES["offline" if state.half == "online" else "online"], part_of_other(state)
-    return f"{parts}   {other}: {there}" if there else parts
+    there = part_of_other(state)
+    return f"{parts}   {MACHINES[other_half(state.half)]}: {there}" if there else parts
 
 
 def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
     """Do a task; tell whether it was: while it waited, something else may have come first."""
     if task.name == "take":
-        if lead.pictures and (lead.folder / "codes").is_dir():  # a page of before stands there still
-            _show_window(lead, shown)
+        _show_window(lead, shown)  # a page of before may stand there still
         _show_words(state, shown)
         return take(lead, state, task)
     if task.name == "hand":
         crossed = hand_over(lead, state, task)
-        if crossed and lead.pictures:
+        if crossed:
             _show_window(lead, shown)
         return crossed
     if task.name == "seal" and at_a_terminal() and (over := f"outcome of {state.made_here}") not in shown:
@@ -242,7 +239,7 @@ def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
         if not await_outcome(lead, state, task):
             return False
         shown.add(over)  # nobody is asked again after a Ledger that was not ready
-    code = lead.child(command_of(task, lead.place))
+    code = lead.child(lead.words(task))
     if code == ExitCode.DEVICE and at_a_terminal():  # what is wrong with it stands above
         await_put_right("the Ledger")
         return False
@@ -266,7 +263,7 @@ def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
 def _show_window(lead: Lead, shown: set[str]) -> None:
     """Open, once a run, the page that shows whatever is handed over, and say where it is: for a person without a desktop."""
     page = lead.folder / "codes" / WINDOW
-    if str(page) in shown:
+    if not lead.pictures or not page.parent.is_dir() or str(page) in shown:
         return
     shown.add(str(page))
     say(f"Open {safe('/'.join(page.parts[-3:]))} for the other machine; leave it open.")
@@ -288,8 +285,9 @@ def _show_words(state: WorkflowState, shown: set[str]) -> None:
 
 def _show_tasks(lead: Lead, *, as_json: bool) -> None:
     state = lead.state()
+    commands = [lead.words(task, state.crossing) for task in state.tasks]
     if as_json:
-        tasks = [{**task._asdict(), "command": task_words(lead, state, task)} for task in state.tasks]
-        show_json({"ok": True, "half": state.half, "folder": lead.place.folder, "tasks": tasks})
+        tasks = [{**task._asdict(), "command": words} for task, words in zip(state.tasks, commands, strict=True)]
+        show_json({"ok": True, "half": state.half, "folder": str(lead.folder), "tasks": tasks})
         return
-    show_all(task_lines(state.tasks, state.half, [task_words(lead, state, task) for task in state.tasks]))
+    show_all(task_lines(state.tasks, state.half, commands))

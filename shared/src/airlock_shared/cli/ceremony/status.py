@@ -120,10 +120,6 @@ def _time(unix_ms: int | None) -> str:
 # What the commands of a ceremony stand on: one of the two machines, and a plan that names roles.
 
 
-def _nothing(_checkpoint: str, _entries: Sequence[Entry], _whole: bool) -> Iterable[str]:
-    return ()
-
-
 class CeremonyMachine(NamedTuple):
     """One of the two machines: its transcript and clock, a deployment's fingerprint by name, whether all are worth nothing.
 
@@ -138,7 +134,7 @@ class CeremonyMachine(NamedTuple):
     all_worth_nothing: Callable[[], bool]
     deployment_file: Callable[[str], Path] | None = None
     """Where this machine keeps the deployment of a name, to be handed over; None on the machine to which it comes."""
-    shows: Callable[[str, Sequence[Entry], bool], Iterable[str]] = _nothing
+    shows: Callable[[str, Sequence[Entry], bool], Iterable[str]] = lambda _checkpoint, _entries, _whole: ()
     uptime: Callable[[], Uptime | None] = lambda: None
     """How long this machine has been running; nobody states the time of the one that does not say it."""
 

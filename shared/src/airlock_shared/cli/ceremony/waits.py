@@ -11,24 +11,20 @@ import re
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
-from airlock_shared.ceremony.roles import Half
+from airlock_shared.ceremony.roles import Half, other_half
+from airlock_shared.ceremony.workflow import NAMES as TASK_NAMES
 from airlock_shared.cli.terminal import MACHINES
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, write_new
 from airlock_shared.text.safe import safe
 
 STOPPED, OVER, LATE = "stopped", "over", "late"
-_DOES = {
-    "begin": "names", "gather": "documents", "hand": "hand-over", "take": "", "ready": "the builder",
-    "prepare": "requests", "compare": "comparison", "submit": "sending", "end": "the end", "report": "report",
-    "trust": "the pin", "preflight": "preflight", "address": "address", "proof": "proof of a key", "sign": "signing",
-    "seal": "the seal", LATE: "too late to sign",
-}  # fmt: skip
-"""What a machine is about at a task, by the task's name."""
+_ABOUT = {**TASK_NAMES, LATE: "too late to sign"}
 _NOTE = re.compile(
     r"(online|offline)-at-([1-9][0-9]{0,3})-of-([1-9][0-9]{0,3})"
-    rf"-({'|'.join((*_DOES, STOPPED, OVER))})-([0-2][0-9])([0-5][0-9])",
+    rf"-({'|'.join((*_ABOUT, STOPPED, OVER))})-([0-2][0-9])([0-5][0-9])",
     re.ASCII,
 )
 CROSSING_NAME = re.compile("([a-z0-9][a-z0-9-]{0,62})-[0-9a-f]{16}", re.ASCII)
@@ -61,20 +57,22 @@ def leave_note(crossing: Path, half: Half, task: tuple[int, int], name: str, now
         write_new(crossing / note, b"")  # not through a link that lies there
 
 
-def _notes_of_other(crossing: Path, half: Half) -> list[tuple[str, ...]]:
-    """Return the parts of each note that the other machine left on a stick: machine, task, tasks, what, hour, minute."""
-    notes = sorted(found.groups() for name in names_in(crossing) if (found := _NOTE.fullmatch(name)))
-    return [note for note in notes if note[0] != half]
+class Note(NamedTuple):
+    """What a machine says on a stick: which it is, at which task of how many, about what, and since when (UTC)."""
+
+    half: str
+    number: str
+    total: str
+    about: str
+    hour: str
+    minute: str
 
 
-def place_of_other(crossing: Path, half: Half) -> tuple[int, int] | None:
-    """Return at which task of how many the other machine says on a stick that it is; None where it says nothing."""
-    return next(((int(note[1]), int(note[2])) for note in _notes_of_other(crossing, half)), None)
-
-
-def is_over(crossing: Path, half: Half) -> bool:
-    """Tell whether the other machine says on a stick that its ceremony ended."""
-    return any(note[3] == OVER for note in _notes_of_other(crossing, half))
+def note_of_other(crossing: Path | None, half: Half) -> Note | None:
+    """Return the note that the other machine left on a stick; None where it says nothing, or there is no stick."""
+    names = names_in(crossing) if crossing else ()
+    notes = sorted(Note(*found.groups()) for name in names if (found := _NOTE.fullmatch(name)))
+    return next((note for note in notes if note.half != half), None)
 
 
 def other_machine(crossing: Path, half: Half, asked: str) -> str:
@@ -82,17 +80,16 @@ def other_machine(crossing: Path, half: Half, asked: str) -> str:
 
     ``asked`` is what its people have to do while it waits too, empty where the task itself says it.
     """
-    machine, notes = MACHINES["offline" if half == "online" else "online"], _notes_of_other(crossing, half)
-    if notes:
-        _, number, total, name, hour, minute = notes[0]
-        at = f"{hour}:{minute}"  # UTC, by its clock
-        if name == OVER:
+    machine = MACHINES[other_half(half)]
+    if note := note_of_other(crossing, half):
+        at, task = f"{note.hour}:{note.minute}", f"{note.number}/{note.total}"
+        if note.about == OVER:
             return f"{machine} ended {at}; is it this stick?"
-        if name == STOPPED:
-            return f"{machine} stopped {at} at {number}/{total}: start it"
-        if name == "take":
+        if note.about == STOPPED:
+            return f"{machine} stopped {at} at {task}: start it"
+        if note.about == "take":
             return asked or f"{machine} waits, {at}: carry the stick"
-        return f"{machine} is at {number}/{total}: {_DOES[name]}, {at}"
+        return f"{machine} is at {task}: {_ABOUT[note.about]}, {at}"
     other = names_in(crossing.parent) - {crossing.name}
     others = [found[1] for name in other if (found := CROSSING_NAME.fullmatch(name))]
     if crossing.name[:-17] in others:

@@ -6,21 +6,21 @@ It reads what others made, so that the command that leads people does not: that 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from airlock_shared.ceremony.roles import CHECKPOINTS, Half, parse_people, require_same_people
-from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.seals import parse_proofs
 from airlock_shared.ceremony.workflow import (
     DEPLOYMENT,
     GIVEN,
     PEOPLE,
+    PROOFS_FILE,
     TASKS_AT_MOST,
     Facts,
     Task,
@@ -42,6 +42,10 @@ from airlock_shared.plan.decisions import SIGN_AGE_AT_MOST_MS
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.venue.structs import SIGNED_AT, leaf, path_of
+
+if TYPE_CHECKING:
+    from airlock_shared.documents.requests import Request
+    from airlock_shared.venue.structs import Intent
 
 # ---- task lines ---------------------------------------------------------------------------------------------------
 # A ceremony's folder on one machine, and its tasks as the lines that people read.
@@ -106,10 +110,17 @@ def workflow_command(
     if as_json:
         begun = [entry.data for entry in place.transcript.entries() if entry.event in (SENDING, "exported")]
         touched = {each.get(name) for each in begun for name in ("digest", "signatures")}
-        told = {"ok": True, "half": place.half, "crossing": crossing_name(plan),
-                "made_here": made_here(place.half, facts, tasks), "sign_by_ms": _sign_by_ms(folder, plan, facts.files),
-                "unsent": (bool(facts.digests) and touched.isdisjoint((*facts.digests, facts.signatures)))}  # fmt: skip
-        show_json(told | {"tasks": [task._asdict() for task in tasks]})
+        show_json(
+            {
+                "ok": True,
+                "half": place.half,
+                "crossing": crossing_name(plan),
+                "made_here": made_here(place.half, facts, tasks),
+                "sign_by_ms": facts.sign_by_ms,
+                "unsent": bool(facts.digests) and touched.isdisjoint((*facts.digests, facts.signatures)),
+                "tasks": [task._asdict() for task in tasks],
+            }
+        )
         return
     show_all(task_lines(tasks, place.half))
 
@@ -131,10 +142,14 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
     files = names_in(folder)
     if "report.html" not in names_in(folder / "evidence"):
         files -= {"evidence"}  # somebody has copied what a report is made from, and none was made
-    came = _read(folder, DEPLOYMENT, files, parse_deployment)
-    requests = _read(folder, numbered("requests", newest("requests", files)), files, parse_requests)
-    signatures = _read(folder, numbered("signatures", newest("signatures", files)), files, parse_signatures)
-    answer, signed, mark = signatures or (None, [], "")
+
+    def read(name: str, parse: Callable[[bytes], _Document]) -> _Document | None:
+        return read_document(folder / name, parse, do=BRING_AGAIN) if name in files else None
+
+    came = read(DEPLOYMENT, parse_deployment)
+    asked, signed = (numbered(name, newest(name, files)) for name in ("requests", "signatures"))
+    _, requests, requests_mark = read(asked, parse_requests) or (None, [], "")
+    answer, signatures, signatures_mark = read(signed, parse_signatures) or (None, [], "")
     entries = place.transcript.entries()
     ours = came if came and came.name == plan.deployment else None
     challenges = {step.id: challenge_of(plan, ours, step).sha256() for step in registrations(plan) if ours}
@@ -145,34 +160,37 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
         deployment=came.fingerprint if came else "",
         pinned=place.known_deployment(plan.deployment),
         names=_people(folder, plan),
-        requests=requests[2] if requests else "",
-        signatures=mark,
+        requests=requests_mark,
+        signatures=signatures_mark,
         answers=answer.requests if answer else "",
-        digests=tuple(item.digest for item in signed if item.result == "signed"),
+        digests=tuple(item.digest for item in signatures if item.result == "signed"),
         challenges=challenges,
         proofs={
-            name: frozenset(proof.claimed.step for proof in _read(folder, name, files, parse_proofs) or ())
+            name: frozenset(proof.claimed.step for proof in read(name, parse_proofs) or ())
             for name in files
-            if PROOF_FILE.fullmatch(name)
+            if PROOFS_FILE.fullmatch(name)
         },
         clock_stated=clock_of(entries, place.now_ms(), place.uptime()).uncertainty_ms is not None,
+        sign_by_ms=_sign_by_ms(came.structs if came else {}, requests, plan),
     )
 
 
-def _sign_by_ms(folder: Path, plan: Plan, files: frozenset[str]) -> int:
-    """Return until when the newest requests can be signed (unix ms), to be shown; 0 where none has an end."""
-    deployment = _read(folder, DEPLOYMENT, files, parse_deployment)
-    requests = _read(folder, numbered("requests", newest("requests", files)), files, parse_requests)
-    if not (deployment and requests):
-        return 0
-    known, found = deployment.structs, []
-    for payload in (request.payload for request in requests[1]):
+def _sign_by_ms(known: Mapping[str, Intent], requests: Iterable[Request], plan: Plan) -> int:
+    """Return until when requests can be signed (unix ms), to be shown; 0 where none of a known struct has an end."""
+    found = []
+    for payload in (request.payload for request in requests):
         intent = known.get(str(payload.get("primaryType")))
-        with suppress(KeyError, TypeError, ValueError):  # another form is refused where it is judged
-            if intent is not None and intent.deadline:
-                found.append(int(str(leaf(payload["message"], intent.deadline))) - plan.limits.remaining_at_least_ms)
-            if intent is not None and (made := path_of(intent.fields, SIGNED_AT)):
-                found.append(int(str(leaf(payload["message"], made))) + SIGN_AGE_AT_MOST_MS)
+        if intent is None:
+            continue
+        remaining_ms = plan.limits.remaining_at_least_ms
+        for path, more_ms in (
+            (intent.deadline, -remaining_ms),
+            (path_of(intent.fields, SIGNED_AT), SIGN_AGE_AT_MOST_MS),
+        ):
+            with suppress(
+                KeyError, TypeError, ValueError
+            ):  # none, or another form, which is refused where it is judged
+                found.append(int(str(leaf(payload["message"], path))) + more_ms)
     until = min(found, default=0) - _WATCH_MS
     return until if 0 < until < 1 << 63 else 0  # another number is refused where it is judged
 
@@ -182,7 +200,3 @@ def _people(folder: Path, plan: Plan) -> dict[str, str]:
     with suppress(AirlockError):
         return read_document(folder / PEOPLE, partial(parse_people, plan=plan))
     return {}
-
-
-def _read(folder: Path, name: str, files: frozenset[str], parse: Callable[[bytes], _Document]) -> _Document | None:
-    return read_document(folder / name, parse, do=BRING_AGAIN) if name in files else None

@@ -12,7 +12,7 @@ import click
 from airlock_shared.cli.qr.file_or_qr import require_output, restart_option
 from airlock_shared.cli.qr.scanning import Deployments, kept_frames, scan_document
 from airlock_shared.cli.qr.transfer import Showing, named_json, show_transfer
-from airlock_shared.cli.terminal import json_option, output_option, say, say_all, show_json
+from airlock_shared.cli.terminal import json_option, output_option, say, say_all, show_if_json
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.toml_positions import parse_written_plan
@@ -39,8 +39,7 @@ def show_file(home: Path, file: Path, showing: Showing) -> None:
 def show_result(transfer: Transfer, home: Path, showing: Showing) -> None:
     """Show a transfer, and print a command's JSON result if it is asked for. Raises as ``show_transfer``."""
     shown = show_transfer(transfer, home, showing)
-    if showing.as_json:
-        show_json({"ok": True} | shown)
+    show_if_json(showing.as_json, **shown)
 
 
 def scan_to_file(
@@ -53,8 +52,7 @@ def scan_to_file(
     write_new(output, document.data)
     kept.forget()
     say(f"Wrote {safe(str(output))}")
-    if as_json:
-        show_json({"ok": True, **named_json(document), "plan": document.plan, "file": str(output)})
+    show_if_json(as_json, **named_json(document), plan=document.plan, file=str(output))
 
 
 # ---- the ``--qr`` of other commands -----------------------------------------------------------------------------------

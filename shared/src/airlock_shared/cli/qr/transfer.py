@@ -45,21 +45,26 @@ _PLAIN = "\x1b[0m"
 _HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
 
 
+def _needed(version: int) -> tuple[int, int]:
+    """Return how many rows and columns a terminal needs to show a version whole, with one line left."""
+    width = side(version) + 2 * QUIET
+    return (width + 1) // 2 + 1, width
+
+
 def version_that_fits(rows: int, columns: int) -> int | None:
     """Return the largest version that a terminal shows whole with one line left, or None when none does."""
-    fitting = (
-        version
-        for version in range(SMALLEST_IN_TERMINAL, LARGEST_IN_TERMINAL + 1)
-        if (width := side(version) + 2 * QUIET) <= columns and (width + 1) // 2 <= rows - 1
-    )
-    return max(fitting, default=None)
+    for version in range(LARGEST_IN_TERMINAL, SMALLEST_IN_TERMINAL - 1, -1):
+        needed_rows, needed_columns = _needed(version)
+        if needed_rows <= rows and needed_columns <= columns:
+            return version
+    return None
 
 
 def hint(rows: int, columns: int) -> str:
     """Return what to tell a person whose terminal is too small for a code."""
-    width = side(LARGEST_IN_TERMINAL) + 2 * QUIET
+    needed_rows, needed_columns = _needed(LARGEST_IN_TERMINAL)
     return (
-        f"this terminal has {columns} columns and {rows} rows; the code needs {width} and {(width + 1) // 2 + 1}: "
+        f"this terminal has {columns} columns and {rows} rows; the code needs {needed_columns} and {needed_rows}: "
         "enlarge the window, use a smaller font, or show the page instead"
     )
 
@@ -194,14 +199,14 @@ def showing_options(command: _Command) -> _Command:
     @click.option("-o", "--output", type=PATH_TYPE, help="A new file, or for png a folder.")
     @click.option(
         "--density",
-        type=click.Choice([str(each) for each in DENSITIES]),
+        type=click.Choice(DENSITIES),
         help="Density of the codes: the version of the QR code (default: 20).",
     )
     @json_option
     @wraps(command)
     def with_showing(
-        *given: Any, how: str | None, output: Path | None, density: str | None, as_json: bool, **others: Any
+        *given: Any, how: str | None, output: Path | None, density: int | None, as_json: bool, **others: Any
     ) -> None:
-        command(*given, showing=Showing(how, output, int(density) if density else None, as_json), **others)
+        command(*given, showing=Showing(how, output, density, as_json), **others)
 
     return with_showing
