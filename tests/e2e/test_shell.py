@@ -225,22 +225,6 @@ def test_a_person_is_told_that_the_ledger_waits_for_them(tmp_path: Path) -> None
 # ---- configuration ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('[ledger]\nmodle = "flex"', "did you mean model?"),
-        ("[ledger]\nmodel = 1", "mistyped"),
-        ("[ledger", "not TOML"),
-        ('[checks]\nskip = "TIME-PAST"', "unknown section"),
-    ],
-)
-def test_a_wrong_offline_configuration_is_refused_by_every_command(tmp_path: Path, text: str, said: str) -> None:
-    (tmp_path / "config.toml").write_text(text)
-    for words in (["config", "show"], ["plan", "show", PLAN]):
-        ended = _run(OFFLINE, "--home", tmp_path, *words)
-        assert (ended.returncode, said in ended.stderr.replace("\n", " ")) == (2, True), ended.stderr
-
-
 def test_config_show_tells_where_each_value_comes_from_and_no_key(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[rpc]\nconfirmations = 5\n")
     environment = {

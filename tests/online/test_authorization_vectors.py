@@ -84,6 +84,8 @@ def test_plan_check_tells_what_could_not_be_signed_with_its_line() -> None:
     known = RECORDED["input"]["address"]
     assert _found(PLAN_TEXTS[FOLDER]) == []
     assert _mistakes(known, other) == [("AUTH-CONTRACT", contract)]
+    [unknown] = _found(PLAN_TEXTS[FOLDER].replace(known, other, 1))
+    assert "a release of the Ledger's Ethereum app that has it on its list is missing" in str(unknown.error)
     assert _mistakes('order = "close"', 'order = "stop"') == [("AUTH-ORDER", order)]
     assert _mistakes('order = "close"', 'order = "none"') == [("AUTH-ORDER", order)]
     assert _mistakes('order = "close"', "order = 7") == [("PLAN-FIELD", order)]

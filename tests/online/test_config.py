@@ -53,6 +53,7 @@ explain = partial(run_here, program, "explain")
         ("[node]\nurl = 'x'", "unknown section"),
         ("rpc = 'http://node'", "not a table"),
         ("[rpc]\naddress = 'x'", "'address'"),
+        ("[rpc]\nconfirmation = 1", "did you mean confirmations"),
         ("[rpc]\nconfirmations = true", "'confirmations'"),
         ("[rpc]\nconfirmations = 0", "confirmations is 0"),
         ("[rpc]\nconfirmed_by = 'latest'", "confirmed_by is 'latest'"),
