@@ -6,40 +6,20 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from commands import FinishedCommand
 from e2e.conftest import OFFLINE, BothMachines, Ledger
 from e2e.terminal import Terminal
 from shared.world import VECTORS
-
-CEREMONY = "delegate-key"
-
-
-def sign(desk: BothMachines, ledger: Ledger, output: Path, *words: object) -> FinishedCommand:
-    plan, requests = desk.path(f"{CEREMONY}.plan.toml"), desk.path(f"{CEREMONY}.requests.json")
-    return desk.sign(ledger, plan, requests, output, *words)
 
 
 def test_a_step_that_is_shown_as_hashes_is_signed_so_and_its_signature_says_it(
     desk: BothMachines, blind: Ledger
 ) -> None:
-    plan = desk.write_plan(CEREMONY)
+    plan, requests = desk.write_plan("delegate-key"), desk.path("requests.json")
     plan.write_text(plan.read_text().replace("[[steps]]", 'show = "hashes"\n\n[[steps]]'))
     desk.prove(plan)
-    assert desk.online("prepare", plan, "-o", desk.path(f"{CEREMONY}.requests.json")).code == 0
-    sign(desk, blind, desk.path("signatures.json")).done()
+    assert desk.online("prepare", plan, "-o", requests).code == 0
+    desk.sign(blind, plan, requests, desk.path("signatures.json")).done()
     assert json.loads(desk.path("signatures.json").read_text())["signatures"][0]["shown"] == "hashes"
-
-
-def test_a_ledger_of_another_model_than_the_one_named_is_refused_before_anything_is_asked(
-    desk: BothMachines, ledger: Ledger
-) -> None:
-    desk.prepare(CEREMONY)
-    ended = sign(desk, ledger, desk.path("first.json"), "--model", "flex")
-    said = " ".join(ended.err.split())
-    assert ended.code == 5, ended.err
-    assert "the Ledger is a Nano S Plus, and --model, or [ledger] model of config.toml, says Flex" in said
-    assert "Is the requests fingerprint the same?" not in said
-    assert "sign-begun" not in desk.events()
 
 
 def _mail() -> tuple[dict[str, Any], str]:
