@@ -27,11 +27,10 @@ from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import Declined, ExitCode, Refusal
 from airlock_shared.ethereum.library_opinion import opinion_on
-from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger, approve
 from shared.make_payloads import NOW_MS, seal
-from shared.world import case_of, good, good_challenges, request_of, situation
+from shared.world import case_of, good, good_challenges, high_s, request_of, situation
 
 SEED = "test " * 11 + "junk"  # the plan's signers are the first accounts of this published phrase
 STEP = "desk-key"
@@ -194,8 +193,7 @@ def test_a_signature_of_something_else_is_neither_kept_nor_returned(
         if fault == "wrong-signature":
             right = bytes([right[0] ^ 1]) + right[1:]
         if fault == "high-s":
-            s = CURVE_ORDER - int.from_bytes(right[32:64], "big")
-            right = right[:32] + s.to_bytes(32, "big") + bytes((55 - right[64],))
+            right = high_s(right)
         return right, "fields"
 
     table = Table(tmp_path, ledger())

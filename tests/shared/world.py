@@ -15,6 +15,7 @@ from airlock_shared.documents.requests import Answer, Request, parse_requests
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.library_opinion import opinion_on
+from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
@@ -128,6 +129,12 @@ def whole(folder: str = "requests") -> dict[str, Any]:
 def to_bytes(document: Any) -> bytes:
     """Return a document's file form, written by the standard library alone."""
     return json.dumps(document, ensure_ascii=False).encode()
+
+
+def high_s(signature: bytes) -> bytes:
+    """Return the second valid form of a signature."""
+    s = CURVE_ORDER - int.from_bytes(signature[32:64], "big")
+    return signature[:32] + s.to_bytes(32, "big") + bytes([55 - signature[64]])
 
 
 def chain(*events: tuple[str, dict[str, Any]], at_ms: int = NOW_MS) -> list[Entry]:
