@@ -30,8 +30,8 @@ from airlock_shared.text.safe import columns
 from airlock_shared.units import raw_text
 from airlock_shared.venue.structs import Field
 from offline.test_signing import Table, ledger
-from shared.make_payloads import NOW_MS, seal
-from shared.world import PLAN_TEXT, chain, deployment, good, request_of
+from shared.make_payloads import NOW_MS
+from shared.world import PLAN_TEXT, chain, deployment, good_with, request_of
 
 LONG = str(2**256 - 1)
 EXPIRY = "2027-03-31T00:00:00Z"
@@ -62,14 +62,12 @@ def world(steps: Sequence[Step], change: Callable[[str], str] = lambda text: tex
     for step in steps:
         own = template.replace('"desk-key"', f'"{step.id}"').replace(EXPIRY, step.plan["expiry"])
         text += own.replace("0x70997970C51812dc3A010C7d01b50e0d17dc79C8", step.plan["delegate"]) + step.more + "\n"
-        document = good("desk-key")
+        document = good_with("desk-key", **step.message)
         item = document["requests"][0]
         item["step"] = step.id
         item["fields"] |= {"delegate": step.plan["delegate"], "expirySeconds": step.message.get("expiry", "1806451200")}
-        item["payload"]["message"] |= step.message
         if step.said is not None:
             item["payload"]["meta"] = {"note": step.said, "kind": "delegate"}
-        seal(item["payload"])
         requests.append(request_of(document))
     return requests, Situation(parse_plan(change(text).encode()), deployment(), NOW_MS)
 

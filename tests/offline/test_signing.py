@@ -29,8 +29,8 @@ from airlock_shared.errors import Declined, ExitCode, Refusal
 from airlock_shared.ethereum.library_opinion import opinion_on
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger, approve
-from shared.make_payloads import NOW_MS, seal
-from shared.world import case_of, good, good_challenges, high_s, request_of, situation
+from shared.make_payloads import NOW_MS
+from shared.world import case_of, good, good_challenges, good_with, high_s, request_of, situation
 
 SEED = "test " * 11 + "junk"  # the plan's signers are the first accounts of this published phrase
 STEP = "desk-key"
@@ -307,15 +307,13 @@ def test_what_was_signed_before_is_not_asked_for_again_and_is_recovered_again(tm
 
 
 def test_the_nonce_ledger_grows_with_every_signature_and_survives_in_the_transcript(tmp_path: Path) -> None:
-    def later(item: dict[str, Any]) -> None:
-        item["payload"]["message"]["deadline"] = str(int(item["payload"]["message"]["deadline"]) - 1)
-        seal(item["payload"])
-
+    deadline_ms = int(case().payload["message"]["deadline"])
+    later = request_of(good_with(STEP, deadline=str(deadline_ms - 1)))
     first = Table(tmp_path, ledger())
     sign_item(case(), situation(), first.desk)
     for known in (first.desk.used, nonces_of(first.state.transcript.entries())):
         table = Table(tmp_path / "other", ledger(), ledger=known)
-        assert sign_item(case(change=later), situation(), table.desk).answer.why == "NONCE-USED"
+        assert sign_item(later, situation(), table.desk).answer.why == "NONCE-USED"
         assert (table.asked, table.sent) == ([], [])
 
 

@@ -9,19 +9,15 @@ from airlock_shared.checks.model import Verdict
 from airlock_shared.checks.times import expiry_is_ahead, late_by
 from airlock_shared.errors import ExitCode, Refusal
 from refusals import error_of
-from shared.make_payloads import NOW_MS, seal
+from shared.make_payloads import NOW_MS
 from shared.make_transactions import EXPIRY
-from shared.world import case_of, examined_of, good, judge, situation
+from shared.world import case_of, examined_of, good, good_with, judge, situation
 
 MINUTE = 60_000
 
 
 def _at(step: str, member: str, value: int) -> dict[str, Any]:
-    document = good(step)
-    payload = document["requests"][0]["payload"]
-    payload["message"][member] = str(value)
-    seal(payload)
-    return document
+    return good_with(step, **{member: str(value)})
 
 
 @pytest.mark.parametrize("unsure_ms", [0, 2 * MINUTE])

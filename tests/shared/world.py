@@ -120,6 +120,15 @@ def good(step: str, folder: str = "requests") -> dict[str, Any]:
     return document
 
 
+def good_with(step: str, **message: Any) -> dict[str, Any]:
+    """Return the good requests document of an intent with other members in its message, sealed anew."""
+    document = good(step)
+    payload = document["requests"][0]["payload"]
+    payload["message"] |= message
+    seal(payload)
+    return document
+
+
 def whole(folder: str = "requests") -> dict[str, Any]:
     documents = [good(step, folder) for step in plan(folder).steps]
     items = [document["requests"][0] for document in documents]

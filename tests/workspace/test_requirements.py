@@ -3,11 +3,12 @@
 import hashlib
 import os
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from commands import run_command
 
 ROOT = Path(__file__).parents[2]
 FILES = ("requirements.txt", "offline/requirements.txt", "online/requirements.txt", "tests/requirements.txt",
@@ -80,8 +81,8 @@ def test_the_offline_environment_imports_the_offline_half_and_no_network_client(
         "import airlock_offline.cli.main, airlock_shared, ledgerblue.ledgerWrapper, hidraw, importlib.util, sys\n"
         "print(*filter(importlib.util.find_spec, sys.argv[1:]))"
     )
-    words = [_offline_python(), "-I", "-c", script, *NETWORK_CLIENTS]
-    assert subprocess.run(words, capture_output=True, check=True).stdout == b"\n"
+    ended = run_command(_offline_python(), "-I", "-c", script, *NETWORK_CLIENTS)
+    assert (ended.code, ended.out) == (0, "\n"), ended.err
 
 
 # ---- one licence for the repository and for each distribution, whose wheel carries its text -----------------------------
