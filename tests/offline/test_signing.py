@@ -29,8 +29,9 @@ from airlock_shared.errors import Declined, ExitCode, Refusal
 from airlock_shared.ethereum.library_opinion import opinion_on
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger, approve
+from refusals import check_of
 from shared.make_payloads import NOW_MS
-from shared.world import case_of, good, good_challenges, good_with, high_s, request_of, situation
+from shared.world import good, good_challenges, good_with, high_s, intent_case, request_of, situation
 
 SEED = "test " * 11 + "junk"  # the plan's signers are the first accounts of this published phrase
 STEP = "desk-key"
@@ -118,9 +119,7 @@ def case(step: str = STEP, change: Callable[[dict[str, Any]], None] | None = Non
 
 
 def refusal_of(table: Table, item: Request) -> str:
-    with pytest.raises(Refusal) as caught:
-        sign_item(item, situation(), table.desk)
-    return caught.value.check
+    return check_of(sign_item, item, situation(), table.desk)
 
 
 def test_an_item_that_passes_is_signed_recovered_recorded_and_kept(tmp_path: Path) -> None:
@@ -263,9 +262,7 @@ def test_without_the_second_opinions_agreement_the_device_is_not_asked(
     tmp_path: Path, change: Callable[[bytes], bytes], check: str
 ) -> None:
     table, opinion = Table(tmp_path, ledger()), Answers(change)
-    with pytest.raises(Refusal) as caught:
-        sign_item(case(), situation(), table.desk._replace(opinion=opinion))
-    assert caught.value.check == check
+    assert check_of(sign_item, case(), situation(), table.desk._replace(opinion=opinion)) == check
     assert (table.asked_of_the_device, table.kept(), opinion.begun[0].ended) == ([], [], True)
 
 
@@ -277,8 +274,7 @@ def test_the_second_opinion_begins_before_the_person_reads_and_ends_when_she_say
 
 
 def test_the_device_is_shown_the_pinned_types_and_domain_and_never_the_payloads_own() -> None:
-    item = case_of(good(STEP))
-    assert isinstance(item, IntentCase)
+    item = intent_case(STEP)
     expected = typed_data_of(item)
     payload = item.request.payload
     payload["types"] = {"DelegateReq": [{"name": "trader", "type": "address"}]}

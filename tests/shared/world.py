@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from airlock_offline.signing.second_opinion import compare_opinion, opinion_question
 from airlock_shared.checks.document import Steps, part_of, steps_are_planned
 from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item
-from airlock_shared.checks.model import Case, Situation, Verdict
+from airlock_shared.checks.model import CallCase, Case, IntentCase, Situation, Verdict
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import Answer, Request, parse_requests
 from airlock_shared.documents.transcript import Entry, next_entry
@@ -173,6 +173,20 @@ def case_of(document: dict[str, Any], where: Situation | None = None, position: 
     found = examined_of(document, where, position).case
     assert found is not None
     return found
+
+
+def intent_case(step: str) -> IntentCase:
+    """Return the good intent of a step as it can be shown and signed."""
+    case = case_of(good(step))
+    assert isinstance(case, IntentCase)
+    return case
+
+
+def call_case(step: str, folder: str = "transactions") -> CallCase:
+    """Return the good transaction or authorization of a step as it can be shown and signed."""
+    case = case_of(good(step, folder), situation(folder))
+    assert isinstance(case, CallCase)
+    return case
 
 
 def request_of(document: dict[str, Any], position: int = 0) -> Request:
