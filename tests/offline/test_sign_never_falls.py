@@ -81,11 +81,17 @@ def test_requests_altered_at_random_are_signed_or_refused_and_recorded(world: Wo
 
 @pytest.mark.parametrize(
     ("damage", "check"),
-    [(lambda data: data[:-200], "DOC-TRUNCATED"), (lambda data: data.replace(b'"payload"', b"x", 1), "DOC-JSON")],
+    [
+        (lambda data: data[:-200], "DOC-TRUNCATED"),
+        (lambda data: data.replace(b'"payload"', b"x", 1), "DOC-JSON"),
+        (bytes, "DOC-LINK"),
+    ],
 )
 def test_a_damaged_document_is_refused_with_exit_code_4_and_one_json_document(
     damage: Callable[[bytes], bytes], check: str, world: World
 ) -> None:
+    if check == "DOC-LINK":
+        (world.folder / "requests.json").symlink_to(world.folder / "elsewhere.json")
     ended = world.sign(damage(_bytes(document("requests"))), "requests")
     assert (ended.code, check in ended.err, ended.events, ended.results) == (4, True, [], None)
     words = ("verify", world.folder / "requests.json", "--plan", world.folder / "requests.toml", "--json")
