@@ -133,8 +133,7 @@ class BothMachines(Machines):
         """Sign a step's challenge with the delegate key at a path, as a trading server's own wallet would, and check it."""
         words = ("--plan", plan, *(("--step", step) if step else ()), "--json")
         text = self.offline("delegate", "challenge", *words).json()["challenges"][0]["text"]
-        signed = key_at(path).sign_message(encode_defunct(text=text)).signature
-        self.offline("delegate", "check", "--signature", "0x" + signed.hex(), *words).done()
+        self.offline("delegate", "check", "--signature", signed_by(key_at(path), text), *words).done()
 
 
 def refused(ended: FinishedCommand, code: int, *said: str) -> None:
@@ -150,6 +149,10 @@ def key_at(path: str) -> LocalAccount:
     Account.enable_unaudited_hdwallet_features()
     account: LocalAccount = Account.from_mnemonic(TEST_SEED, account_path=path)
     return account
+
+
+def signed_by(key: LocalAccount, text: str) -> str:
+    return "0x" + key.sign_message(encode_defunct(text=text)).signature.hex()
 
 
 class Ledger(NamedTuple):
@@ -225,6 +228,14 @@ def desk(
         before = pinned[services.url] = Pinned(first.folder, time.monotonic())
     shutil.copytree(before.folder, tmp_path, dirs_exist_ok=True)
     return BothMachines(tmp_path, services)
+
+
+@pytest.fixture
+def unpinned(tmp_path: Path, services: RehearsalServices) -> BothMachines:
+    """Return a desk where the deployment was fetched, and the signing machine has nothing."""
+    made = BothMachines(tmp_path, services)
+    made.fetch(made.path("deployment.json")).done()
+    return made
 
 
 def ledger_fixture(*words: str, scope: Literal["function", "module"] = "module") -> Any:

@@ -4,7 +4,6 @@ import json
 import re
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,41 +12,10 @@ import pytest
 from airlock_rehearsal.services.faults import Faults
 from airlock_shared.cli.mistyped import OF_ONE
 from commands import FinishedCommand
-from e2e.conftest import ROOT, BothMachines, Ledger, refused
+from e2e.conftest import ROOT, BothMachines, refused
 from online.loopback import Wire, http
-from shared.make_payloads import seal
 
 EXAMPLES = ROOT / "docs/guides/examples"
-
-
-def _truncated(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-200])
-
-
-def _linked(path: Path) -> None:
-    path.rename(path.with_suffix(".real"))
-    path.symlink_to(path.with_suffix(".real"))
-
-
-def _breaking_inside(path: Path) -> None:
-    path.write_text(path.read_text().replace('"payload"', "payload", 1))
-
-
-@pytest.mark.parametrize(
-    ("damage", "check"), [(_truncated, "DOC-TRUNCATED"), (_linked, "DOC-LINK"), (_breaking_inside, "DOC-JSON")]
-)
-def test_a_damaged_document_is_refused_with_exit_code_4_and_one_json_document(
-    desk: BothMachines, damage: Callable[[Path], None], check: str
-) -> None:
-    plan, requests = desk.prepare("delegate-key")
-    damage(requests)
-    output = desk.path("out.json")
-    refused(desk.offline("sign", requests, "--plan", plan, "-o", output, typed="Yes\n"), 4, check)
-    assert not output.exists()
-    ended = desk.offline("verify", requests, "--plan", plan, "--json")
-    told = ended.json()
-    assert (ended.code, told["ok"], told["error"]["check"], told["error"]["exit_code"]) == (4, False, check, 4)
-    assert check in ended.err
 
 
 def test_what_crosses_is_readable_by_its_owner_alone_and_never_overwritten(desk: BothMachines) -> None:
@@ -169,21 +137,6 @@ def test_half_a_character_in_what_the_venue_says_of_itself_is_refused(desk: Both
         ended = desk.online("deployment", "fetch", "--name", "half", "--builder", builder.url, "-o", output)
     refused(ended, 4, "DOC-UTF8", "lone surrogate")
     assert not output.exists()
-
-
-def test_yesterdays_file_is_told_as_that(desk: BothMachines, ledger: Ledger) -> None:
-    plan, requests = desk.prepare("delegate-key")
-    document = json.loads(requests.read_text())
-    payload = document["requests"][0]["payload"]
-    payload["message"]["deadline"] = document["header"]["created_ms"] - 35 * 3_600_000
-    seal(payload)
-    requests.write_text(json.dumps(document))
-    ended = desk.sign(ledger, plan, requests, desk.path("o.json"))
-    told = re.sub(r"\s+", " ", ended.err)
-    assert ended.code == 7, ended.err
-    assert "REFUSED TIME-REMAINING: too late: it was over 1 d 11 h ago" in told
-    assert "Prepare again on the online machine." in told
-    assert "who altered it" not in told
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from eth_account.messages import encode_defunct
-
 from airlock_rehearsal.scenarios import DELEGATE, DELEGATE_PATH, TRADER
 from commands import FinishedCommand
-from e2e.conftest import BY_NAME, ROOT, BothMachines, Ledger, key_at, refused, start_ledger, stop_ledger
+from e2e.conftest import BY_NAME, ROOT, BothMachines, Ledger, key_at, refused, signed_by, start_ledger, stop_ledger
 
 NEW_PATH = "m/44'/60'/2'/0/0"
 EXAMPLES = ROOT / "docs/guides/examples"
@@ -97,16 +95,17 @@ def test_a_key_on_a_server_proves_itself_by_the_document_of_the_online_half(desk
     answers = json.loads(asks.read_text())
     assert [each["text"] for each in answers["proofs"]] == [asked]
     words = ("delegate", "proof", "--plan", plan, "-o", proof, "--signature")
-    wrong = desk.online(*words, by(NEW_PATH, asked))
+    right, another = (signed_by(key_at(path), asked) for path in (DELEGATE_PATH, NEW_PATH))
+    wrong = desk.online(*words, another)
     assert (wrong.code, "PROOF-SIGNER" in wrong.err, proof.exists()) == (3, True, False), wrong.err
-    for check, signature in (("PROOF-SIGNER", by(NEW_PATH, asked)), ("SIG-LENGTH", by(DELEGATE_PATH, asked)[:-2])):
+    for check, signature in (("PROOF-SIGNER", another), ("SIG-LENGTH", right[:-2])):
         refused(desk.offline("delegate", "check", "--signature", signature, "--plan", plan), 3, check)
     assert "delegate-proved" not in desk.events()
-    answers["proofs"][0]["signature"] = by(DELEGATE_PATH, asked)
+    answers["proofs"][0]["signature"] = right
     asks.write_text(json.dumps(answers))
     ended = desk.online("delegate", "proof", asks, "--plan", plan, "-o", proof, "--json")
     assert (ended.code, ended.json()["delegates"]) == (0, {"desk-key": DELEGATE}), ended.err
-    assert desk.online(*words, by(DELEGATE_PATH, asked)).code == 2  # nothing is overwritten
+    assert desk.online(*words, right).code == 2  # nothing is overwritten
     assert desk.offline("delegate", "check", proof, "--plan", plan).code == 0
     assert desk.events().count("delegate-proved") == 1
 
@@ -182,10 +181,6 @@ def test_an_unproved_key_is_not_registered_and_the_command_is_named(desk: BothMa
     assert desk.offline("verify", requests, "--plan", plan).code == 0
     again = signed(desk, blind, plan)
     assert (again.code, "Keep it secret" in again.err, "No signature is given out" in again.err) == (0, True, False)
-
-
-def by(path: str, text: str) -> str:
-    return "0x" + key_at(path).sign_message(encode_defunct(text=text)).signature.hex().removeprefix("0x")
 
 
 def test_a_ledger_that_signs_something_else_proves_nothing(desk: BothMachines) -> None:

@@ -11,9 +11,7 @@ from airlock_shared.host.files import read_transcript
 from draws import ALL, every_nth
 from e2e.conftest import BothMachines, Ledger
 from e2e.led import Asked, Screen, interrupt, lead
-from e2e.test_one_command import Day, unpinned
-
-__all__ = ["unpinned"]
+from e2e.test_one_command import Day
 
 _HEAD = re.compile(r"(?m)^\[(\d+)/\d+\] ")
 _NOTE = re.compile(r"(?:online|offline)-at-(\d+)-of-\d+-.+")

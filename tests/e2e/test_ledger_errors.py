@@ -4,75 +4,20 @@ import json
 import re
 import stat
 from pathlib import Path
-from typing import Any
 
-from commands import FinishedCommand
 from e2e.conftest import OFFLINE, BothMachines, Ledger
 from e2e.terminal import Terminal
-from shared.world import VECTORS
-
-CEREMONY = "delegate-key"
-
-
-def sign(desk: BothMachines, ledger: Ledger, output: Path, *words: object) -> FinishedCommand:
-    plan, requests = desk.path(f"{CEREMONY}.plan.toml"), desk.path(f"{CEREMONY}.requests.json")
-    return desk.sign(ledger, plan, requests, output, *words)
 
 
 def test_a_step_that_is_shown_as_hashes_is_signed_so_and_its_signature_says_it(
     desk: BothMachines, blind: Ledger
 ) -> None:
-    plan = desk.write_plan(CEREMONY)
+    plan, requests = desk.write_plan("delegate-key"), desk.path("requests.json")
     plan.write_text(plan.read_text().replace("[[steps]]", 'show = "hashes"\n\n[[steps]]'))
     desk.prove(plan)
-    assert desk.online("prepare", plan, "-o", desk.path(f"{CEREMONY}.requests.json")).code == 0
-    sign(desk, blind, desk.path("signatures.json")).done()
+    assert desk.online("prepare", plan, "-o", requests).code == 0
+    desk.sign(blind, plan, requests, desk.path("signatures.json")).done()
     assert json.loads(desk.path("signatures.json").read_text())["signatures"][0]["shown"] == "hashes"
-
-
-def test_a_ledger_of_another_model_than_the_one_named_is_refused_before_anything_is_asked(
-    desk: BothMachines, ledger: Ledger
-) -> None:
-    desk.prepare(CEREMONY)
-    ended = sign(desk, ledger, desk.path("first.json"), "--model", "flex")
-    said = " ".join(ended.err.split())
-    assert ended.code == 5, ended.err
-    assert "the Ledger is a Nano S Plus, and --model, or [ledger] model of config.toml, says Flex" in said
-    assert "Is the requests fingerprint the same?" not in said
-    assert "sign-begun" not in desk.events()
-
-
-def _mail() -> tuple[dict[str, Any], str]:
-    vector = json.loads((VECTORS / "typed-data/good/mail.json").read_text())
-    return vector["document"], vector["expected"]["digest"]
-
-
-def test_what_stands_beside_is_left_out_and_named_and_begins_no_line(desk: BothMachines) -> None:
-    document, digest = _mail()
-    document["account"] = "0x\x1b[2Jdigest 00"
-    document["types"]["Mail"][0]["internalType"] = "struct Person"
-    file = desk.path("typed.json")
-    file.write_text(json.dumps(document))
-    told = desk.offline("digest", "--json", file).json()
-    assert (told["digest"], told["ignored"]) == (digest, ["account", "types.Mail[0].internalType"])
-    ended = desk.offline("digest", file)
-    assert "ignored           account, types.Mail[0].internalType: no signature covers it" in ended.out
-    assert ended.code == 0
-    file.write_text(json.dumps(document | {"x\ndigest            0000 0000": 1}))
-    begun = [line.split()[0] for line in desk.offline("digest", file).out.splitlines() if line[:1].strip()]
-    assert begun == ["primary", "domain", "struct", "digest", "ignored"]
-
-
-def test_a_refusal_speaks_of_a_document_and_of_no_attack(desk: BothMachines) -> None:
-    document, _ = _mail()
-    file = desk.path("typed.json")
-    changes: list[dict[str, Any]] = [{"types": 1}, {"primaryType": "No"}, {"message": []}, {"domain": {}}]
-    for change in changes:
-        file.write_text(json.dumps(document | change))
-        ended = desk.offline("digest", file)
-        assert (ended.code, ended.out) == (3, "")
-        assert "altered" not in ended.err
-        assert "nothing was hashed" in ended.err
 
 
 def test_a_person_makes_a_record_at_a_terminal(ledger: Ledger, tmp_path: Path) -> None:

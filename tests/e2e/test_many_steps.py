@@ -4,13 +4,11 @@ With every run of the tests a smaller plan; ``make test-signing`` plays the whol
 """
 
 import hashlib
-import json
 import re
 import signal
 
 import pytest
 from eth_account import Account
-from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 
 from airlock_shared.host.files import read_transcript
@@ -18,9 +16,7 @@ from draws import draws
 from e2e import led
 from e2e.conftest import BothMachines, Ledger
 from e2e.led import Asked, Screen, interrupt, lead
-from e2e.test_one_command import Day, unpinned
-
-__all__ = ["unpinned"]
+from e2e.test_one_command import Day
 
 STEPS = draws(12, 500)
 ANSWERS_AT_MOST = 80
@@ -46,27 +42,13 @@ class LongDay(Day):
         )
         self.agree_on(text)
 
-    def prove(self) -> None:
-        """Have the desk's servers sign every challenge in the one file of them."""
-        plan, asks = self.plans["online"], self.desk.path("challenges.json")
-        assert self.desk.online("delegate", "challenge", "--plan", plan, "-o", asks).code == 0
-        document = json.loads(asks.read_text())
-        keys = {(key := key_of(number)).address: key for number in range(len(document["proofs"]))}
-        for proof in document["proofs"]:
-            signed = keys[proof["delegate"]].sign_message(encode_defunct(text=proof["text"]))
-            proof["signature"] = "0x" + signed.signature.hex()
-        asks.write_text(json.dumps(document))
-        self.folder("online").mkdir(exist_ok=True)
-        output = self.folder("online") / "proofs.json"
-        self.desk.online("delegate", "proof", asks, "--plan", plan, "-o", output).done()
-
 
 def test_many_delegates_are_led_to_a_complete_report_through_two_interruptions(
     unpinned: BothMachines, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(led, "_PATIENCE_S", 60 + 12 * STEPS)
     day = LongDay(unpinned, ledger)
-    day.prove()
+    day.prove(*map(key_of, range(STEPS)))
     screens = {half: day.start(half) for half in ("online", "offline")}
     asked: list[Asked] = []
     for signed, kind in ((STEPS // 4, signal.SIGINT), (STEPS // 2, signal.SIGKILL)):

@@ -35,7 +35,7 @@ def typed(command: str, folder: Path, env: dict[str, str]) -> FinishedCommand:
 @pytest.fixture
 def venue() -> Iterator[ThirdVenue]:
     """Yield a public test network: it has the chain id of the main one."""
-    with third_venue("--chain", "8453") as running:
+    with third_venue(chain=8453) as running:
         yield running
 
 

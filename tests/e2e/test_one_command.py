@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eth_account.messages import encode_defunct
+from eth_account.signers.local import LocalAccount
 
 from airlock_rehearsal.scenarios import DELEGATE_PATH
 from airlock_shared.documents.deployment import parse_deployment
@@ -14,7 +14,7 @@ from airlock_shared.host.files import read_transcript
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import spoken
 from draws import ALL
-from e2e.conftest import OFFLINE, ONLINE, PEOPLE, BothMachines, Ledger, key_at
+from e2e.conftest import OFFLINE, ONLINE, PEOPLE, BothMachines, Ledger, key_at, signed_by
 from e2e.led import Asked, Read, Screen, careful, count, kill, lead, rows_of, start, words_on
 
 AT_MOST = Read(commands=4, typed=24, enters=12, rows=260)
@@ -85,22 +85,17 @@ class Day:
         assert count == 1
         self.plans[half].write_text(text)
 
-    def prove(self) -> None:
-        """Have the delegate's server sign its challenge, and put the proof where the online machine hands it over."""
-        plan = self.plans["online"]
-        text = self.desk.online("delegate", "challenge", "--plan", plan, "--json").json()["challenges"][0]["text"]
-        signed = "0x" + key_at(DELEGATE_PATH).sign_message(encode_defunct(text=text)).signature.hex()
+    def prove(self, *keys: LocalAccount) -> None:
+        """Have the delegates' servers sign their challenges, and put the proofs where the online machine hands them over."""
+        plan, asks = ("--plan", self.plans["online"]), self.desk.path("challenges.json")
+        self.desk.online("delegate", "challenge", *plan, "-o", asks).done()
+        document = json.loads(asks.read_text())
+        by_address = {key.address: key for key in keys or [key_at(DELEGATE_PATH)]}
+        for proof in document["proofs"]:
+            proof["signature"] = signed_by(by_address[proof["delegate"]], proof["text"])
+        asks.write_text(json.dumps(document))
         self.folder("online").mkdir(exist_ok=True)
-        output = self.folder("online") / "proofs.json"
-        assert self.desk.online("delegate", "proof", "--signature", signed, "--plan", plan, "-o", output).code == 0
-
-
-@pytest.fixture
-def unpinned(tmp_path: Path, services: object) -> BothMachines:
-    """Return a desk where the deployment was fetched, and the signing machine has nothing."""
-    made = BothMachines(tmp_path, services)  # type: ignore[arg-type]
-    assert made.fetch(made.path("deployment.json")).code == 0
-    return made
+        self.desk.online("delegate", "proof", asks, *plan, "-o", self.folder("online") / "proofs.json").done()
 
 
 LED = ("delegate-key", "referral-code", "market-close")

@@ -10,22 +10,18 @@ from typing import Any
 
 import pytest
 
-from airlock_online.journal.journal import Record, open_journal
-from airlock_online.journal.order_states import FINAL, OrderEvent, OrderState
-from airlock_online.report_rows import timeline_of
 from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.cli.report import read_folder
 from airlock_shared.errors import Refusal
-from airlock_shared.report.evidence.timeline import parse_timeline
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import report_of_artefacts, verify_report
-from airlock_shared.venue.structs import BATCHED_MARKET, CORE_API, RELAY
 from commands import FinishedCommand
 from draws import every_nth
 from e2e.conftest import BY_NAME, PEOPLE, BothMachines, Ledger, start_ledger, stop_ledger
 from online.loopback import Wire, frame, stream
+from refusals import check_of
 from shared.strategies import at, places
 
 EVERYBODY = ("--by", "signer", "--by", "facilitator", "--by", "witness")
@@ -235,9 +231,7 @@ def test_a_changed_byte_of_an_artefact_is_named(day: Day, name: str) -> None:
 def test_crossed_transcripts_are_refused(day: Day) -> None:
     files = read_folder(day.desk.path("online"))[2]
     one, other = "offline-transcript.jsonl", "online-transcript.jsonl"
-    with pytest.raises(Refusal) as caught:
-        report_of_artefacts(files | {one: files[other], other: files[one]}, judge)
-    assert caught.value.check == "REPORT-MATCH"
+    assert check_of(report_of_artefacts, files | {one: files[other], other: files[one]}, judge) == "REPORT-MATCH"
 
 
 # ---- days that went otherwise -----------------------------------------------------------------------------------------
@@ -258,51 +252,6 @@ def test_a_declined_item_without_people_and_seal_is_incomplete_on_the_first_page
     assert html.index("<strong>INCOMPLETE</strong>") < html.index("Fingerprints")
     assert "referral-code, REHEARSAL, INCOMPLETE" in html
     assert desk.offline("report", "verify", desk.path("evidence")).code == 0
-
-
-PATHS: dict[OrderState, list[OrderState]] = {
-    OrderState.PREPARED: [], OrderState.SENDING: [OrderState.SENDING], OrderState.EXPORTED: [OrderState.EXPORTED],
-    OrderState.REJECTED: [OrderState.SENDING, OrderState.REJECTED],
-    OrderState.ACCEPTED: [OrderState.SENDING, OrderState.ACCEPTED],
-    OrderState.UNKNOWN: [OrderState.SENDING, OrderState.UNKNOWN],
-    OrderState.PRESUMED_UNKNOWN: [OrderState.SENDING, OrderState.PRESUMED_UNKNOWN],
-    **{final: [OrderState.SENDING, OrderState.ACCEPTED, final] for final in FINAL},
-}  # fmt: skip
-"""The states on the way from PREPARED to each."""
-
-
-KINDS: dict[str, tuple[str, int | None, str]] = {
-    "transaction": (RELAY, None, "TransactionReverted"),
-    "order": (BATCHED_MARKET, 1000, "FoundOnChain"),
-    "trigger": (CORE_API, None, "FoundOnChain"),
-}
-"""Of each kind the route, the deadline, and the event by which the operator's node ends it."""
-
-
-@pytest.mark.parametrize("proof", [{}, {"confirmedBlock": 9}])
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("state", list(OrderState))
-def test_only_a_signature_whose_outcome_is_final_and_that_can_execute_no_more_is_no_secret(
-    tmp_path: Path, state: OrderState, kind: str, late: bool, proof: dict[str, int]
-) -> None:
-    digest, (route, deadline_ms, event) = "0x" + "ab" * 32, KINDS[kind]
-    fields: dict[str, Any] = dict.fromkeys(Record._fields, "") | dict.fromkeys(("contract", "signer", "trader"), TRADER)
-    fields |= {"digest": digest, "ceremony": "demo", "chain_id": 31337, "deadline_ms": deadline_ms, "route": route,
-               "nonce": "7"}  # fmt: skip
-    by_node = bool(proof) or state in {OrderState.EXPIRED_UNUSED, OrderState.VOIDED}
-    over = by_node or (late and deadline_ms is not None)
-    with open_journal(str(tmp_path / "journal.sqlite3"), lambda: 0) as journal:
-        journal.prepare(Record(**fields))
-        for step in PATHS[state]:
-            assert journal.move(digest, step)
-        journal.record(digest, OrderEvent(1, event, proof))
-        lines, ended = timeline_of(journal, "demo", {digest}, 1000 + 10**6 * late)
-    assert ended == ({digest} if state in FINAL and over else set())
-    (sent,) = parse_timeline(lines).values()
-    assert (sent.row["state"], sent.row["final"]) == (state.value, state in FINAL)
-    stored = state is OrderState.CONFIRMED and route == "core-api"
-    assert ("stored" in sent.row["meaning"], "of an order" in sent.row["meaning"]) == (stored, False)
 
 
 def _signed(desk: BothMachines, ledger: Ledger) -> Day:

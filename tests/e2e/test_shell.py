@@ -1,6 +1,5 @@
 """Both programs as a shell meets them: a terminal and its keys, completion, streams that fail, folders of no use."""
 
-import json
 import os
 import shutil
 import socket
@@ -220,41 +219,3 @@ def test_a_service_that_does_not_answer_is_told_while_it_is_waited_for() -> None
 def test_a_person_is_told_that_the_ledger_waits_for_them(tmp_path: Path) -> None:
     words = (OFFLINE, "--home", tmp_path / "home", "address", "--emulator", "PORT")
     assert _waited_for("Waiting for the Ledger ... (1 s)", *words) == 5
-
-
-# ---- configuration ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('[ledger]\nmodle = "flex"', "did you mean model?"),
-        ("[ledger]\nmodel = 1", "mistyped"),
-        ("[ledger", "not TOML"),
-        ('[checks]\nskip = "TIME-PAST"', "unknown section"),
-    ],
-)
-def test_a_wrong_offline_configuration_is_refused_by_every_command(tmp_path: Path, text: str, said: str) -> None:
-    (tmp_path / "config.toml").write_text(text)
-    for words in (["config", "show"], ["plan", "show", PLAN]):
-        ended = _run(OFFLINE, "--home", tmp_path, *words)
-        assert (ended.returncode, said in ended.stderr.replace("\n", " ")) == (2, True), ended.stderr
-
-
-def test_config_show_tells_where_each_value_comes_from_and_no_key(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text("[rpc]\nconfirmations = 5\n")
-    environment = {
-        **os.environ,
-        "AIRLOCK_RPC": "https://user:secret-one@node.example:8545/v3/secret-two?key=secret-three",
-        "AIRLOCK_JOURNAL": "postgresql://desk:secret-four@db.example/journal",
-    }
-    shown = _run(ONLINE, "--home", tmp_path, "config", "show", env=environment).stdout
-    told = json.loads(_run(ONLINE, "--home", tmp_path, "config", "show", "--json", env=environment).stdout)["settings"]
-    origins = {(row["section"], row["name"]): (row["value"], row["from"]) for row in told}
-    assert origins["rpc", "confirmations"] == (5, "file")
-    assert origins["paths", "pairs"] == ("/v2/pairs", "default")
-    assert origins["rpc", "url"] == ("https://node.example:8545/…", "environment AIRLOCK_RPC")
-    assert origins["machine", "journal"] == ("postgresql://db.example", "environment AIRLOCK_JOURNAL")
-    assert origins["machine", "home"] == (str(tmp_path), "--home")
-    assert "secret" not in shown
-    assert "secret" not in json.dumps(told)

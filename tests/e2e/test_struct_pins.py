@@ -55,29 +55,6 @@ def test_widths_that_the_ledger_refuses_are_told_when_the_struct_is_pinned_and_w
     assert _check(desk, PLAN.replace('"MoveReq"', '"OtherReq"')).code == 2
 
 
-# ---- a pin that changed on the disk ------------------------------------------------------------------------------
-
-
-def test_a_pinned_deployment_that_changed_on_the_disk_is_refused(desk: BothMachines) -> None:
-    plan, requests = desk.prepare("market-close")
-    assert desk.offline("verify", requests, "--plan", plan).code == 0
-    pin = desk.path("offline-home") / "pins/rehearsal.json"
-    document = json.loads(pin.read_text())
-    document["fetched_at"] = "2026-01-01T00:00:00Z"
-    pin.write_text(json.dumps(document))
-    ended = desk.offline("verify", requests, "--plan", plan)
-    said = " ".join(ended.err.split())
-    assert (ended.code, "PIN-DEPLOYMENT" in said, "its file was changed" in said) == (3, True, True), said
-
-
-def test_a_deployment_that_nobody_agreed_to_on_record_is_not_in_force(desk: BothMachines) -> None:
-    plan, requests = desk.prepare("market-close")
-    for path in desk.path("offline-home").glob("transcript*"):
-        path.unlink()
-    ended = desk.offline("verify", requests, "--plan", plan)
-    assert (ended.code, "PIN-DEPLOYMENT" in ended.err, "nobody agreed to one" in ended.err) == (3, True, True), ended
-
-
 # ---- a fork of the main network: the chain id and contracts of another deployment -----------------------------------
 
 

@@ -57,7 +57,7 @@ class ThirdDesk(Desk):
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThirdDesk]:
-    with third_venue("--strict-nonce") as running:
+    with third_venue(strict_nonce=True) as running:
         made = ThirdDesk(tmp_path_factory.mktemp("third"), running)
         made.pin()
         yield made
@@ -118,23 +118,20 @@ def test_a_code_s_intent_that_a_relayer_of_the_router_alone_refuses_is_confirmed
     fields = {"type": 2, "chainId": 31337, "value": 0, **fees}
     filled = [{**fields, "nonce": 0, "to": call["to"], "data": call["data"]}, {**fields, "nonce": 1, "to": TRADER}]
     raw = [bytes(stranger.sign_transaction(each).raw_transaction).hex() for each in filled]
-    first, _ = [desk.venue.rpc("eth_sendRawTransaction", f"0x{each}") for each in raw]
-    assert desk.venue.rpc("eth_getTransactionReceipt", first)["status"] == "0x1"
+    first, _ = [desk.venue.module.rpc("eth_sendRawTransaction", [f"0x{each}"]) for each in raw]
+    assert desk.venue.module.rpc("eth_getTransactionReceipt", [first])["status"] == "0x1"
     resolved = desk.online("resolve", "--transaction", first, "--json", rejected["digest"])
     assert resolved.code == 0
     assert resolved.json()[0]["state"] == "CONFIRMED", resolved
 
 
 def test_a_code_is_registered_and_adopted_through_a_relayer_that_takes_every_contract(
-    desk: ThirdDesk, ledger: Ledger
+    desk: ThirdDesk, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk.venue.tell(relay_type2="pinned")
-    try:
-        for action, whose in (("referral-register", "referrer"), ("referral-set-code", "referee")):
-            ended = desk.ends(ledger, action, f'{whose} = "{TRADER}"\ncode = "DESK27"\n')
-            assert ended["state"] == "CONFIRMED", ended
-    finally:
-        desk.venue.tell(relay_type2="router")
+    monkeypatch.setattr(desk.venue.module, "RELAY_TYPE2", "pinned")
+    for action, whose in (("referral-register", "referrer"), ("referral-set-code", "referee")):
+        ended = desk.ends(ledger, action, f'{whose} = "{TRADER}"\ncode = "DESK27"\n')
+        assert ended["state"] == "CONFIRMED", ended
 
 
 def test_an_own_struct_without_a_body_is_refused_before_anybody_signs(desk: ThirdDesk, tmp_path: Path) -> None:

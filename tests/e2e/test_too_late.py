@@ -10,10 +10,8 @@ import pytest
 
 from e2e.conftest import BothMachines, Ledger
 from e2e.led import Asked, Screen, careful, lead
-from e2e.test_one_command import Day, unpinned
+from e2e.test_one_command import Day
 from loaded import CLOCK
-
-__all__ = ["unpinned"]
 
 LIMITS = {"deadline_at_most": "300s", "remaining_at_least": "40s"}
 """With the minute by which the watch may be wrong, 200 seconds are left to sign."""

@@ -68,7 +68,7 @@ def test_what_would_be_signed_is_shown_and_nothing_is_sent_or_written(tmp_path: 
     assert "delegate (" not in rest
     assert not (tmp_path / "home").exists()
     assert check(tmp_path, tmp_path / "absent", venue, "--json").json()["error"]["do"] == "write one of them"
-    posted = {asked.path for asked in venue.asked if asked.method != "GET"}
+    posted = {path for method, _, path, _ in venue.module.ASKED if method != "GET"}
     assert posted == {"/v2/intents/delegate-set", "/v2/intents/referral-set-code", "/v2/token/approve"}
 
 
@@ -86,7 +86,7 @@ def test_every_mistake_of_every_file_is_told_with_its_place_and_the_venue_is_not
     for words in ("line 6: [paths] referal-register", "did you mean referral-register?", "[words] Taken", "DOC-VENUE"):
         assert words in shown, (words, ended.out)
     assert "PLAN-" in shown
-    assert venue.asked == []
+    assert venue.module.ASKED == []
 
 
 def test_what_a_check_refuses_is_told_by_its_id(tmp_path: Path, venue: ThirdVenue) -> None:

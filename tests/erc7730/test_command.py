@@ -1,18 +1,16 @@
 """``airlock-online descriptors``: what it writes, and what it refuses to write."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
+from airlock_online.cli.main import program
 from airlock_online.wallets.erc7730 import make_descriptors
 from airlock_shared.errors import UsageError
-from commands import FinishedCommand, run_command
+from commands import FinishedCommand, run_here
 from erc7730.descriptor_world import made
 from shared.world import DEPLOYMENT_TEXT, deployment
-
-ONLINE = Path(sys.executable).parent / "airlock-online"
 
 
 @pytest.mark.parametrize(
@@ -40,7 +38,7 @@ def _run(folder: Path, *words: str, text: str = DEPLOYMENT_TEXT) -> FinishedComm
     deployments = folder / "home/deployments"
     deployments.mkdir(parents=True)
     (deployments / "venue.json").write_text(text)
-    return run_command(ONLINE, "--home", folder / "home", "descriptors", "-o", folder / "out", *words)
+    return run_here(program, "--home", folder / "home", "descriptors", "-o", folder / "out", *words)
 
 
 def test_the_command_writes_the_descriptors_and_says_how_much_is_in_them(tmp_path: Path) -> None:

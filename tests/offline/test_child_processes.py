@@ -16,12 +16,11 @@ from airlock_offline.confinement.command import end_child, start_child
 from airlock_offline.scanning import scan_process as records
 from airlock_offline.scanning.scan_process import END, ERROR, REMARK, TEXTS, record, texts_by_child
 from airlock_offline.signing.second_opinion import CHILD, OpinionProcess, compare_opinion, opinion_question
-from airlock_shared.checks.model import IntentCase
 from airlock_shared.errors import AirlockError, DocumentError, Refusal, UsageError
 from airlock_shared.qr.render import picture as drawn
 from airlock_shared.qr.symbol import matrix
 from offline.confined import require_landlock, require_seccomp
-from shared.world import STEPS, case_of, good
+from shared.world import STEPS, intent_case
 
 
 def starting(script: str) -> Callable[[], subprocess.Popen[bytes]]:
@@ -40,8 +39,7 @@ def answer_of(script: str, timeout_s: float = 20, document: object = None) -> by
 
 
 def test_a_fault_of_ours_is_noticed_by_the_process() -> None:
-    case = case_of(good(STEPS[0]))
-    assert isinstance(case, IntentCase)
+    case = intent_case(STEPS[0])
     case = case._replace(hashes=case.hashes._replace(digest=bytes(32)))
     opinion = OpinionProcess(opinion_question(case))
     with pytest.raises(Refusal, match="DIGEST-DISAGREE"):

@@ -97,6 +97,16 @@ def test_for_a_ledger_that_cannot_sign_nobody_is_asked_anything(
     assert recorded(room) == before
 
 
+def test_for_a_ledger_of_another_model_than_the_one_named_nobody_is_asked_anything(
+    room: Room, events: list[str], plug: Callable[..., None]
+) -> None:
+    plug()
+    words = ("--plan", room.folder / "plan.toml", "--emulator", 1, "--model", "flex", "-o", room.folder / "out.json")
+    with pytest.raises(AirlockError, match="is a Nano S Plus, and --model"):
+        room.run(sign.sign, room.folder / "one.json", *words)
+    assert not [event for event in events if event.startswith("?")]
+
+
 @pytest.mark.parametrize("model", ["flex", "nanosp", "apexp", "flex-1.22.0-dev"])
 def test_the_pages_their_words_and_the_record_are_of_the_model_and_version_that_is_found(
     room: Room, plug: Callable[..., None], model: str, capsys: pytest.CaptureFixture[str]

@@ -1,5 +1,6 @@
 """Every text of every document on the screens that show it: none acts on the terminal, and none begins a row as ours do."""
 
+import copy
 import json
 import tomllib
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from airlock_shared.errors import AirlockError
 from airlock_shared.plan.authoring import toml
 from airlock_shared.text.safe import WIDTH, columns, is_visible
 from airlock_shared.venue.profile import VENUE_FORMAT
+from commands import FinishedCommand, run_here
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS, good
 
@@ -41,7 +43,7 @@ OWN: dict[str, Any] = {
                  "contract": "tradingStorage"},
     },
 }  # fmt: skip
-MAIL = json.loads((VECTORS / "typed-data/good/mail.json").read_text())["document"]
+MAIL = json.loads((VECTORS / "typed-data/good/mail.json").read_text())
 
 
 def _texts(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -111,7 +113,7 @@ PLAN["steps"].append(
 DOCUMENTS: dict[str, tuple[Any, str]] = {  # with what their screen says of a good one
     "trust": (DEPLOYED | {"signed": OWN}, "deployment fingerprint"),
     "verify": (good("open"), "checks passed, 0 refused"),
-    "digest": (MAIL, "digest"),
+    "digest": (MAIL["document"], "digest"),
     "plan show": (PLAN, "by hand"),
     "plan check": (PLAN, "plan fingerprint"),
 }
@@ -145,3 +147,31 @@ def test_no_text_of_a_document_acts_on_the_screen_that_shows_it(
 @pytest.mark.parametrize("words", [("explain",), ("address", "--model"), ("address", "--path")], ids=" ".join)
 def test_no_word_of_a_command_does(tmp_path: Path, words: tuple[str, ...], text: str) -> None:
     _require_harmless(_screen(tmp_path / "home", *words, text), words)
+
+
+# ---- ``digest``: what no signature covers is named, and a document that cannot be hashed is not called an attack ------
+
+
+def _digest(folder: Path, document: dict[str, Any], *more: str) -> FinishedCommand:
+    (folder / "typed.json").write_text(json.dumps(document))
+    return run_here(program, "--home", folder / "home", "digest", folder / "typed.json", *more)
+
+
+def test_what_stands_beside_is_left_out_and_named_and_begins_no_line(tmp_path: Path) -> None:
+    document = copy.deepcopy(MAIL["document"]) | {"account": "0x\x1b[2Jdigest 00"}
+    document["types"]["Mail"][0]["internalType"] = "struct Person"
+    told = _digest(tmp_path, document, "--json").json()
+    named = ["account", "types.Mail[0].internalType"]
+    assert (told["digest"], told["ignored"]) == (MAIL["expected"]["digest"], named)
+    ended = _digest(tmp_path, document)
+    assert f"ignored           {', '.join(named)}: no signature covers it" in ended.out
+    assert ended.code == 0
+    shown = _digest(tmp_path, document | {"x\ndigest            0000 0000": 1}).out
+    begun = [line.split()[0] for line in shown.splitlines() if line[:1].strip()]
+    assert begun == ["primary", "domain", "struct", "digest", "ignored"]
+
+
+@pytest.mark.parametrize("change", [{"types": 1}, {"primaryType": "No"}, {"message": []}, {"domain": {}}], ids=repr)
+def test_a_refusal_speaks_of_a_document_and_of_no_attack(tmp_path: Path, change: dict[str, Any]) -> None:
+    ended = _digest(tmp_path, MAIL["document"] | change)
+    assert (ended.code, ended.out, "altered" in ended.err, "nothing was hashed" in ended.err) == (3, "", False, True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,7 +22,6 @@ from airlock_shared.checks.model import IntentCase, Situation
 from airlock_shared.checks.nonces import UsedNonces, use_of
 from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import Declined
 from airlock_shared.plan.decisions import shown_value
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
@@ -32,8 +30,8 @@ from airlock_shared.text.safe import columns
 from airlock_shared.units import raw_text
 from airlock_shared.venue.structs import Field
 from offline.test_signing import Table, ledger
-from shared.make_payloads import NOW_MS, seal
-from shared.world import PLAN_TEXT, deployment, good, request_of
+from shared.make_payloads import NOW_MS
+from shared.world import PLAN_TEXT, chain, deployment, good_with, request_of
 
 LONG = str(2**256 - 1)
 EXPIRY = "2027-03-31T00:00:00Z"
@@ -64,14 +62,12 @@ def world(steps: Sequence[Step], change: Callable[[str], str] = lambda text: tex
     for step in steps:
         own = template.replace('"desk-key"', f'"{step.id}"').replace(EXPIRY, step.plan["expiry"])
         text += own.replace("0x70997970C51812dc3A010C7d01b50e0d17dc79C8", step.plan["delegate"]) + step.more + "\n"
-        document = good("desk-key")
+        document = good_with("desk-key", **step.message)
         item = document["requests"][0]
         item["step"] = step.id
         item["fields"] |= {"delegate": step.plan["delegate"], "expirySeconds": step.message.get("expiry", "1806451200")}
-        item["payload"]["message"] |= step.message
         if step.said is not None:
             item["payload"]["meta"] = {"note": step.said, "kind": "delegate"}
-        seal(item["payload"])
         requests.append(request_of(document))
     return requests, Situation(parse_plan(change(text).encode()), deployment(), NOW_MS)
 
@@ -406,13 +402,6 @@ def test_what_was_refused_meanwhile_is_on_no_page(tmp_path: Path) -> None:
 REQUESTS = "aa" * 32
 
 
-def entries(*events: tuple[str, dict[str, Any]]) -> list[Entry]:
-    found: list[Entry] = []
-    for event, data in events:
-        found.append(next_entry(found[-1] if found else None, NOW_MS, event, json.loads(json.dumps(data))))
-    return found
-
-
 def test_pages_count_for_their_requests_their_plan_and_the_people_of_now() -> None:
     plan = parse_plan(PLAN_TEXT.encode())
     begun = (CEREMONY_BEGUN, {"ceremony": plan.id, "plan": plan.fingerprint, "roles": {"signer": "Ada"}})
@@ -422,7 +411,7 @@ def test_pages_count_for_their_requests_their_plan_and_the_people_of_now() -> No
     other_plan = (PAGE_CONFIRMED, page[1] | {"plan": "bb" * 32})
 
     def counted(*events: tuple[str, dict[str, Any]], requests: str = REQUESTS) -> frozenset[str]:
-        return confirmed_on_pages(entries(*events), plan, requests)
+        return confirmed_on_pages(chain(*events), plan, requests)
 
     assert counted(begun, page) == {"0x1", "0x2"}
     assert counted(begun, page, requests="cc" * 32) == frozenset()
@@ -432,4 +421,4 @@ def test_pages_count_for_their_requests_their_plan_and_the_people_of_now() -> No
     assert counted(begun, page, ended, begun) == frozenset()
     nobody = parse_plan(re.sub("(?m)^roles = .*$", "roles = []", PLAN_TEXT).encode())
     own = (PAGE_CONFIRMED, page[1] | {"plan": nobody.fingerprint})
-    assert confirmed_on_pages(entries(own), nobody, REQUESTS) == {"0x1", "0x2"}
+    assert confirmed_on_pages(chain(own), nobody, REQUESTS) == {"0x1", "0x2"}

@@ -26,8 +26,8 @@ from airlock_shared.units import ADDRESS
 from airlock_shared.venue.structs import LEAF_KINDS, field
 from e2e.terminal import Terminal
 from offline.signing_world import FOLDERS, document
-from shared.make_payloads import NOW_MS, seal
-from shared.world import deployment, examined, good, good_challenges, plan, request_of, situation
+from shared.make_payloads import NOW_MS
+from shared.world import deployment, examined, good, good_challenges, good_with, plan, request_of, situation
 
 OURS = ("DECIDED BY THE PLAN", "CHECKS: 37 passed, 0 refused", "Signed.", "  signer              0x00", "=" * WIDTH)
 STRANGER = "0x" + "ab" * 20
@@ -57,15 +57,6 @@ def _saying(step: str, folder: str, **said: Any) -> dict[str, Any]:
 
 def _approval(**members: Any) -> list[str]:
     return _review(_saying("approve", "transactions", **members), "transactions")
-
-
-def _with(step: str, **message: str) -> dict[str, Any]:
-    """Return an intent with other values, sealed anew."""
-    made = good(step)
-    payload = made["requests"][0]["payload"]
-    payload["message"].update(message)
-    seal(payload)
-    return made
 
 
 FLOODS: dict[str, Any] = {
@@ -107,7 +98,7 @@ def test_what_the_builder_says_is_bounded_and_marked(said: Any, refused: bool) -
 def test_a_signed_text_is_never_cut() -> None:
     for characters in (1, 500, 20_000):
         text = "".join(chr(ord("a") + n % 26) for n in range(characters))
-        assert text in "".join(line.strip("· ") for line in _review(_with("desk-key", tnc=text)))
+        assert text in "".join(line.strip("· ") for line in _review(good_with("desk-key", tnc=text)))
 
 
 def test_a_strangers_contract_is_not_called_pinned_and_its_amounts_have_no_unit() -> None:
@@ -131,10 +122,10 @@ def test_a_strangers_contract_is_not_called_pinned_and_its_amounts_have_no_unit(
 
 
 def test_the_first_lines_of_a_refused_item_say_in_words_what_is_wrong() -> None:
-    lines = _review(_with("close", _amount="900000000"))
+    lines = _review(good_with("close", _amount="900000000"))
     assert lines[2].startswith("REFUSED: it is not signed.")
     assert lines[4] == "✗ amount: the payload says 900 USDC, the plan 250.000001"
-    lines = _review(_with("close", _wantedPrice="900000000000000", _deadline="1790000900001"))
+    lines = _review(good_with("close", _wantedPrice="900000000000000", _deadline="1790000900001"))
     assert lines[4] == "✗ wantedPrice: the payload says 90000 USD, the plan at least 60000, at most"
     assert lines[6].startswith("  came ")
     lines = _approval(to=STRANGER)  # a refusal that is about no value
@@ -143,11 +134,11 @@ def test_the_first_lines_of_a_refused_item_say_in_words_what_is_wrong() -> None:
 
 def test_no_more_than_five_reasons_stand_at_the_beginning_and_none_is_flooded() -> None:
     wrong = {"_amount": "1", "_pairIndex": "7", "_index": "9", "_wantedPrice": "9" * 30, "_trader": STRANGER}
-    lines = _review(_with("close", **wrong, _openTimestamp="1789000001"))
+    lines = _review(good_with("close", **wrong, _openTimestamp="1789000001"))
     reasons = lines[4 : [line.startswith("  came ") for line in lines].index(True)]
     assert sum(" the payload says " in line for line in reasons) == 5
     assert len(reasons) <= 10
-    assert len(_review(_with("desk-key", tnc="\n".join(OURS) * 100, addUntilTimestamp="1"))) < 120
+    assert len(_review(good_with("desk-key", tnc="\n".join(OURS) * 100, addUntilTimestamp="1"))) < 120
 
 
 def test_a_value_is_equal_to_a_value_and_within_bounds() -> None:
@@ -160,7 +151,7 @@ def test_a_value_is_equal_to_a_value_and_within_bounds() -> None:
 
 @pytest.mark.parametrize(("step", "member"), [("open", "_deadline"), ("desk-key", "deadline")])
 def test_a_time_out_of_its_limit_is_not_said_to_keep_it(step: str, member: str) -> None:
-    lines = _review(_with(step, **{member: "1"}))
+    lines = _review(good_with(step, **{member: "1"}))
     assert any("REFUSED  TIME-" in line for line in lines)
     assert not any(line.endswith(": kept") for line in lines)
 
@@ -186,7 +177,7 @@ def test_every_line_of_what_is_signed_has_the_mark_of_who_decided_it(folder: str
 
 
 def test_the_lines_of_a_value_that_is_not_the_plans_are_marked_and_no_others() -> None:
-    lines = _sections(_with("close", _amount="900000000"))["RECEIVED, beside what the plan decides"]
+    lines = _sections(good_with("close", _amount="900000000"))["RECEIVED, beside what the plan decides"]
     assert {line[2:10].strip() or "below" for line in lines if line.startswith("✗")} == {"_amount", "below"}
     assert [line[22:] for line in lines if line.startswith("✗")] == [
         "900 USDC", "raw 900000000", "plan collateralToCloseUsdc 250.000001: NOT WHAT THE PLAN", "SAYS",

@@ -15,15 +15,13 @@ from airlock_shared.errors import DocumentError
 from airlock_shared.host.files import TranscriptFile
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER
+from shared import world
 
 PATH = "m/44'/60'/0'/0/0"
 
 
 def chain(*events: str) -> list[Entry]:
-    entries: list[Entry] = []
-    for event in events:
-        entries.append(next_entry(entries[-1] if entries else None, 1_000, event, {"n": len(entries)}))
-    return entries
+    return world.chain(*((event, {}) for event in events), at_ms=1_000)
 
 
 def sealed(before: list[Entry], of: str = "desk", **changed: Any) -> list[Entry]:

@@ -6,6 +6,7 @@ import os
 import random
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from airlock_shared.venue.structs import AUTHORIZATION
 from commands import run_here
 from draws import draws, every_nth
 from offline.altered_requests import altered_documents
-from offline.signing_world import FOLDERS, World, document, require_complete
+from offline.signing_world import FOLDERS, REHEARSAL, World, document, require_complete
 
 
 @pytest.fixture
@@ -76,6 +77,38 @@ def test_requests_altered_at_random_are_signed_or_refused_and_recorded(world: Wo
         require_complete(ended, made.steps)
         codes[ended.code] += 1
     assert set(codes) >= {3, 4}, codes
+
+
+@pytest.mark.parametrize(
+    ("damage", "check"),
+    [
+        (lambda data: data[:-200], "DOC-TRUNCATED"),
+        (lambda data: data.replace(b'"payload"', b"x", 1), "DOC-JSON"),
+        (bytes, "DOC-LINK"),
+    ],
+)
+def test_a_damaged_document_is_refused_with_exit_code_4_and_one_json_document(
+    damage: Callable[[bytes], bytes], check: str, world: World
+) -> None:
+    if check == "DOC-LINK":
+        (world.folder / "requests.json").symlink_to(world.folder / "elsewhere.json")
+    ended = world.sign(damage(_bytes(document("requests"))), "requests")
+    assert (ended.code, check in ended.err, ended.events, ended.results) == (4, True, [], None)
+    words = ("verify", world.folder / "requests.json", "--plan", world.folder / "requests.toml", "--json")
+    told = run_here(program, "--home", world.folder / "home", *words)
+    error = told.json()["error"]
+    assert (told.code, error["check"], error["exit_code"], check in told.err) == (4, check, 4, True)
+
+
+def test_a_pin_that_changed_on_the_disk_or_that_nobody_agreed_to_on_record_is_not_in_force(world: World) -> None:
+    fresh = OfflineHome(world.folder / "fresh")
+    (pin,) = fresh.home.glob("pins/*.json")
+    for changed, said in ((True, "its file was changed"), (False, "nobody agreed to one of this name")):
+        pin.write_bytes(REHEARSAL.replace(b'"fetched_at": "2', b'"fetched_at": "1') if changed else REHEARSAL)
+        ended = world.sign(_bytes(document("requests")), "requests")
+        told = " ".join(ended.err.split())
+        assert (ended.code, "PIN-DEPLOYMENT" in told, said in told, ended.results) == (3, True, True, None), told
+        fresh.transcript.path.unlink(missing_ok=True)
 
 
 def _failing(monkeypatch: pytest.MonkeyPatch, error: Exception, at: int) -> None:

@@ -27,11 +27,11 @@ from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import Declined, ExitCode, Refusal
 from airlock_shared.ethereum.library_opinion import opinion_on
-from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger, approve
-from shared.make_payloads import NOW_MS, seal
-from shared.world import case_of, good, good_challenges, request_of, situation
+from refusals import check_of
+from shared.make_payloads import NOW_MS
+from shared.world import good, good_challenges, good_with, high_s, intent_case, request_of, situation
 
 SEED = "test " * 11 + "junk"  # the plan's signers are the first accounts of this published phrase
 STEP = "desk-key"
@@ -119,9 +119,7 @@ def case(step: str = STEP, change: Callable[[dict[str, Any]], None] | None = Non
 
 
 def refusal_of(table: Table, item: Request) -> str:
-    with pytest.raises(Refusal) as caught:
-        sign_item(item, situation(), table.desk)
-    return caught.value.check
+    return check_of(sign_item, item, situation(), table.desk)
 
 
 def test_an_item_that_passes_is_signed_recovered_recorded_and_kept(tmp_path: Path) -> None:
@@ -194,8 +192,7 @@ def test_a_signature_of_something_else_is_neither_kept_nor_returned(
         if fault == "wrong-signature":
             right = bytes([right[0] ^ 1]) + right[1:]
         if fault == "high-s":
-            s = CURVE_ORDER - int.from_bytes(right[32:64], "big")
-            right = right[:32] + s.to_bytes(32, "big") + bytes((55 - right[64],))
+            right = high_s(right)
         return right, "fields"
 
     table = Table(tmp_path, ledger())
@@ -265,9 +262,7 @@ def test_without_the_second_opinions_agreement_the_device_is_not_asked(
     tmp_path: Path, change: Callable[[bytes], bytes], check: str
 ) -> None:
     table, opinion = Table(tmp_path, ledger()), Answers(change)
-    with pytest.raises(Refusal) as caught:
-        sign_item(case(), situation(), table.desk._replace(opinion=opinion))
-    assert caught.value.check == check
+    assert check_of(sign_item, case(), situation(), table.desk._replace(opinion=opinion)) == check
     assert (table.asked_of_the_device, table.kept(), opinion.begun[0].ended) == ([], [], True)
 
 
@@ -279,8 +274,7 @@ def test_the_second_opinion_begins_before_the_person_reads_and_ends_when_she_say
 
 
 def test_the_device_is_shown_the_pinned_types_and_domain_and_never_the_payloads_own() -> None:
-    item = case_of(good(STEP))
-    assert isinstance(item, IntentCase)
+    item = intent_case(STEP)
     expected = typed_data_of(item)
     payload = item.request.payload
     payload["types"] = {"DelegateReq": [{"name": "trader", "type": "address"}]}
@@ -309,15 +303,13 @@ def test_what_was_signed_before_is_not_asked_for_again_and_is_recovered_again(tm
 
 
 def test_the_nonce_ledger_grows_with_every_signature_and_survives_in_the_transcript(tmp_path: Path) -> None:
-    def later(item: dict[str, Any]) -> None:
-        item["payload"]["message"]["deadline"] = str(int(item["payload"]["message"]["deadline"]) - 1)
-        seal(item["payload"])
-
+    deadline_ms = int(case().payload["message"]["deadline"])
+    later = request_of(good_with(STEP, deadline=str(deadline_ms - 1)))
     first = Table(tmp_path, ledger())
     sign_item(case(), situation(), first.desk)
     for known in (first.desk.used, nonces_of(first.state.transcript.entries())):
         table = Table(tmp_path / "other", ledger(), ledger=known)
-        assert sign_item(case(change=later), situation(), table.desk).answer.why == "NONCE-USED"
+        assert sign_item(later, situation(), table.desk).answer.why == "NONCE-USED"
         assert (table.asked, table.sent) == ([], [])
 
 

@@ -18,6 +18,7 @@ from airlock_shared.documents.deployment import TEST_ACCOUNTS, Deployment, read_
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_software_ledger.keys import TEST_SEED, derive, read_path
+from refusals import check_of
 from shared.world import DEPLOYMENT_TEXT, VECTORS, examined, good, plan, request_of, situation, to_bytes
 
 NETWORK = "sepolia-fork"
@@ -56,9 +57,7 @@ def test_which_kind_of_ledger_signs_is_told_by_the_deployment(
         if taken:
             require_ledger(port, read_deployment(document))
         else:
-            with pytest.raises(Refusal) as caught:
-                require_ledger(port, read_deployment(document))
-            assert caught.value.check == "PIN-REHEARSAL"
+            assert check_of(require_ledger, port, read_deployment(document)) == "PIN-REHEARSAL"
     testing, production = read_deployment(TESTING), read_deployment(PRODUCTION)
     assert is_production([testing], software_ledger=True) is False
     assert is_production([testing], software_ledger=False) is True

@@ -8,12 +8,11 @@ from eth_account import Account
 
 from airlock_online.delivery.deliveries import element_of
 from airlock_shared.checks.foreseen import contradictions
-from airlock_shared.checks.model import CallCase
 from airlock_shared.checks.nonces import UsedNonces, use_of
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.mistakes import Mistake, find_mistakes
 from airlock_shared.venue.calls import LEDGER_CONTRACTS
-from shared.world import PLAN_TEXTS, VECTORS, bad_request, case_of, confirm, good, judge, names, situation, vectors
+from shared.world import PLAN_TEXTS, VECTORS, bad_request, call_case, confirm, good, judge, names, situation, vectors
 
 FOLDER = "authorizations"
 BAD = list(vectors(f"{FOLDER}/bad"))
@@ -21,17 +20,11 @@ KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"  # of
 RECORDED = json.loads((VECTORS / "ledger/a-flex-auth-simple.json").read_text())
 
 
-def _examined(step: str = "give") -> CallCase:
-    case = case_of(good(step, FOLDER), situation(FOLDER))
-    assert isinstance(case, CallCase)
-    return case
-
-
 @pytest.mark.parametrize("step", ["give", "give-for-desk"])
 def test_what_the_plan_gives_is_accepted_and_other_libraries_compute_the_same(step: str) -> None:
     document = good(step, FOLDER)
     assert judge(document, situation(FOLDER)) == set()
-    case, payload = _examined(step), document["requests"][0]["payload"]
+    case, payload = call_case(step, FOLDER), document["requests"][0]["payload"]
     made = Account.sign_authorization(payload, KEY)
     assert case.digest == bytes(made.authorization_hash)
     assert [decision.decided_by for decision in case.decisions] == ["plan", "plan"]
@@ -60,7 +53,7 @@ def test_the_list_holds_the_contract_that_the_app_was_recorded_to_sign_for_and_n
 
 
 def test_its_nonce_is_the_account_s_own_and_is_given_once() -> None:
-    first, second = use_of(_examined()), use_of(_examined("give-for-desk"))
+    first, second = use_of(call_case("give", FOLDER)), use_of(call_case("give-for-desk", FOLDER))
     assert (first.contract, first.nonce, second.nonce) == ("", 5, 6)
     used = UsedNonces([first])
     assert used.clash(second) is None
@@ -84,6 +77,8 @@ def test_plan_check_tells_what_could_not_be_signed_with_its_line() -> None:
     known = RECORDED["input"]["address"]
     assert _found(PLAN_TEXTS[FOLDER]) == []
     assert _mistakes(known, other) == [("AUTH-CONTRACT", contract)]
+    [unknown] = _found(PLAN_TEXTS[FOLDER].replace(known, other, 1))
+    assert "a release of the Ledger's Ethereum app that has it on its list is missing" in str(unknown.error)
     assert _mistakes('order = "close"', 'order = "stop"') == [("AUTH-ORDER", order)]
     assert _mistakes('order = "close"', 'order = "none"') == [("AUTH-ORDER", order)]
     assert _mistakes('order = "close"', "order = 7") == [("PLAN-FIELD", order)]

@@ -3,7 +3,6 @@
 import re
 import socket
 import sqlite3
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from email.utils import formatdate
@@ -30,13 +29,12 @@ from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.cli.explain import explanations_of
 from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.host.files import FAULT, LOOK, OK, Observed, TranscriptFile
-from commands import FinishedCommand, contents, run_command, run_here
+from commands import FinishedCommand, contents, run_here
 from online.loopback import Answer, Wire, closed_port, http, reply
 from online.online_command import OnlineCommand
 from shared.world import deployment
 from workspace.service_pages import CODE_PLACES
 
-ONLINE = Path(sys.executable).parent / "airlock-online"
 NOW_S = 1_795_000_000
 READY = {"ok": True, "data": {"ready": True}}
 SOURCES = Path(airlock_online.__file__).parent
@@ -53,6 +51,7 @@ explain = partial(run_here, program, "explain")
         ("[node]\nurl = 'x'", "unknown section"),
         ("rpc = 'http://node'", "not a table"),
         ("[rpc]\naddress = 'x'", "'address'"),
+        ("[rpc]\nconfirmation = 1", "did you mean confirmations"),
         ("[rpc]\nconfirmations = true", "'confirmations'"),
         ("[rpc]\nconfirmations = 0", "confirmations is 0"),
         ("[rpc]\nconfirmed_by = 'latest'", "confirmed_by is 'latest'"),
@@ -66,6 +65,22 @@ def test_a_wrong_configuration_is_refused(tmp_path: Path, text: str, told: str) 
     (tmp_path / "config.toml").write_text(text)
     with pytest.raises(UsageError, match=told):
         read_config(tmp_path / "config.toml")
+
+
+def test_config_show_tells_where_each_value_comes_from_and_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.toml").write_text("[rpc]\nconfirmations = 5\n")
+    monkeypatch.setenv("AIRLOCK_RPC", "https://user:secret-one@node.example:8545/v3/secret-two?key=secret-three")
+    monkeypatch.setenv("AIRLOCK_JOURNAL", "postgresql://desk:secret-four@db.example/journal")
+    shown, ended = (run_here(program, "--home", tmp_path, "config", "show", *more) for more in ((), ("--json",)))
+    origins = {(row["section"], row["name"]): (row["value"], row["from"]) for row in ended.json()["settings"]}
+    assert origins["rpc", "confirmations"] == (5, "file")
+    assert origins["paths", "pairs"] == ("/v2/pairs", "default")
+    assert origins["rpc", "url"] == ("https://node.example:8545/…", "environment AIRLOCK_RPC")
+    assert origins["machine", "journal"] == ("postgresql://db.example", "environment AIRLOCK_JOURNAL")
+    assert origins["machine", "home"] == (str(tmp_path), "--home")
+    assert "secret" not in f"{shown}{ended}"
 
 
 @pytest.mark.parametrize(
@@ -228,7 +243,7 @@ def test_a_node_of_another_chain_is_a_fault_and_its_key_is_not_shown(chain_id: s
 
 
 def doctor(home: Path, *words: str) -> FinishedCommand:
-    return run_command(ONLINE, "--home", home, "doctor", *words)
+    return run_here(program, "--home", home, "doctor", *words)
 
 
 def test_on_a_new_machine_nothing_is_wrong_and_nothing_is_made(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from online.delivering_machine import NOW, Desk, delivering_machine, unsent
 from online.fake_chain import FakeChain
 from online.loopback import Answer, Seen, Wire, frame, http, reply, stream
 from online.node import CHAIN_ID
-from online.test_journal import steps_to
+from online.test_journal import put
 
 SUBMIT = "POST /market/execute-batched"
 STATUS = "GET /tracking-id/t-1/status"
@@ -42,7 +42,7 @@ TX = "0x" + "ee" * 32
 EIP7702 = '{"chainId": "31337", "to": "0x1", "data": "0x", "gas": "1", "authorizationList": []}'
 REFERRAL = {"primary_type": "SetTraderReferralCodeByUserReq", "route": "relayer", "order_type": None}
 AFTER = unsent().deadline_ms or 0
-SECOND = "0x" + "cd" * 32
+FIRST, SECOND = _record(unsent(), "POST", ""), "0x" + "cd" * 32
 TAKEN_T1: tuple[int, str, dict[str, object]] = (0, "MarketOrderAccepted", {"trackingId": "t-1"})
 TAKEN = reply(202, {"ok": True, "data": {"id": "r-1", "status": "pending"}})
 
@@ -450,22 +450,13 @@ def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: Desk, word: s
     assert desk.types == ["RelayAccepted"]
 
 
-def _first(desk: Desk, state: OrderState) -> Delivery:
-    """Write the first digest of a step down in a state."""
-    first = unsent()
-    desk.world.journal.prepare(_record(first, "POST", ""))
-    for step in steps_to(state):
-        assert desk.world.journal.move(first.digest, step)
-    return first
-
-
 @pytest.mark.parametrize("state", [OrderState.SENDING, OrderState.UNKNOWN, OrderState.ACCEPTED, OrderState.EXPORTED])
 @pytest.mark.parametrize(
     "changes",
     [{"nonce": "9"}, {"signer": "0x" + "33" * 20}, {"contract": "0x" + "44" * 20}, {"trader": "0x" + "55" * 20}],
 )
 def test_no_second_digest_is_sent_beside_the_first(desk: Desk, state: OrderState, changes: dict[str, object]) -> None:
-    _first(desk, state)
+    put(desk.world.journal, state, FIRST)
     with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-STEP"):
         submit_delivery(unsent(wire.url)._replace(digest=SECOND, **changes), desk.world)  # type: ignore[arg-type]
     assert wire.seen == []
@@ -477,12 +468,12 @@ def test_no_second_digest_is_sent_beside_the_first(desk: Desk, state: OrderState
 def test_a_second_digest_that_another_process_sends_meanwhile_is_refused_by_the_claim(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = _first(desk, OrderState.PREPARED)
+    put(desk.world.journal, OrderState.PREPARED, FIRST)
     prepare = desk.world.journal.prepare
 
     def prepared(record: Record) -> Submission:
         made = prepare(record)
-        assert desk.world.journal.claim(first.digest)  # after this one has looked, and before it claims
+        assert desk.world.journal.claim(FIRST.digest)  # after this one has looked, and before it claims
         return made
 
     monkeypatch.setattr(desk.world.journal, "prepare", prepared)
@@ -503,17 +494,17 @@ def test_a_second_digest_that_another_process_sends_meanwhile_is_refused_by_the_
     ],
 )
 def test_a_second_digest_is_sent_where_it_may_be(desk: Desk, state: OrderState, change: dict[str, object]) -> None:
-    _first(desk, state)
+    put(desk.world.journal, state, FIRST)
     outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, nonce="9", **change)
     assert (outcome.state, sum(s.method == "POST" for s in seen)) == (OrderState.FILLED, 1)
 
 
 @pytest.mark.parametrize("change", [{}, {"step": "other"}, {"signer": "0x" + "11" * 20}])
 def test_one_with_the_firsts_nonce_is_told_as_a_replacement(desk: Desk, change: dict[str, object]) -> None:
-    first = _first(desk, OrderState.UNKNOWN)
+    put(desk.world.journal, OrderState.UNKNOWN, FIRST)
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, **change)
     assert outcome.state is OrderState.FILLED
-    assert any(first.digest in notice and "Either of the two may execute" in notice for notice in desk.notices)
+    assert any(FIRST.digest in notice and "Either of the two may execute" in notice for notice in desk.notices)
 
 
 @pytest.mark.parametrize(
@@ -523,14 +514,14 @@ def test_one_with_the_firsts_nonce_is_told_as_a_replacement(desk: Desk, change: 
 def test_nobody_is_told_that_either_may_execute_where_the_first_cannot(
     desk: Desk, state: OrderState, given: Callable[[Delivery, DeliveryContext], object]
 ) -> None:
-    _first(desk, state)
+    put(desk.world.journal, state, FIRST)
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire:
         given(unsent(wire.url)._replace(digest=SECOND), desk.world)
     assert "Either of the two" not in "".join(desk.notices)
 
 
 def test_nobody_is_told_that_either_may_execute_where_their_nonce_is_used(desk: Desk) -> None:
-    _first(desk, OrderState.UNKNOWN)
+    put(desk.world.journal, OrderState.UNKNOWN, FIRST)
     with Wire({}) as wire:
         submit_delivery(unsent(wire.url)._replace(digest=SECOND), desk.reading(lambda *_: True))
     assert "Either of the two" not in "".join(desk.notices)

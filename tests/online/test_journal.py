@@ -64,11 +64,12 @@ def steps_to(state: OrderState) -> list[OrderState]:
     return ways[state]
 
 
-def put(journal: Journal, state: OrderState, digest: str = DIGEST) -> None:
-    journal.prepare(record(digest))
+def put(journal: Journal, state: OrderState, known: Record | None = None) -> None:
+    known = known or record()
+    journal.prepare(known)
     for step in steps_to(state):
-        assert journal.move(digest, step)
-    assert journal.get(digest).state is state
+        assert journal.move(known.digest, step)
+    assert journal.get(known.digest).state is state
 
 
 @pytest.mark.parametrize("held", ["BEGIN EXCLUSIVE", "BEGIN IMMEDIATE"])

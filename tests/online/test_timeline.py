@@ -1,6 +1,7 @@
 """What a person sees of an order's events: units and hashes whole, 80 columns, nothing that acts on the terminal."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,13 +11,17 @@ from hypothesis import strategies as st
 from airlock_online.cli.delivery_context import OutcomeSummary, tally_lines
 from airlock_online.delivery.event_lines import MEMBERS_SHOWN, event_json, event_lines
 from airlock_online.error_codes import ERROR_CODES
-from airlock_online.journal.order_states import OrderEvent
+from airlock_online.journal.journal import open_journal
+from airlock_online.journal.order_states import FINAL, OrderEvent, OrderState
+from airlock_online.report_rows import timeline_of
 from airlock_online.speech.sections import ROUTES
 from airlock_shared.cli.terminal import worst
 from airlock_shared.errors import ExitCode
+from airlock_shared.report.evidence.timeline import parse_timeline
 from airlock_shared.text.safe import columns, is_visible
-from airlock_shared.venue.structs import BATCHED_MARKET
+from airlock_shared.venue.structs import BATCHED_MARKET, CORE_API, RELAY
 from online.online_command import CLOSE, CODE, OnlineCommand
+from online.test_journal import DIGEST, put, record
 
 NOW = 1_790_000_000_000
 HASH = "0x" + "ab" * 32
@@ -189,3 +194,35 @@ def test_submit_and_follow_end_with_it_and_json_stays_as_it_is(machine: OnlineCo
     assert "2 orders: " in ended.err
     for told in (ended, followed):
         assert ("2 need a person" in told.err, "need a person" in told.out) == (True, False)
+
+
+# ---- the report's timeline: whose signature is no secret any more ------------------------------------------------------
+
+
+KINDS: dict[str, tuple[str, int | None, str]] = {
+    "transaction": (RELAY, None, "TransactionReverted"),
+    "order": (BATCHED_MARKET, NOW, "FoundOnChain"),
+    "trigger": (CORE_API, None, "FoundOnChain"),
+}
+"""Of each kind the route, the deadline, and the event by which the operator's node ends it."""
+
+
+@pytest.mark.parametrize("proof", [{}, {"confirmedBlock": 9}])
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("state", list(OrderState))
+def test_only_a_signature_whose_outcome_is_final_and_that_can_execute_no_more_is_no_secret(
+    path: Path, state: OrderState, kind: str, late: bool, proof: dict[str, int]
+) -> None:
+    route, deadline_ms, event = KINDS[kind]
+    by_node = bool(proof) or state in {OrderState.EXPIRED_UNUSED, OrderState.VOIDED}
+    over = by_node or (late and deadline_ms is not None)
+    with open_journal(str(path), lambda: NOW) as journal:
+        put(journal, state, record()._replace(route=route, deadline_ms=deadline_ms))
+        journal.record(DIGEST, OrderEvent(1, event, proof))
+        told, ended = timeline_of(journal, record().ceremony, {DIGEST}, NOW + 10**6 * late)
+    assert ended == ({DIGEST} if state in FINAL and over else set())
+    (sent,) = parse_timeline(told).values()
+    assert (sent.row["state"], sent.row["final"]) == (state.value, state in FINAL)
+    stored = state is OrderState.CONFIRMED and route == CORE_API
+    assert ("stored" in sent.row["meaning"], "of an order" in sent.row["meaning"]) == (stored, False)

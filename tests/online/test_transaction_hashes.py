@@ -11,22 +11,15 @@ from hypothesis import strategies as st
 from airlock_online.delivery.deliveries import raw_transaction
 from airlock_online.delivery.routes.rpc import transaction_hash
 from airlock_shared.checks.model import CallCase
-from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import Transaction, checksum_address, signing_hash
 from draws import repeatable
+from refusals import check_of
 from shared.make_payloads import KEYS, OTHER
-from shared.world import confirm, examined_of, good, plan, situation
+from shared.world import call_case, confirm, plan
 
 FOLDER = "transactions"
 STEPS = tuple(plan(FOLDER).steps)
 _NUMBERS = st.one_of(st.integers(0, 2**64), st.sampled_from([0, 1, 127, 128, 255, 256, 2**32 - 1]))
-
-
-def _examined(step: str) -> CallCase:
-    found = examined_of(good(step, FOLDER), situation(FOLDER))
-    assert found.verdicts.blocking() == []
-    assert isinstance(found.case, CallCase)
-    return found.case
 
 
 def _parts(case: CallCase) -> tuple[dict[str, Any], Transaction]:
@@ -37,7 +30,7 @@ def _parts(case: CallCase) -> tuple[dict[str, Any], Transaction]:
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("position", [0, 15, 31])
 def test_an_altered_hash_of_ours_is_a_disagreement(step: str, position: int) -> None:
-    case = _examined(step)
+    case = call_case(step)
     digest = bytearray(case.digest)
     digest[position] ^= 1
     _assert_disagrees(case._replace(digest=bytes(digest)))
@@ -45,20 +38,18 @@ def test_an_altered_hash_of_ours_is_a_disagreement(step: str, position: int) -> 
 
 def test_what_was_altered_after_the_checks_is_a_disagreement() -> None:
     for name, value in (("to", OTHER), ("chainId", 1), ("data", "0x095ea7b3"), ("value", "0x1")):
-        case = _examined("approve")
+        case = call_case("approve")
         case.request.payload[name] = value
         _assert_disagrees(case)
     for name in Transaction._fields:
-        case = _examined("approve")
+        case = call_case("approve")
         _, filled = _parts(case)
         other = case.request._replace(transaction=filled._replace(**{name: getattr(filled, name) + 1}))
         _assert_disagrees(case._replace(request=other))
 
 
 def _assert_disagrees(case: CallCase) -> None:
-    with pytest.raises(Refusal) as caught:
-        confirm(case)
-    assert caught.value.check == "TX-DISAGREE"
+    assert check_of(confirm, case) == "TX-DISAGREE"
 
 
 @repeatable

@@ -70,16 +70,17 @@ def node_that_tells(tx_hash: str, status: str | None, block: int = 8, newest: in
 
 
 @pytest.mark.parametrize(
-    ("status", "block", "state"),
+    ("word", "status", "block", "state"),
     [
-        ("0x1", 8, OrderState.CONFIRMED), ("0x0", 8, OrderState.FAILED), ("0x1", 0x99, OrderState.ACCEPTED),
-        (None, 8, OrderState.ACCEPTED),
+        ("confirmed", "0x1", 8, OrderState.CONFIRMED), ("confirmed", "0x0", 8, OrderState.FAILED),
+        ("confirmed", "0x1", 0x99, OrderState.ACCEPTED), ("confirmed", None, 8, OrderState.ACCEPTED),
+        ("reverted", "0x0", 8, OrderState.FAILED), ("reverted", "0x1", 8, OrderState.CONFIRMED),
     ],
 )  # fmt: skip
-def test_a_node_ends_it_without_block(desk: Desk, status: str | None, block: int, state: OrderState) -> None:
+def test_a_node_ends_it_without_block(desk: Desk, word: str, status: str | None, block: int, state: OrderState) -> None:
     with node_that_tells(APPROVAL, status, block, newest=9) as node:
         desk.world = desk.world._replace(patience_s=3, confirmations=1, node=RpcClient(node.url, desk.world.http))
-        outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status("confirmed")]})
+        outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status(word)]})
     assert outcome.state is state, outcome.reason
 
 

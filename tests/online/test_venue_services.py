@@ -1,7 +1,6 @@
 """A services file says how a venue speaks and proves nothing: what it may not say is refused, no lie in it told as true."""
 
 import tomllib
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 from airlock_online.clients.builder import Spacing
 from airlock_online.clients.builder_reads import used_in
 from airlock_online.clients.reply_values import delegation_read, reply_names, status_word
-from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig, read_config
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.submit import submit_delivery
@@ -31,7 +29,6 @@ from airlock_shared.errors import UsageError
 from online.crash.orders import order
 from online.delivering_machine import Desk
 from online.loopback import Seen, Wire, reply
-from online.node import Node
 from online.test_routes import APPROVAL, CANCEL, RELAY, RELAYED, STORE, TX, sent, taken
 from second_venue.other_speech import SERVICES
 from workspace.service_pages import MEMBERS
@@ -283,15 +280,11 @@ def test_what_stands_beside_the_flag_of_a_delegate_is_read_too(own: dict[str, An
     assert (reply_names(read, trader="0xa", delegate="0xb"), read["canSignIntents"]) == (names, True)
 
 
-def relayed(
-    desk: Desk, speech: Speech, *told: dict[str, Any], node: Node | None = None
-) -> tuple[OrderOutcome, list[Seen]]:
+def relayed(desk: Desk, speech: Speech, *told: dict[str, Any]) -> tuple[OrderOutcome, list[Seen]]:
     """Relay a transaction at a venue that tells these things of it, one a question, the last for ever."""
     status = [reply(200, {"ok": True, "data": {"txHash": APPROVAL, **each}}) for each in told]
-    with node or nullcontext():
-        asked = RpcClient(node.url, desk.world.http) if node else None
-        desk.world = desk.world._replace(speech=speech, patience_s=3, node=asked)
-        return sent(desk, "relay", {RELAY: [taken()], RELAYED: status})
+    desk.world = desk.world._replace(speech=speech, patience_s=3)
+    return sent(desk, "relay", {RELAY: [taken()], RELAYED: status})
 
 
 def said(word: str, **more: Any) -> dict[str, Any]:
@@ -336,25 +329,6 @@ def test_a_word_for_confirmed_counts_with_its_block_and_without_a_sign_of_failur
 def test_the_word_that_was_said_is_in_the_journal(desk: Desk) -> None:
     relayed(desk, with_words(settled="confirmed", queued="pending"), said("queued"), said("settled", minedBlock=7))
     assert desk.events[-1].payload == {"transactionHash": APPROVAL, "blockNumber": 7, "said": "settled"}
-
-
-@pytest.mark.parametrize(
-    ("word", "status", "newest", "state"),
-    [
-        ("settled", "0x1", None, OrderState.CONFIRMED),
-        ("settled", "0x0", None, OrderState.ACCEPTED),
-        ("settled", None, None, OrderState.ACCEPTED),
-        ("failed", "0x0", "0x9", OrderState.FAILED),
-        ("failed", "0x1", "0x9", OrderState.CONFIRMED),
-    ],
-)
-def test_the_node_is_believed(desk: Desk, word: str, status: str | None, newest: str | None, state: OrderState) -> None:
-    receipt: dict[str, object] = {"transactionHash": APPROVAL, "blockNumber": "0x7", "status": status, "logs": []}
-    block = newest and {"number": newest, "timestamp": "0x1", "transactions": []}
-    answers = {"eth_getTransactionReceipt": receipt if status else None, "eth_getBlockByNumber": block}
-    node = Node({**answers, "eth_blockNumber": newest or "0x1", "eth_getTransactionCount": "0x1" if newest else "0x0"})
-    speech = with_words(settled="confirmed")
-    assert relayed(desk, speech, said(word, minedBlock=7), node=node)[0].state is state
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,10 @@
 Who wrote it had seen neither Airlock's code nor its rehearsal. It checks digests and signers by eth-account
 (``venue_structs``), and calls by an ABI of its own.
 
-One process, 127.0.0.1 only. One port; the services stand under /builder, /market, /relayer, /twap, /core, and the node under /rpc.
+127.0.0.1 only. One port; the services stand under /builder, /market, /relayer, /twap, /core, and the node under /rpc.
 Choices that what is public leaves open are marked OPEN.
-
-    python -m public_venue.venue [--chain 31337] [--strict-nonce]
 """
-import argparse, copy, json, threading, time, traceback, uuid, secrets
+import copy, json, threading, time, traceback, uuid, secrets
 from decimal import Decimal
 from http.server import ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit, unquote
@@ -22,12 +20,9 @@ from hexbytes import HexBytes
 from serving import QuietHandler
 from venue_structs import Structs
 
-ARGS = argparse.ArgumentParser()
-ARGS.add_argument("--chain", type=int, default=31337)
-ARGS.add_argument("--strict-nonce", action="store_true", help="the nonce read takes trader and check, nothing else")
-OPT = ARGS.parse_args()
-OPT.relay_type2 = "router"      # type 2 goes to the router alone
-CHAIN_ID, ASKED = OPT.chain, []
+CHAIN_ID, ASKED = 31337, []
+STRICT_NONCE = False            # the nonce read takes trader and check, nothing else
+RELAY_TYPE2 = "router"          # type 2 goes to the router alone; "pinned": to the referral contract as well
 PRICE, USDC6 = 10 ** 10, 10 ** 6
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 
@@ -616,7 +611,7 @@ def r_positions(b):
 
 
 def r_nonce(b):
-    fields(b, ["trader", "check"], () if OPT.strict_nonce else ("space", "contract"))
+    fields(b, ["trader", "check"], () if STRICT_NONCE else ("space", "contract"))
     who, n = address(b["trader"], "trader"), whole(b["check"], "check")
     return {"nonce": str(n), "used": (ROUTER, who, n) in CHAIN.state.nonces}
 
@@ -688,7 +683,7 @@ def relays_post(b):
     need(t["chainId"] == CHAIN_ID, Bad, 400, "Bad Request", "chainId")
     need(int(str(t["value"]), 0) == 0 and int(str(t["gasLimit"]), 0) >= 21000, Bad, 400, "Bad Request", "value or gasLimit")
     need(t["transactionType"] == 2, Bad, 400, "Bad Request", "transactionType must be 2")
-    need(to == ROUTER or OPT.relay_type2 == "pinned" and to == REFERRAL, Bad, 400, "Bad Request", "type 2 goes to the router alone")
+    need(to == ROUTER or RELAY_TYPE2 == "pinned" and to == REFERRAL, Bad, 400, "Bad Request", "type 2 goes to the router alone")
     _, ctx = CHAIN.simulate(OPERATOR.address, to, data)
     need(wallet in (ctx.result.get("owner"), ctx.result.get("signer")), Bad, 400, "Bad Request", "wallet is not the intent's")
     rid = str(uuid.uuid4())
@@ -847,8 +842,7 @@ class Handler(QuietHandler):
     def route(self, method, service, path, b):
         if service == "rpc":
             return self.rpc(b)
-        if service != "_venue":
-            ASKED.append([method, service, path, b])
+        ASKED.append([method, service, path, b])
         if service == "builder":
             if path == "/ready":
                 return self.tell(200, {"ok": True, "data": {"ready": True, "components": {}}})
@@ -877,10 +871,6 @@ class Handler(QuietHandler):
                 need(tid in EVENTS, Bad, 404, "Not Found", "unknown trackingId")
                 after = int(b["afterSeq"]) if "afterSeq" in b else -1
                 return self.tell(200, {"events": [e for e in EVENTS[tid] if e["seq"] > after]})
-        if service == "_venue":      # for the script that plays the ceremonies, no part of the venue
-            for k, v in b.items():
-                setattr(OPT, k, v)
-            return self.tell(200, {"asked": ASKED})
         raise Bad(404, "Not Found", f"Cannot {method} {self.path}")
 
     def stream(self, job):
@@ -919,16 +909,10 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
 
-def main():
-    global CHAIN
+def server(chain=CHAIN_ID, strict_nonce=STRICT_NONCE):
+    global CHAIN, CHAIN_ID, STRICT_NONCE
+    CHAIN_ID, STRICT_NONCE = chain, strict_nonce
+    for domain in DOMAINS.values():
+        domain["chainId"] = chain
     CHAIN = Chain()
-    s = Server(("127.0.0.1", 0), Handler)
-    base = f"http://127.0.0.1:{s.server_port}"
-    print(json.dumps({"url": base, "builder": base + "/builder", "market": base + "/market", "relayer": base + "/relayer", "twap": base + "/twap",
-                      "core": base + "/core", "rpc": base + "/rpc", "trader": TRADER, "router": ROUTER, "referral": REFERRAL}), flush=True)
-
-    s.serve_forever()
-
-
-if __name__ == "__main__":
-    main()
+    return Server(("127.0.0.1", 0), Handler)

@@ -162,6 +162,12 @@ def at(value: Any, place: Iterable[Any]) -> Any:
     return value
 
 
+def leaves(value: dict[str, Any]) -> list[tuple[Place, Any]]:
+    """Every member inside a table that is no table itself, and its path."""
+    found = [(path, at(value, path)) for path in places(value)]
+    return [(path, leaf) for path, leaf in found if not isinstance(leaf, dict)]
+
+
 def mutated(document: Any, data: st.DataObject, odd: SearchStrategy[Any] = ODD) -> Any:
     """A copy of a document with one to three members, anywhere in it, replaced, dropped or doubled."""
     document = copy.deepcopy(document)

@@ -11,18 +11,13 @@ from airlock_shared.plan.model import Bounds
 from airlock_shared.venue.structs import CATALOGUE
 from draws import draws, every_nth
 from shared.make_payloads import seal
-from shared.strategies import Place, at, changed_leaf, places
+from shared.strategies import at, changed_leaf, leaves
 from shared.world import STEPS, examined, good, judge, plan, request_of, whole
 
 SEED = 712
 PLAN_LEAVES_FREE = {  # what the builder may choose within a limit, by the last part of its path
     "_slippageP", "_deadline", "_nonce", "deadline", "nonce", "_openTimestamp", "timestamp", "signTimestamp", "tnc",
 }  # fmt: skip
-
-
-def _leaves(value: dict[str, Any]) -> list[tuple[Place, Any]]:
-    found = [(path, at(value, path)) for path in places(value)]
-    return [(path, leaf) for path, leaf in found if not isinstance(leaf, dict)]
 
 
 def _payload(document: dict[str, Any]) -> dict[str, Any]:
@@ -35,7 +30,7 @@ def test_a_changed_leaf_of_message_or_domain_is_refused(step: str) -> None:
     pick = random.Random(f"{SEED} {step}")
     tried = 0
     for part in ("message", "domain"):
-        for path, value in _leaves(_payload(good(step))[part]):
+        for path, value in leaves(_payload(good(step))[part]):
             for other in every_nth([*changed_leaf(value, pick)], 3):
                 document = good(step)
                 at(_payload(document)[part], path[:-1])[path[-1]] = other
@@ -52,7 +47,7 @@ def test_a_consistent_lie_about_a_field_that_the_plan_decides_is_refused(step: s
     primary = good_payload["primaryType"]
     planned = {field.path: field.rule for field in CATALOGUE[primary].fields if field.rule.decider != "builder"}
     lied = 0
-    for path, value in _leaves(good_payload["message"]):
+    for path, value in leaves(good_payload["message"]):
         if ".".join(path) not in planned:
             assert path[-1] in PLAN_LEAVES_FREE
             continue

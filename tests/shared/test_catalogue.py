@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from airlock_shared.checks.model import IntentCase
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.struct_types import types_of
@@ -12,7 +11,7 @@ from airlock_shared.plan.decisions import decide, request_fields, shown_value
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.structs import CATALOGUE, leaf
 from shared.make_payloads import ABI_ORDER, ENCODE_TYPES, TYPES
-from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, STEPS, case_of, deployment, good, plan, replaced
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, STEPS, deployment, good, intent_case, plan, replaced
 
 
 def test_the_structs_are_the_published_ones() -> None:
@@ -43,8 +42,7 @@ def test_only_a_delegate_registration_is_for_the_trader_alone_and_only_referrals
 
 @pytest.mark.parametrize("step", STEPS)
 def test_every_leaf_is_decided_by_somebody_and_shown(step: str) -> None:
-    case = case_of(good(step))
-    assert isinstance(case, IntentCase)
+    case = intent_case(step)
     decisions = decide(case.fields, case.message, case.step, plan(), deployment())
     assert [decision.field for decision in decisions] == list(case.intent.fields)
     assert all("(number " in each.expected for each in decisions if each.field.kind == "pairIndex"), "by its name too"

@@ -11,8 +11,8 @@ from airlock_shared.checks.nonces import Spending, Use, UsedNonces, nonces_of, r
 from airlock_shared.documents.transcript import read_entries
 from airlock_shared.errors import AirlockError
 from airlock_shared.ethereum.signatures import checksum_address
-from shared.make_payloads import NOW_MS, seal
-from shared.world import case_of, chain, examined, good, refusals, request_of, situation
+from shared.make_payloads import NOW_MS
+from shared.world import case_of, chain, examined, good, good_with, refusals, request_of, situation
 
 MINUTE = 60_000
 DEADLINE_MS = NOW_MS + 15 * MINUTE
@@ -23,11 +23,7 @@ OTHER = USE._replace(digest="0x" + "11" * 32, step="another-step")
 
 def _case(step: str, where: Situation | None = None, **message: Any) -> Case:
     """Return an item with changed members, sealed again and examined."""
-    document = good(step)
-    payload = document["requests"][0]["payload"]
-    payload["message"] |= message
-    seal(payload)
-    return case_of(document, where)
+    return case_of(good_with(step, **message), where)
 
 
 def _ledger(*cases: Case) -> UsedNonces:

@@ -18,7 +18,6 @@ from airlock_shared.cli.possession import proved_keys
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import PROVED, Entry, proved
 from airlock_shared.errors import PlanError, Refusal, UsageError
-from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_shared.plan.delegate_proofs import WAIVED, Challenge, challenge_of, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
@@ -53,12 +52,6 @@ def document(**changes: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-def other_form(signature: bytes) -> bytes:
-    """Return the second valid form of a signature."""
-    s = CURVE_ORDER - int.from_bytes(signature[32:64], "big")
-    return signature[:32] + s.to_bytes(32, "big") + bytes([55 - signature[64]])
-
-
 def test_the_text_names_everything_that_the_proof_is_for_in_lines_that_a_wallet_shows() -> None:
     text = challenge().text().decode()
     assert text.isascii()
@@ -85,7 +78,7 @@ GOOD = signed(challenge().text())
         (GOOD[:64] + bytes([GOOD[64] - 27]), "SIG-V"),
         (bytes(32) + GOOD[32:], "SIG-RANGE"),
         (GOOD[:32] + bytes(32) + GOOD[64:], "SIG-RANGE"),
-        (other_form(GOOD), "SIG-LOW-S"),
+        (world.high_s(GOOD), "SIG-LOW-S"),
         (GOOD[:64] + bytes([55 - GOOD[64]]), "PROOF-SIGNER"),
         (signed(challenge().text(), TREASURY), "PROOF-SIGNER"),
         (signed(challenge().text() + b"\n"), "PROOF-SIGNER"),

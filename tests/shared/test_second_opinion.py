@@ -5,23 +5,16 @@ import sys
 
 import pytest
 
-from airlock_shared.checks.model import IntentCase
 from airlock_shared.venue.structs import CATALOGUE
 from commands import run_command
 from refusals import check_of
-from shared.world import STEPS, case_of, confirm, good
-
-
-def _examined(step: str) -> IntentCase:
-    case = case_of(good(step))
-    assert isinstance(case, IntentCase)
-    return case
+from shared.world import STEPS, confirm, intent_case
 
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("position", [0, 15, 31])
 def test_an_altered_digest_of_ours_is_a_disagreement(step: str, position: int) -> None:
-    case = _examined(step)
+    case = intent_case(step)
     digest = bytearray(case.hashes.digest)
     digest[position] ^= 1
     altered = case._replace(hashes=case.hashes._replace(digest=bytes(digest)))
@@ -30,7 +23,7 @@ def test_an_altered_digest_of_ours_is_a_disagreement(step: str, position: int) -
 
 @pytest.mark.parametrize("step", STEPS)
 def test_an_altered_encoding_or_domain_is_a_disagreement(step: str) -> None:
-    case, other = _examined(step), _examined(step)
+    case, other = intent_case(step), intent_case(step)
     encoded = case.request.payload["encodedIntent"]
     case.request.payload["encodedIntent"] = encoded[:-1] + f"{int(encoded[-1], 16) ^ 1:x}"
     assert check_of(confirm, case) == "ENC-DISAGREE"
@@ -40,7 +33,7 @@ def test_an_altered_encoding_or_domain_is_a_disagreement(step: str) -> None:
 
 @pytest.mark.parametrize("step", ["desk-key", "desk-key-terms"])
 def test_an_encoding_in_the_order_of_the_type_hash_is_a_disagreement(step: str) -> None:
-    altered = _examined(step)._replace(intent=CATALOGUE["DelegateReq"]._replace(abi_order=()))
+    altered = intent_case(step)._replace(intent=CATALOGUE["DelegateReq"]._replace(abi_order=()))
     assert check_of(confirm, altered) == "ENC-DISAGREE"
 
 

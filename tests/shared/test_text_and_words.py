@@ -7,7 +7,7 @@ import sys
 import threading
 import unicodedata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 import pytest
@@ -30,8 +30,8 @@ from airlock_shared.units import code_bytes, code_rows
 from airlock_shared.wire.strict_json import ONLY, parse_json, parse_toml
 from draws import repeatable
 from refusals import error_of
-from shared.make_payloads import plan_fingerprint, seal
-from shared.world import PLAN_TEXT, good, judge, replaced, situation
+from shared.make_payloads import plan_fingerprint
+from shared.world import PLAN_TEXT, good_with, judge, replaced, situation
 
 NASTY = (
     "\x1b\x9b\x07\x08\x00\r\n\t\x7f\x85"
@@ -168,11 +168,8 @@ def test_what_a_reader_may_miss_is_flagged(text: str, said: str) -> None:
 def test_a_code_in_other_letters_passes_when_the_plan_gives_all_its_bytes(letters: str, refused: set[str]) -> None:
     code, signed = ("0x" + text.encode().ljust(32, b"\0").hex() for text in ("ТREASURY", letters))
     text = replaced(PLAN_TEXT, [('code = "TREASURY"', f'code = "{code}"')])
-    document: dict[str, Any] = good("referral")
-    item = document["requests"][0]
-    item["payload"]["message"]["_code"] = signed
-    seal(item["payload"])
-    item["fields"]["code"] = code
+    document = good_with("referral", _code=signed)
+    document["requests"][0]["fields"]["code"] = code
     document["header"]["plan"] = plan_fingerprint(text)
     assert judge(document, situation()._replace(plan=parse_plan(text.encode()))) == refused
 

@@ -9,19 +9,15 @@ from airlock_shared.checks.model import Verdict
 from airlock_shared.checks.times import expiry_is_ahead, late_by
 from airlock_shared.errors import ExitCode, Refusal
 from refusals import error_of
-from shared.make_payloads import NOW_MS, seal
+from shared.make_payloads import NOW_MS
 from shared.make_transactions import EXPIRY
-from shared.world import case_of, good, judge, situation
+from shared.world import case_of, examined_of, good, good_with, judge, situation
 
 MINUTE = 60_000
 
 
 def _at(step: str, member: str, value: int) -> dict[str, Any]:
-    document = good(step)
-    payload = document["requests"][0]["payload"]
-    payload["message"][member] = str(value)
-    seal(payload)
-    return document
+    return good_with(step, **{member: str(value)})
 
 
 @pytest.mark.parametrize("unsure_ms", [0, 2 * MINUTE])
@@ -68,6 +64,14 @@ def test_a_payload_that_was_good_is_refused_when_its_time_is_over(step: str, min
     later = situation()._replace(now_ms=NOW_MS + minutes * MINUTE)
     expected = set() if step == "stop-twap" and minutes < 20 else {"TIME-REMAINING"}
     assert judge(good(step), later) & {"TIME-REMAINING"} == expected
+
+
+@pytest.mark.parametrize(("step", "member"), [("open", "_deadline"), ("desk-key", "deadline")])
+def test_yesterdays_payload_is_told_as_that_and_nobody_is_suspected(step: str, member: str) -> None:
+    (verdict,) = examined_of(_at(step, member, NOW_MS - 35 * 60 * MINUTE)).verdicts.refused()
+    assert (verdict.check, verdict.what) == ("TIME-REMAINING", "too late: it was over 1 d 11 h ago")
+    assert verdict.do.startswith("Prepare again on the online machine.")
+    assert "altered" not in verdict.do
 
 
 @pytest.mark.parametrize("now_ms", [0, -1, 2**63])

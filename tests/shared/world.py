@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 from airlock_offline.signing.second_opinion import compare_opinion, opinion_question
 from airlock_shared.checks.document import Steps, part_of, steps_are_planned
 from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item
-from airlock_shared.checks.model import Case, Situation, Verdict
+from airlock_shared.checks.model import CallCase, Case, IntentCase, Situation, Verdict
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import Answer, Request, parse_requests
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.library_opinion import opinion_on
+from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
@@ -119,6 +120,15 @@ def good(step: str, folder: str = "requests") -> dict[str, Any]:
     return document
 
 
+def good_with(step: str, **message: Any) -> dict[str, Any]:
+    """Return the good requests document of an intent with other members in its message, sealed anew."""
+    document = good(step)
+    payload = document["requests"][0]["payload"]
+    payload["message"] |= message
+    seal(payload)
+    return document
+
+
 def whole(folder: str = "requests") -> dict[str, Any]:
     documents = [good(step, folder) for step in plan(folder).steps]
     items = [document["requests"][0] for document in documents]
@@ -128,6 +138,12 @@ def whole(folder: str = "requests") -> dict[str, Any]:
 def to_bytes(document: Any) -> bytes:
     """Return a document's file form, written by the standard library alone."""
     return json.dumps(document, ensure_ascii=False).encode()
+
+
+def high_s(signature: bytes) -> bytes:
+    """Return the second valid form of a signature."""
+    s = CURVE_ORDER - int.from_bytes(signature[32:64], "big")
+    return signature[:32] + s.to_bytes(32, "big") + bytes([55 - signature[64]])
 
 
 def chain(*events: tuple[str, dict[str, Any]], at_ms: int = NOW_MS) -> list[Entry]:
@@ -157,6 +173,20 @@ def case_of(document: dict[str, Any], where: Situation | None = None, position: 
     found = examined_of(document, where, position).case
     assert found is not None
     return found
+
+
+def intent_case(step: str) -> IntentCase:
+    """Return the good intent of a step as it can be shown and signed."""
+    case = case_of(good(step))
+    assert isinstance(case, IntentCase)
+    return case
+
+
+def call_case(step: str, folder: str = "transactions") -> CallCase:
+    """Return the good transaction or authorization of a step as it can be shown and signed."""
+    case = case_of(good(step, folder), situation(folder))
+    assert isinstance(case, CallCase)
+    return case
 
 
 def request_of(document: dict[str, Any], position: int = 0) -> Request:

@@ -1,14 +1,15 @@
 """The venue by another hand (``public_venue``), for a test that looks at what it was asked, and at what its relayer says."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
+
+from serving import serving
 
 FILES = Path(__file__).parents[1] / "public_venue"
 SERVICES = (FILES / "services.toml").read_text()
@@ -16,58 +17,30 @@ PROFILE: dict[str, Any] = json.loads((FILES / "profile.json").read_text())
 BUSY_WORD = "RELAYER_BUSY"
 
 
-class Asked(NamedTuple):
-    method: str
-    service: str
-    path: str
-    fields: Any
+class ThirdVenue(NamedTuple):
+    """The venue: its own module, whose names are its state, and its address."""
 
-
-class ThirdVenue:
-    """The venue's process, and what it says of itself: the address of each service and of its node."""
-
-    def __init__(self, *words: str) -> None:
-        line, null = [sys.executable, "-m", "public_venue.venue", *words], subprocess.DEVNULL
-        self.process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=null, text=True, cwd=FILES.parent)
-        assert self.process.stdout is not None
-        with self.process.stdout as told:
-            self.told: dict[str, str] = json.loads(told.readline())
-        self.url = self.told["url"]
+    module: Any
+    url: str
 
     def address(self, service: str) -> str:
-        return self.told[service.replace("node", "rpc")]
-
-    def tell(self, **said: object) -> list[Asked]:
-        """Say which contracts the relayer takes calls of (``relay_type2``), and return what was asked until now."""
-        told = httpx.post(f"{self.url}/_venue/set", json=said, timeout=30).json()
-        return [Asked(*each) for each in told["asked"]]
+        return f"{self.url}/{service.replace('node', 'rpc')}"
 
     @property
-    def asked(self) -> list[Asked]:
-        return self.tell()
+    def delegates(self) -> set[str]:
+        return {delegate for _, delegate in self.module.CHAIN.state.delegations}
 
     def read(self, path: str, **asked: str) -> Any:
         return httpx.get(f"{self.url}/builder{path}", params=asked, timeout=30).json()["data"]
 
-    def rpc(self, method: str, *params: object) -> Any:
-        asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        return httpx.post(self.address("node"), json=asked, timeout=30).json()["result"]
-
-    @property
-    def delegates(self) -> set[str]:
-        """The delegates that are registered, of those for whom an intent was built."""
-        built = [each.fields for each in self.asked if each.path == "/v2/intents/delegate-set"]
-        told = {
-            each["delegate"]: self.read("/v2/delegation", **{n: each[n] for n in ("trader", "delegate")})
-            for each in built
-        }
-        return {delegate for delegate, found in told.items() if found["isEnabled"]}
-
 
 @contextmanager
-def third_venue(*words: str) -> Iterator[ThirdVenue]:
-    """Yield the venue, listening on loopback until the end."""
-    venue = ThirdVenue(*words)
-    yield venue
-    venue.process.terminate()
-    venue.process.wait(20)
+def third_venue(**how: Any) -> Iterator[ThirdVenue]:
+    """Yield the venue, with a module of its own, listening on loopback until the end."""
+    found = spec_from_file_location("public_venue.venue", FILES / "venue.py")
+    assert found is not None
+    assert found.loader is not None
+    module = module_from_spec(found)
+    found.loader.exec_module(module)
+    with serving(module.server(**how)) as url:
+        yield ThirdVenue(module, url)

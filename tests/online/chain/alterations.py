@@ -19,6 +19,7 @@ from airlock_shared.venue.structs import CATALOGUE
 from airlock_software_ledger.keys import sign
 from online.chain.ground import DESK_SENDER, NOW_S, STRANGER, TREASURY_SENDER, document, signer_of
 from shared.make_payloads import NOW_MS, digest_of, seal
+from shared.strategies import at, leaves
 from shared.world import plan
 
 SEED = 31337
@@ -64,7 +65,7 @@ class Bench:
     def changed(self, path: tuple[str, ...], value: Any) -> dict[str, Any]:
         """Return the document with another leaf in its message, and a digest and an encoding to match."""
         made, payload = self.document()
-        put(payload["message"], path, value)
+        at(payload["message"], path[:-1])[path[-1]] = value
         seal(payload)
         return made
 
@@ -125,20 +126,6 @@ def alterations(step: str) -> Iterator[Altered]:
         yield from family(bench)
 
 
-def leaves(value: Payload, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for name, member in value.items():
-        if isinstance(member, dict):
-            yield from leaves(member, (*path, name))
-        else:
-            yield (*path, name), member
-
-
-def put(message: Payload, path: tuple[str, ...], value: Any) -> None:
-    for name in path[:-1]:
-        message = message[name]
-    message[path[-1]] = value
-
-
 def others(value: Any, pick: random.Random) -> Iterator[Any]:
     if isinstance(value, bool):
         yield not value
@@ -163,7 +150,7 @@ def _messages(bench: Bench) -> Iterator[Altered]:
 def _shown(bench: Bench) -> Iterator[Altered]:
     for path, value in leaves(bench.payload["message"]):
         made, payload = bench.document()
-        put(payload["message"], path, next(others(value, bench.pick)))
+        at(payload["message"], path[:-1])[path[-1]] = next(others(value, bench.pick))
         yield bench.altered("shown otherwise", f"{path}", made=made)
     made, payload = bench.document()
     payload["digest"] = payload["digest"][:-1] + f"{int(payload['digest'][-1], 16) ^ 1:x}"
