@@ -237,8 +237,14 @@ def opened(
         raise UsageError("--emulator is the software Ledger, --ledger one on USB", do="give one of them")
     context = click.get_current_context(silent=True)
     meta = context.meta if context else {}
-    log, review_s = meta.get(APDU_LOG), meta.get(REVIEW, REVIEW_S)
-    named = named_model or ""
     return closing(
-        Device(emulator_port, ledger_path, log, meanwhile, named_model=named, review_s=review_s, guard=guard)
+        Device(
+            emulator_port,
+            ledger_path,
+            meta.get(APDU_LOG),
+            meanwhile,
+            named_model=named_model or "",
+            review_s=meta.get(REVIEW, REVIEW_S),
+            guard=guard,
+        )
     )
