@@ -50,10 +50,13 @@ def _when(given: object, found: _Result, yet: object = True) -> _Result:
 
 
 def _documents(evidence: Evidence) -> Iterator[tuple[str, _Result]]:
-    marks, screens = evidence.fingerprints(), evidence.screens
-    yield "the requests are for this plan and this deployment", _when(marks["requests"], found=True)  # judged already
-    yield "the signatures answer these requests, step by step", _when(marks["signatures"], _answer(evidence))
-    own = screens.requests == marks["requests"]
+    fingerprints, screens = evidence.fingerprints(), evidence.screens
+    yield (
+        "the requests are for this plan and this deployment",
+        _when(fingerprints["requests"], found=True),
+    )  # judged already
+    yield "the signatures answer these requests, step by step", _when(fingerprints["signatures"], _answer(evidence))
+    own = screens.requests == fingerprints["requests"]
     yield "the Ledger's pages are for these requests", _when(screens.requests, own)
     models, given = models_named(evidence), screens.requests and "offline" in evidence.transcripts
     told = _when(given, screens.model in models if models else _UNTOLD)
@@ -77,18 +80,18 @@ def _answer(evidence: Evidence) -> bool:
 
 
 def _offline(evidence: Evidence, judged: Sequence[Judged]) -> Iterator[tuple[str, _Result]]:
-    given, marks, header = "offline" in evidence.transcripts, evidence.fingerprints(), evidence.answers.header
-    requests, signed = marks["requests"], marks["signatures"]
+    given, fingerprints, header = "offline" in evidence.transcripts, evidence.fingerprints(), evidence.answers.header
+    requests, signed = fingerprints["requests"], fingerprints["signatures"]
 
     def has(event: str, **members: str) -> bool:
         return bool(evidence.events("offline", event, **members))
 
-    pinned = has("deployment-pinned", name=evidence.deployment.name, fingerprint=marks["deployment"])
+    pinned = has("deployment-pinned", name=evidence.deployment.name, fingerprint=fingerprints["deployment"])
     yield "the air-gapped machine's transcript pinned this deployment", _when(given, pinned)
     if signed_elsewhere(evidence):
         yield "the air-gapped machine's transcript has the signing", f"signed {ELSEWHERE}"
         return
-    begun = _when(given and requests, has(SIGN_BEGUN, requests=requests, plan=marks["plan"]), signed)
+    begun = _when(given and requests, has(SIGN_BEGUN, requests=requests, plan=fingerprints["plan"]), signed)
     yield "the air-gapped machine's transcript began to sign these requests under this plan", begun
     written = has("signatures-written", requests=header.requests, signatures=signed)
     yield "the air-gapped machine's transcript wrote these signatures", _when(given, written, signed)
@@ -109,9 +112,9 @@ def _on_record(judged: Judged) -> bool:
 
 
 def _online(evidence: Evidence) -> Iterator[tuple[str, _Result]]:
-    given, marks, header = "online" in evidence.transcripts, evidence.fingerprints(), evidence.answers.header
-    requests, signed = marks["requests"], marks["signatures"]
-    prepared = bool(evidence.events("online", "prepared", plan=marks["plan"], requests=requests))
+    given, fingerprints, header = "online" in evidence.transcripts, evidence.fingerprints(), evidence.answers.header
+    requests, signed = fingerprints["requests"], fingerprints["signatures"]
+    prepared = bool(evidence.events("online", "prepared", plan=fingerprints["plan"], requests=requests))
     yield "the online transcript prepared these requests for this plan", _when(given, prepared, requests)
     head = _has_head(evidence, "online", evidence.requests.header.transcript_head)
     yield "the requests name a head of the online transcript", _when(given, head, requests)
