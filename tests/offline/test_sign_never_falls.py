@@ -108,6 +108,8 @@ def test_a_pin_that_changed_on_the_disk_or_that_nobody_agreed_to_on_record_is_no
         ended = world.sign(_bytes(document("requests")), "requests")
         told = " ".join(ended.err.split())
         assert (ended.code, "PIN-DEPLOYMENT" in told, said in told, ended.results) == (3, True, True, None), told
+        words = ("verify", world.folder / "requests.json", "--plan", world.folder / "requests.toml", "--json")
+        assert run_here(program, "--home", fresh.home, *words).json()["error"]["check"] == "PIN-DEPLOYMENT"
         fresh.transcript.path.unlink(missing_ok=True)
 
 
