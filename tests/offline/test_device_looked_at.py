@@ -12,7 +12,7 @@ from airlock_offline.cli import sign
 from airlock_offline.ledger.typed_data import need_of
 from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.documents.ledger_metadata import read_token_metadata
-from airlock_shared.errors import AirlockError
+from airlock_shared.errors import AirlockError, DeviceError
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import Wrapped
 from offline.signing_room import Room, answer_with, room
@@ -101,10 +101,12 @@ def test_for_a_ledger_of_another_model_than_the_one_named_nobody_is_asked_anythi
     room: Room, events: list[str], plug: Callable[..., None]
 ) -> None:
     plug()
+    before = recorded(room)
     words = ("--plan", room.folder / "plan.toml", "--emulator", 1, "--model", "flex", "-o", room.folder / "out.json")
-    with pytest.raises(AirlockError, match="is a Nano S Plus, and --model"):
+    with pytest.raises(DeviceError, match="is a Nano S Plus, and --model"):
         room.run(sign.sign, room.folder / "one.json", *words)
     assert not [event for event in events if event.startswith("?")]
+    assert recorded(room) == before
 
 
 @pytest.mark.parametrize("model", ["flex", "nanosp", "apexp", "flex-1.22.0-dev"])

@@ -2,15 +2,20 @@
 
 import json
 import re
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from airlock_offline.cli import preflight
+from airlock_offline.cli.main import program
 from airlock_offline.cli.preflight import record_bytes, recorded
 from airlock_offline.device_connection import Device
+from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.device_errors import RefusedOnDevice
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.usb import PluggedLedger, Unplugged
@@ -19,6 +24,7 @@ from airlock_shared.errors import Declined
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
+from commands import run_here
 
 SERIAL = "0001SERIAL"
 PLUGGED = PluggedLedger(f"/dev/hidraw7-{SERIAL}", f"Flex {SERIAL}", "flex", 0x7011, 0x0201)
@@ -111,9 +117,24 @@ def test_a_ledger_that_is_not_ready_gives_no_record(monkeypatch: pytest.MonkeyPa
     assert (found.record, isinstance(found.error, Unplugged)) == (None, True)
 
 
-def test_the_file_is_written_once_and_before_it_nothing_is_asked(tmp_path: Path) -> None:
-    from airlock_offline.cli.main import program
+def test_of_a_ledger_that_is_not_ready_preflight_tells_goes_on_and_writes_no_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost() -> None:
+        raise Unplugged("the Ledger was unplugged", do="plug it in")
 
+    monkeypatch.setattr(preflight, "opened", lambda *_, **__: nullcontext(SimpleNamespace(app=lost)))
+    file, home = tmp_path / "record.json", tmp_path / "home"
+    words = ("--home", home, "preflight", "--emulator", "9", "--hardware-record", file, "--json")
+    ended = run_here(program, *words)
+    assert ("No hardware record is written: the Ledger is not ready." in ended.err, file.exists()) == (True, False)
+    found = {"error": "the Ledger was unplugged", "do": "plug it in"}
+    assert (ended.code in (3, 5), ended.json()["device"]) == (True, found), ended.err
+    [entry] = OfflineHome(home).transcript.entries()
+    assert (entry.event, entry.data["device"]) == ("preflight", found)
+
+
+def test_the_file_is_written_once_and_before_it_nothing_is_asked(tmp_path: Path) -> None:
     there = tmp_path / "record.json"
     there.write_text("another")
     for file, said in ((there, "exists already"), (tmp_path / "absent/record.json", "could not be written")):

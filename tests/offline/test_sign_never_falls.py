@@ -100,6 +100,23 @@ def test_a_damaged_document_is_refused_with_exit_code_4_and_one_json_document(
     assert (told.code, error["check"], error["exit_code"], check in told.err) == (4, check, 4, True)
 
 
+@pytest.mark.parametrize("signer", ["", "treasury", "stranger"])
+def test_a_part_that_says_it_is_something_else_is_refused_before_anything_is_shown(signer: str, world: World) -> None:
+    made = document("requests")
+    made["requests"] = [item for item in made["requests"] if item["step"] == "increase"]  # all that desk signs
+    made["header"] |= {"count": 1, "signer": "desk"}
+    assert world.sign(_bytes(made), "requests").results == {"increase": "signed"}
+    made["header"] = {name: value for name, value in made["header"].items() if signer or name != "signer"}
+    made["header"] |= {"signer": signer} if signer else {}
+    ended = world.sign(_bytes(made), "requests")
+    assert (ended.code, "PLAN-STEPS" in ended.err, "STEP 1" in ended.err, ended.events) == (3, True, False, []), (
+        ended.err
+    )
+    words = ("verify", world.folder / "requests.json", "--plan", world.folder / "requests.toml")
+    told = run_here(program, "--home", world.folder / "home", *words)
+    assert (told.code, "PLAN-STEPS" in told.out) == (3, True), told.out
+
+
 def test_a_pin_that_changed_on_the_disk_or_that_nobody_agreed_to_on_record_is_not_in_force(world: World) -> None:
     fresh = OfflineHome(world.folder / "fresh")
     (pin,) = fresh.home.glob("pins/*.json")

@@ -1,7 +1,9 @@
 """`submit FILE` has two words of the signatures typed before it sends, by everybody who has not done so on record."""
 
 import re
+import sys
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
 
@@ -31,6 +33,7 @@ class Desk:
         self.plan = parse_requests((machine.folder / "signatures.json.requests.json").read_bytes())[0]
         self.transcript = OnlineHome(machine.home).transcript
         self.questions: list[str] = []
+        self.said_before = ""
         self.screen = spoken(self.mark)
 
     def submit(self, typist: Callable[[str], str] | None = None, *, export_to: Path | None = None) -> int:
@@ -40,6 +43,8 @@ class Desk:
 
         def ask(question: str, _opens: object, *, piped: bool) -> str:
             assert piped
+            assert isinstance(sys.stderr, StringIO)
+            self.said_before = sys.stderr.getvalue()
             self.questions.append(question)
             return typist(question) if typist else asked_words(question, self.screen)
 
@@ -73,7 +78,8 @@ def desk(machine: OnlineCommand) -> Desk:
 
 def test_whoever_submits_types_two_words_once_for_a_document(desk: Desk) -> None:
     assert desk.submit() == 0
-    assert "  ".join(f"{at} {word}" for at, word in enumerate(desk.screen.split()[:8], 1)) in desk.said
+    row = "  ".join(f"{at} {word}" for at, word in enumerate(desk.screen.split()[:8], 1))
+    assert (row in desk.said_before, row in desk.said) == (False, True)  # after the answer, and not before
     [question] = desk.questions
     assert re.sub(r"\d+", "N", question) == "Whoever submits, signatures: word N and word N: "
     [entry] = desk.entries(comparing.COMPARED)

@@ -75,6 +75,7 @@ def node_that_tells(tx_hash: str, status: str | None, block: int = 8, newest: in
         ("confirmed", "0x1", 8, OrderState.CONFIRMED), ("confirmed", "0x0", 8, OrderState.FAILED),
         ("confirmed", "0x1", 0x99, OrderState.ACCEPTED), ("confirmed", None, 8, OrderState.ACCEPTED),
         ("reverted", "0x0", 8, OrderState.FAILED), ("reverted", "0x1", 8, OrderState.CONFIRMED),
+        ("confirmed", "0x0", 0x99, OrderState.ACCEPTED),
     ],
 )  # fmt: skip
 def test_a_node_ends_it_without_block(desk: Desk, word: str, status: str | None, block: int, state: OrderState) -> None:

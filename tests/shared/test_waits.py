@@ -197,6 +197,10 @@ def test_until_when_requests_can_be_signed_is_read_from_them(tmp_path: Path) -> 
         item["payload"]["message"]["_deadline"] = never
         (tmp_path / "requests.json").write_text(json.dumps(document))
         assert workflow_module.facts_of(place, plan, tmp_path, None).sign_by_ms == 0
+    item["payload"]["message"]["_deadline"], item["payload"]["message"][""] = str(until), "1790000000000"
+    (tmp_path / "requests.json").write_text(json.dumps(document))  # a member without a name is no time of the struct
+    left_ms = plan.limits.remaining_at_least_ms + A_MINUTE_MS
+    assert workflow_module.facts_of(place, plan, tmp_path, None).sign_by_ms == until - left_ms
     (tmp_path / "deployment.json").unlink()
     assert workflow_module.facts_of(place, plan, tmp_path, None).sign_by_ms == 0
 

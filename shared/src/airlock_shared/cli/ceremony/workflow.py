@@ -178,19 +178,18 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
 def _sign_by_ms(known: Mapping[str, Intent], requests: Iterable[Request], plan: Plan) -> int:
     """Return until when requests can be signed (unix ms), to be shown; 0 where none of a known struct has an end."""
     found = []
-    for payload in (request.payload for request in requests):
+    for request in requests:
+        payload = request.payload
         intent = known.get(str(payload.get("primaryType")))
         if intent is None:
             continue
-        remaining_ms = plan.limits.remaining_at_least_ms
-        for path, more_ms in (
-            (intent.deadline, -remaining_ms),
-            (path_of(intent.fields, SIGNED_AT), SIGN_AGE_AT_MOST_MS),
-        ):
-            with suppress(
-                KeyError, TypeError, ValueError
-            ):  # none, or another form, which is refused where it is judged
-                found.append(int(str(leaf(payload["message"], path))) + more_ms)
+        more_ms = {
+            intent.deadline: -plan.limits.remaining_at_least_ms,
+            path_of(intent.fields, SIGNED_AT): SIGN_AGE_AT_MOST_MS,
+        }
+        for path in filter(None, more_ms):  # empty: it has none, and a member without a name is not it
+            with suppress(KeyError, TypeError, ValueError):  # another form is refused where it is judged
+                found.append(int(str(leaf(payload["message"], path))) + more_ms[path])
     until = min(found, default=0) - _WATCH_MS
     return until if 0 < until < 1 << 63 else 0  # another number is refused where it is judged
 
