@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from airlock_offline.cli.machine import ledger_lines
+from airlock_offline.cli.main import program
 from airlock_offline.device_connection import Device
 from airlock_offline.home import read_config
 from airlock_offline.ledger import device_errors as errors
@@ -24,10 +25,11 @@ from airlock_shared.errors import AirlockError, DeviceError, UsageError
 from airlock_shared.host.files import OK
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
+from commands import run_here
 from offline.machine_trees import write
 from offline.test_signing import SEED, Table, case, ledger
 from offline.usb_bus import OPEN_ETHEREUM, UsbBus
-from shared.world import situation
+from shared.world import VECTORS, situation
 
 PRODUCTS = {
     "nanos": (0x0001, 0x10), "nanox": (0x0004, 0x40), "nanosp": (0x0005, 0x50), "stax": (0x0006, 0x60),
@@ -310,7 +312,6 @@ def test_ctrl_c_during_a_review_ends_within_one_read_and_says_what_to_do(here: A
 
 
 def test_the_time_for_a_review_is_that_of_the_settings(bus: UsbBus, tmp_path: Path) -> None:
-    from airlock_offline.cli.main import program
     from airlock_offline.device_connection import nothing_is_signed, opened
 
     file = tmp_path / "config.toml"
@@ -384,6 +385,21 @@ def test_a_time_for_a_review_that_is_none_and_an_unknown_model_are_refused(tmp_p
     with pytest.raises(UsageError, match=r"review_minutes|model is 'apex'"):
         read_config(write(tmp_path / "config.toml", f"[ledger]\n{written}\n"))
     assert read_config(write(tmp_path / "config.toml", '[ledger]\nmodel = "flex"\n')).ledger.model == "flex"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('[ledger]\nmodle = "flex"', "did you mean model?"), ("[ledger]\nmodel = 1", "mistyped"), ("[ledger", "not TOML"),
+        ('[checks]\nskip = "TIME-PAST"', "unknown section"),
+    ],
+)  # fmt: skip
+def test_a_wrong_configuration_is_refused_by_every_command(tmp_path: Path, written: str, said: str) -> None:
+    write(tmp_path / "config.toml", written)
+    for words in (("config", "show"), ("plan", "show", VECTORS / "plans/good/every-struct.toml"), ("preflight",)):
+        ended = run_here(program, "--home", tmp_path, *words)
+        assert (ended.code, said in " ".join(ended.err.split())) == (2, True), ended.err
+    assert not (tmp_path / "transcript.jsonl").exists()
 
 
 HIDRAW = "/dev/hidraw3"

@@ -19,6 +19,7 @@ from airlock_shared.cli.ceremony import by_screens
 from airlock_shared.cli.ceremony import compare as compare_module
 from airlock_shared.cli.ceremony.by_screens import ASKED_AT_MOST, UNANSWERED_AT_MOST, WRONG_AT_MOST
 from airlock_shared.cli.ceremony.compare import BY_TYPING
+from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.terminal import BACK, ENDED, FORWARD, NONE, advice, explain_error
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
@@ -425,5 +426,10 @@ def test_where_it_is_led_a_question_mark_shows_everything_and_answers_nothing(
     monkeypatch.setattr(compare_module, "led", lambda: True)
     shown = table.done("compare", "deployment", "--file", str(file)).stderr
     assert shown.count("trading domain: ") == asks
+    first = next(deployment_lines(deployment, words=False))
+    assert (shown.count(first), "? and Enter, below, shows all " in shown) == (
+        1 + asks,
+        True,
+    )  # what they decide, unasked
     assert len(set(questions)) == len(questions) - asks
     assert [each["how"] for each in confirmations(table)] == [BY_PAPER] * 2
