@@ -1,17 +1,25 @@
 """EIP-7702 authorizations: to a contract that the Ledger signs for, on the pinned chain alone, for one order of the plan."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from eth_account import Account
 
+from airlock_online.cli.prepare_steps import prepare_plan
+from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.http import Http
 from airlock_online.delivery.deliveries import element_of
+from airlock_online.preparing.kept_payloads import KeptPayloads
+from airlock_online.preparing.prepare import Sources
 from airlock_shared.checks.foreseen import contradictions
 from airlock_shared.checks.nonces import UsedNonces, use_of
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.mistakes import Mistake, find_mistakes
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calls import LEDGER_CONTRACTS
+from refusals import check_of
 from shared.world import PLAN_TEXTS, VECTORS, bad_request, call_case, confirm, good, judge, names, situation, vectors
 
 FOLDER = "authorizations"
@@ -87,3 +95,19 @@ def test_plan_check_tells_what_could_not_be_signed_with_its_line() -> None:
     assert _mistakes("nonce = 5", f"nonce = {2**64 - 1}") == [("AUTH-FORM", contract + 1)]
     assert _mistakes("nonce = 6", "nonce = 5") == [("NONCE-BATCH", lines.index("nonce = 6") + 1)]
     assert _mistakes(f'nonce = "{2**256 - 1}"', "nonce = 5") == []  # of the trading contract: another number
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "check"),
+    [
+        (RECORDED["input"]["address"], "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC", "AUTH-CONTRACT"),
+        ("nonce = 5", f"nonce = {2**64 - 1}", "AUTH-FORM"),
+        ('order = "close"', 'order = "none"', "AUTH-ORDER"),
+    ],
+)
+def test_what_could_not_be_signed_is_not_prepared(tmp_path: Path, old: str, new: str, check: str) -> None:
+    plan, pinned = parse_plan(PLAN_TEXTS[FOLDER].replace(old, new, 1).encode()), situation(FOLDER).deployment
+    kept = KeptPayloads(tmp_path, plan.fingerprint, pinned.fingerprint)
+    with Http() as client:  # which is asked nothing: the plan says all of it
+        sources = Sources(BuilderClient("http://127.0.0.1:1", client))
+        assert check_of(prepare_plan, plan, pinned, sources, kept, ["give"]) == check
