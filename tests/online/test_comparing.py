@@ -12,7 +12,7 @@ import pytest
 from airlock_online.cli import comparing
 from airlock_online.cli.main import program
 from airlock_online.home import COLLECTED, OnlineHome
-from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED
+from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CEREMONY_ENDED, CHECKPOINT_CONFIRMED
 from airlock_shared.cli.ceremony import by_screens as typed_words
 from airlock_shared.documents.requests import parse_requests, parse_signatures
 from airlock_shared.documents.transcript import Entry
@@ -155,6 +155,10 @@ def test_a_yes_is_no_proof(desk: Desk, how: dict[str, object]) -> None:
 
 def test_what_was_typed_for_another_document_or_before_the_ceremony_is_no_proof(desk: Desk) -> None:
     assert desk.submit() == 0  # before the ceremony
+    desk.begin(PEOPLE)
+    for role in ("facilitator", "witness"):
+        desk.confirmed(role, how="words", positions=[1, 2])  # and in an earlier one
+    desk.record(CEREMONY_ENDED, ceremony="desk", complete=False, missing=["a seal"])
     desk.begin(PEOPLE)
     for role in ("facilitator", "witness"):
         data = {"ceremony": "desk", "checkpoint": "signatures", "by": [role], "compared": "ab" * 32}

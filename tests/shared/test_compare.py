@@ -433,3 +433,11 @@ def test_where_it_is_led_a_question_mark_shows_everything_and_answers_nothing(
     )  # what they decide, unasked
     assert len(set(questions)) == len(questions) - asks
     assert [each["how"] for each in confirmations(table)] == [BY_PAPER] * 2
+
+
+def test_who_goes_back_from_the_first_name_changes_none_that_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = ["<", "Mary", "<", "Grace"]
+    monkeypatch.setattr(compare_module, "_ask_name", lambda *_: typed.pop(0))
+    given, *others = PLAN.roles
+    named = compare_module.ask_names(PLAN, {given: "Ada"})
+    assert (named[given], typed[2:], set(named)) == ("Ada", [], {given, *others})

@@ -261,6 +261,19 @@ def test_an_earlier_answer_that_no_longer_fits_is_not_offered() -> None:
     assert offered == ["remaining_at_least [3m]: ", "remaining_at_least [20m]: ", "remaining_at_least [3m]: "]
 
 
+def test_who_goes_back_is_told_nothing_again_of_what_stays_answered() -> None:
+    room = Room([*CEREMONY, DELEGATE[0], "<", *ANSWERS[len(CEREMONY) :]])
+    lists: list[Sequence[str]] = []
+    ask_plan(People(room.ask, room.told.append, room.mistakes.append, lists.append), NOTHING)
+    assert sum(line.startswith("Nothing is written before the end") for line in room.told) == 1
+    assert [len(each) >= len(ACTIONS) for each in lists] == [True, True, False]  # the question that is asked again
+    room = Room([*CEREMONY, *DELEGATE[:2], "<", *ANSWERS[len(CEREMONY) + 1 :]])
+    lists.clear()
+    ask_plan(People(room.ask, room.told.append, room.mistakes.append, lists.append), NOTHING)
+    assert [len(each) >= len(ACTIONS) for each in lists] == [True, False]
+    assert room.told.count("") == 2  # above the one step, and above the question for another
+
+
 def test_a_list_longer_than_a_screen_is_given_as_one() -> None:
     room = Room(ANSWERS)
     lists: list[Sequence[str]] = []

@@ -147,7 +147,8 @@ def test_a_read_for_something_else_is_not_this_steps(member: str) -> None:
     report = day.reported(online=[day.referral_read(**{member: "f" * 64}), *others]).value
     assert not any(step["reads"] for step in report["steps"])
     assert not any("read before" in sentence for sentence in report["notes"])
-    assert check_of(day.reported, online=[day.referral_read(code=member), *others]) == "DOC-FIELD"
+    for malformed in ({"code": member}, {"seen": [{"source": "the chain", "adopted": member}]}):
+        assert check_of(day.reported, online=[day.referral_read(**malformed), *others]) == "DOC-FIELD"
 
 
 @pytest.mark.parametrize(("told", "expected"), [("nanosp", "holds"), (None, "not on record"), ("flex", ""), (7, "")])
@@ -361,6 +362,21 @@ def test_a_declined_review_and_the_sections_that_were_opened_are_in_the_report()
         assert f'<span class="bad">{each}</span>' in html
         assert [line for line in made.value["notes"] if line.startswith(f"step {step.step}: {each}, 20")]
     assert day.HOSTILE not in html
+
+
+def test_a_signature_that_is_shown_has_the_sha256_that_is_said_of_it() -> None:
+    files = day.online_files()
+    document = json.loads(files["signatures.json"])
+    shown = next(item for item in document["signatures"] if item.get("signature"))
+    shown["signature_sha256"] = "0" * 64
+    assert _refused(files | {"signatures.json": to_bytes(document)}).check == "REPORT-MATCH"
+
+
+def test_pages_without_the_transcript_that_names_their_model_are_compared_with_none() -> None:
+    files = {name: data for name, data in day.offline_files().items() if name != OFFLINE}
+    results = {row["what"]: row["result"] for row in report_of_artefacts(files, judge).value["matches"]}
+    assert results["the Ledger's pages are for these requests"] == "holds"
+    assert [result for what, result in results.items() if "of a model that" in what] == ["not given"]
 
 
 def test_a_plan_without_roles_misses_them() -> None:
