@@ -13,18 +13,17 @@ from airlock_online.config import OnlineConfig, read_config
 from airlock_online.secrets import redact_document
 from airlock_online.speech.forms import read_services
 from airlock_online.speech.sections import SHIPPED, Speech
-from airlock_shared.documents.deployment import Deployment, all_worth_nothing, parse_deployment
+from airlock_shared.documents.deployment import Deployment, all_worth_nothing
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, SignaturesHeader, parse_requests
 from airlock_shared.documents.transcript import SENDING
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import (
-    DAMAGED_DO,
     TranscriptFile,
     current,
     home_of,
     keep_current,
+    kept_deployment,
     make_folder,
-    read_document,
     read_input,
     write_new,
 )
@@ -119,7 +118,7 @@ class OnlineHome:
     def keep_deployment(self, deployment: Deployment, data: bytes) -> None:
         """Keep a fetched deployment under its name; the one it replaces is kept under its fingerprint."""
         path = self.deployment_path(deployment.name)
-        replaced = _kept_deployment(path).fingerprint if path.exists() else ""
+        replaced = kept_deployment(path).fingerprint if path.exists() else ""
         if replaced != deployment.fingerprint:
             keep_current(path, data, replaced)
 
@@ -131,7 +130,7 @@ class OnlineHome:
                 f"no deployment named {name!r} was fetched on this machine",
                 do=f"run: airlock-online deployment fetch --name {name} --builder URL -o deployment.json",
             )
-        return _kept_deployment(path)
+        return kept_deployment(path)
 
     def choose_deployment(self, name: str | None) -> Deployment:
         """Return the fetched deployment of this name, or the only one there is. Raises ``UsageError``."""
@@ -148,13 +147,13 @@ class OnlineHome:
 
     def deployments(self) -> list[Deployment]:
         """Return every deployment that was fetched on this machine and not replaced."""
-        return [_kept_deployment(path) for path in current(self.folder / "deployments")]
+        return list(map(kept_deployment, current(self.folder / "deployments")))
 
     def deployment_of(self, fingerprint: str) -> Deployment | None:
         """Return the deployment with this fingerprint, replaced or not; None when it was not fetched on this machine."""
-        replaced = (self.folder / "deployments").glob(f"*.{fingerprint[:16]}.replaced.json")
-        kept = (_kept_deployment(path) for path in replaced)
-        return next((each for each in (*self.deployments(), *kept) if each.fingerprint == fingerprint), None)
+        folder = self.folder / "deployments"
+        kept = map(kept_deployment, (*current(folder), *folder.glob(f"*.{fingerprint[:16]}.replaced.json")))
+        return next((each for each in kept if each.fingerprint == fingerprint), None)
 
     def all_worth_nothing(self) -> bool:
         """Tell whether all that was fetched is worth nothing: a pipe may then answer what only compares."""
@@ -209,7 +208,3 @@ class OnlineHome:
                 do="submit them on the machine that prepared it, or give the document with --requests",
             )
         return parse_requests(read_input(path))
-
-
-def _kept_deployment(path: Path) -> Deployment:
-    return read_document(path, parse_deployment, DAMAGED_DO)

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
+from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.transcript import GENESIS, MAX_LINE_BYTES, Entry, next_entry, read_entries
 from airlock_shared.errors import DocumentError, ExitCode, Refusal, UsageError
 from airlock_shared.wire.strict_json import MAX_DOCUMENT_BYTES, JsonObject, Table, parse_toml
@@ -233,6 +234,11 @@ def _sync_folder(folder: Path) -> None:
 DAMAGED_DO = "move the file away, as evidence; then fetch the deployment, or trust it, again"
 
 
+def kept_deployment(path: Path) -> Deployment:
+    """Return the deployment in a file that was kept. Raises as ``read_document``, with what to do about a damaged one."""
+    return read_document(path, parse_deployment, DAMAGED_DO)
+
+
 def current(folder: Path) -> list[Path]:
     """Return the files of the deployments in a folder that are not replaced."""
     return sorted(path for path in folder.glob("*.json") if not path.name.endswith(".replaced.json"))
@@ -241,17 +247,17 @@ def current(folder: Path) -> list[Path]:
 def keep_current(path: Path, data: bytes, replaced: str) -> None:
     """Keep a deployment's file; the one there, of the fingerprint ``replaced`` (empty: none), is kept beside it under that.
 
-    It stands until the new one is there, whole, in its place. Raises ``UsageError`` when something cannot be written.
+    It stands until the new one is there, whole, in its place; so does what was kept beside it, which may be damaged.
+    Raises ``UsageError`` when something cannot be written.
     """
-    before, new = (path.with_suffix(f".{end}") for end in (f"{replaced[:16]}.replaced.json", secrets.token_hex(6)))
     make_folder(path.parent)
     if not replaced:
         write_new(path, data)  # not over one that appeared meanwhile
         return
-    if not before.exists():
-        write_new(before, read_input(path))
-    write_new(new, data)
-    new.replace(path)
+    for place, whole in (path.with_suffix(f".{replaced[:16]}.replaced.json"), read_input(path)), (path, data):
+        new = path.with_suffix(f".{secrets.token_hex(6)}")
+        write_new(new, whole)
+        new.replace(place)
     _sync_folder(path.parent)
 
 
