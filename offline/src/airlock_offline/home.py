@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,23 +12,25 @@ from airlock_offline.confinement.command import UNCONFINED
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.transport import REVIEW_S
 from airlock_shared.checks.times import Uptime
-from airlock_shared.documents.deployment import Deployment, all_worth_nothing
+from airlock_shared.documents.deployment import Deployment, all_worth_nothing, parse_deployment
 from airlock_shared.documents.requests import Answer, read_signature
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import (
     CONFIG_FILE,
+    DAMAGED_DO,
     TranscriptFile,
     current,
     home_of,
     keep_current,
-    kept_deployment,
     make_folder,
+    read_document,
     read_input,
     read_settings,
     write_new,
 )
 from airlock_shared.wire.strict_json import parse_json
 
+_kept_deployment = partial(read_document, parse=parse_deployment, do=DAMAGED_DO)
 HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
 
 
@@ -61,11 +64,11 @@ class OfflineHome:
     def pinned(self, name: str) -> Deployment | None:
         """Return the pinned deployment of this name, or None. Raises ``DocumentError`` when its file is damaged."""
         path = self.pin_path(name)
-        return kept_deployment(path) if path.exists() else None
+        return _kept_deployment(path) if path.exists() else None
 
     def pins(self) -> list[Deployment]:
         """Return the deployments that are pinned. Raises ``DocumentError`` naming the file of one that is damaged."""
-        return list(map(kept_deployment, current(self.home / "pins")))
+        return list(map(_kept_deployment, current(self.home / "pins")))
 
     def all_worth_nothing(self) -> bool:
         """Tell whether all that is pinned is worth nothing: a pipe may then answer what only compares."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,17 +14,18 @@ from airlock_online.config import OnlineConfig, read_config
 from airlock_online.secrets import redact_document
 from airlock_online.speech.forms import read_services
 from airlock_online.speech.sections import SHIPPED, Speech
-from airlock_shared.documents.deployment import Deployment, all_worth_nothing
+from airlock_shared.documents.deployment import Deployment, all_worth_nothing, parse_deployment
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, SignaturesHeader, parse_requests
 from airlock_shared.documents.transcript import SENDING
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import (
+    DAMAGED_DO,
     TranscriptFile,
     current,
     home_of,
     keep_current,
-    kept_deployment,
     make_folder,
+    read_document,
     read_input,
     write_new,
 )
@@ -32,6 +34,7 @@ from airlock_shared.report.evidence.timeline import begun_recorded
 if TYPE_CHECKING:
     from airlock_online.journal.schema import Record
 
+_kept_deployment = partial(read_document, parse=parse_deployment, do=DAMAGED_DO)
 HOME_VARIABLE = "AIRLOCK_ONLINE_HOME"
 JOURNAL_VARIABLE = "AIRLOCK_JOURNAL"
 RPC_VARIABLE = "AIRLOCK_RPC"
@@ -118,7 +121,7 @@ class OnlineHome:
     def keep_deployment(self, deployment: Deployment, data: bytes) -> None:
         """Keep a fetched deployment under its name; the one it replaces is kept under its fingerprint."""
         path = self.deployment_path(deployment.name)
-        replaced = kept_deployment(path).fingerprint if path.exists() else ""
+        replaced = _kept_deployment(path).fingerprint if path.exists() else ""
         if replaced != deployment.fingerprint:
             keep_current(path, data, replaced)
 
@@ -130,7 +133,7 @@ class OnlineHome:
                 f"no deployment named {name!r} was fetched on this machine",
                 do=f"run: airlock-online deployment fetch --name {name} --builder URL -o deployment.json",
             )
-        return kept_deployment(path)
+        return _kept_deployment(path)
 
     def choose_deployment(self, name: str | None) -> Deployment:
         """Return the fetched deployment of this name, or the only one there is. Raises ``UsageError``."""
@@ -147,13 +150,13 @@ class OnlineHome:
 
     def deployments(self) -> list[Deployment]:
         """Return every deployment that was fetched on this machine and not replaced."""
-        return list(map(kept_deployment, current(self.folder / "deployments")))
+        return list(map(_kept_deployment, current(self.folder / "deployments")))
 
     def deployment_of(self, fingerprint: str) -> Deployment | None:
         """Return the deployment with this fingerprint, replaced or not; None when it was not fetched on this machine."""
         folder = self.folder / "deployments"
-        kept = map(kept_deployment, (*current(folder), *folder.glob(f"*.{fingerprint[:16]}.replaced.json")))
-        return next((each for each in kept if each.fingerprint == fingerprint), None)
+        paths = *current(folder), *folder.glob(f"*.{fingerprint[:16]}.replaced.json")
+        return next((each for each in map(_kept_deployment, paths) if each.fingerprint == fingerprint), None)
 
     def all_worth_nothing(self) -> bool:
         """Tell whether all that was fetched is worth nothing: a pipe may then answer what only compares."""

@@ -12,9 +12,9 @@ from click.shell_completion import BashComplete, FishComplete, ShellComplete, Zs
 
 from airlock_shared.cli.program import completion_variable
 from airlock_shared.cli.terminal import finish, json_option, paint, say, show, show_all, show_json, worst
-from airlock_shared.documents.deployment import Deployment
+from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, ExitCode, Refusal
-from airlock_shared.host.files import LOOK, REFUSED, C, Observed, TranscriptFile, kept_deployment, read_table
+from airlock_shared.host.files import DAMAGED_DO, LOOK, REFUSED, C, Observed, TranscriptFile, read_document, read_table
 from airlock_shared.host.machine import fingerprint_text, page_lines
 from airlock_shared.text.safe import safe
 
@@ -86,7 +86,7 @@ def read_deployments(paths: Iterable[Path], *, first: str) -> tuple[list[Deploym
     found, lines = [], []
     for path in paths:
         try:
-            one = kept_deployment(path)
+            one = read_document(path, parse_deployment, DAMAGED_DO)
         except AirlockError as error:
             lines.append(_refused("deployments", path.stem, error, f"damaged: {error.what}"))
             continue

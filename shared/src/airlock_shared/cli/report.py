@@ -17,9 +17,10 @@ import click
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, PATH_TYPE, json_option, led, rows, say, show, show_json
+from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.host.files import kept_deployment, make_folder, read_input, require_new, write_new
+from airlock_shared.host.files import make_folder, read_document, read_input, require_new, write_new
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.report.evidence.artefacts import (
     DEPLOYMENT_FILE,
@@ -56,7 +57,7 @@ def add_deployment(files: dict[str, bytes], pins: Path) -> None:
     name = parse_written_plan(files[PLAN_FILE]).deployment
     wanted = parse_requests(files[REQUESTS_FILE])[0].deployment if REQUESTS_FILE in files else ""
     for path in (pins / f"{name}.json", pins / f"{name}.{wanted[:16]}.replaced.json"):
-        if path.exists() and wanted in ("", kept_deployment(path).fingerprint):
+        if path.exists() and wanted in ("", read_document(path, parse_deployment).fingerprint):
             files[DEPLOYMENT_FILE] = read_input(path)
             return
     raise UsageError(

@@ -17,7 +17,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
-from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.transcript import GENESIS, MAX_LINE_BYTES, Entry, next_entry, read_entries
 from airlock_shared.errors import DocumentError, ExitCode, Refusal, UsageError
 from airlock_shared.wire.strict_json import MAX_DOCUMENT_BYTES, JsonObject, Table, parse_toml
@@ -232,11 +231,6 @@ def _sync_folder(folder: Path) -> None:
 
 
 DAMAGED_DO = "move the file away, as evidence; then fetch the deployment, or trust it, again"
-
-
-def kept_deployment(path: Path) -> Deployment:
-    """Return the deployment in a file that was kept. Raises as ``read_document``, with what to do about a damaged one."""
-    return read_document(path, parse_deployment, DAMAGED_DO)
 
 
 def current(folder: Path) -> list[Path]:
