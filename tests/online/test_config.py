@@ -1,6 +1,7 @@
 """The configuration, the doctor and the errors: every fault is named with what to do and its exit code."""
 
 import re
+import shutil
 import socket
 import sqlite3
 from collections.abc import Callable
@@ -150,6 +151,7 @@ def _newer(path: Path) -> None:
         (lambda path: path.write_bytes(b"journal" * 1000), "is no journal of Airlock"),
         (lambda path: path.write_bytes(path.read_bytes()[:-4096]), "cannot be read"),
         (_newer, "has the schema 99"),
+        (lambda path: Path(shutil.copy(path, f"{path}-copied")).replace(path), "is a copy of another one"),
     ],
 )
 def test_a_journal_that_does_not_work_is_a_fault(journal: Path, harm: Callable[[Path], object], said: str) -> None:

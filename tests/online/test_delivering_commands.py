@@ -116,7 +116,13 @@ def test_what_was_signed_for_a_deployment_that_changed_since_is_not_sent(machine
     signatures, words = machine.signatures(buy=OPEN), ("deployment", "fetch", "--name", "rehearsal", "--builder")
     assert machine(*words, machine.services.builder_url, "-o", machine.folder / "again.json").code == 0
     ended = machine("submit", signatures)
-    assert (ended.code, "the deployment changed" in ended.err, machine.states()) == (2, True, {}), ended.err
+    told = " ".join(ended.err.split())
+    assert (ended.code, "sent before is followed: airlock-online" in told, machine.states()) == (2, True, {}), told
+    (kept,) = (machine.home / "deployments").glob("*.replaced.json")
+    kept.write_bytes(kept.read_bytes()[:99])
+    plan = machine.folder / "signatures.json.plan.toml"
+    made = machine("report", "make", "--plan", plan, "--signatures", signatures, "-o", machine.folder / "evidence")
+    assert (made.code, kept.name in made.err.replace("\n  ", "")) == (4, True), made.err
 
 
 def test_what_was_sent_is_asked_about_no_more(machine: OnlineCommand, tmp_path: Path) -> None:
@@ -208,7 +214,7 @@ def test_an_end_that_another_desk_saw_first_is_not_called_read_back(
     digest = json.loads(machine("status", "--json").out)[0]["digest"]
     assert machine("resolve", digest).out.endswith("Run `airlock-online follow`.\n")
     told = other("follow")
-    assert (told.code, "its requests are not on this machine" in " ".join(told.out.split())) == (0, True)
+    assert (told.code, "its requests or their deployment are not here" in " ".join(told.out.split())) == (0, True)
     with open_journal(str(tmp_path / "shared.sqlite3"), now_ms) as journal:
         journal.record_anomaly(digest, Anomaly("seq-gap", OrderEvent(None, "gap", {})), "")
     plan = machine.folder / "signatures.json.plan.toml"

@@ -16,15 +16,7 @@ from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import KNOWN_TYPES, OrderState
 from airlock_online.speech.forms import read_services, resolve_services
-from airlock_online.speech.sections import (
-    BODIES,
-    OF_EVENTS,
-    PATHS,
-    REPLIES,
-    SERVICES_FORMAT,
-    SHIPPED,
-    Speech,
-)
+from airlock_online.speech.sections import BODIES, OF_EVENTS, PATHS, REPLIES, SERVICES_FORMAT, SHIPPED, Speech
 from airlock_shared.errors import UsageError
 from online.crash.orders import order
 from online.delivering_machine import Desk

@@ -114,14 +114,7 @@ def test_another_form_than_the_deterministic_one_is_refused(data: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [
-        {"a": b"bytes"},
-        {1: 2},
-        cbor2.CBORTag(4711, "x"),
-        {"set": {1, 2}},
-        float("nan"),
-        [float("inf")],
-    ],
+    [{"a": b"bytes"}, {1: 2}, cbor2.CBORTag(4711, "x"), {"set": {1, 2}}, float("nan"), [float("inf")]],
     ids=repr,
 )
 def test_what_json_cannot_say_is_refused(value: Any) -> None:

@@ -138,5 +138,8 @@ def test_what_is_replaced_stands_until_the_new_one_is_there_whole(tmp_path: Path
         with made, pytest.raises(UsageError, match="No space left"):
             files.keep_current(path, b"new", "a" * 64)
         assert (files.current(path.parent), path.read_bytes()) == ([path], b"old")
-    files.keep_current(path, b"new", "a" * 64)
+    for kept in (b"old", b"damaged"):
+        path.with_suffix(f".{'a' * 16}.replaced.json").write_bytes(kept)
+        path.write_bytes(b"old")
+        files.keep_current(path, b"new", "a" * 64)
     assert {each.name[6:9]: each.read_bytes() for each in path.parent.iterdir()} == {"jso": b"new", "aaa": b"old"}

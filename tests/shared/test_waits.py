@@ -208,17 +208,20 @@ def test_until_when_requests_can_be_signed_is_read_from_them(tmp_path: Path) -> 
 SIGNATURES = Task("take", (), "Wait for the signatures.", done=False, brings=("signatures.json",))
 
 
+@pytest.mark.parametrize(("clock_s", "ran_s"), [(50, 50), (-3600, 50), (50, 0)], ids=["", "set back", "suspended"])
 def test_the_time_to_sign_is_counted_down_to_its_end(
-    tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, lead: Lead, monkeypatch: pytest.MonkeyPatch, clock_s: int, ran_s: int
 ) -> None:
     said, ran, pressed = list[str](), list[tuple[str, ...]](), ["\n"]
     (tmp_path / "stick").mkdir()
-    now_s = [1_000_000]
-    monkeypatch.setattr(crossing_module, "time_ns", lambda: now_s[0] * 1_000_000_000)
+    looked = list[float]()
+    clock = [(1_000_000 + clock_s * turn) * 1_000_000_000 for turn in range(9)]  # a wait that does not end fails
+    monkeypatch.setattr(crossing_module, "time_ns", lambda: clock[len(looked)])
+    monkeypatch.setattr(crossing_module, "monotonic", lambda: ran_s * len(looked))
     monkeypatch.setattr(crossing_module, "renew", said.append)
     monkeypatch.setattr(select, "select", lambda *_: ([1] if len(said) > 4 else [], [], []))
     monkeypatch.setattr(crossing_module, "typed_line", pressed.pop)
-    monkeypatch.setattr(crossing_module, "sleep", lambda _s: now_s.__setitem__(0, now_s[0] + 50))
+    monkeypatch.setattr(crossing_module, "sleep", looked.append)
 
     def child(_lead: Lead, words: tuple[str, ...]) -> int:
         ran.append(words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ from airlock_shared.host.files import (
 )
 from airlock_shared.wire.strict_json import parse_json
 
+_kept_deployment = partial(read_document, parse=parse_deployment, do=DAMAGED_DO)
 HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
 
 
@@ -62,11 +64,11 @@ class OfflineHome:
     def pinned(self, name: str) -> Deployment | None:
         """Return the pinned deployment of this name, or None. Raises ``DocumentError`` when its file is damaged."""
         path = self.pin_path(name)
-        return read_document(path, parse_deployment, DAMAGED_DO) if path.exists() else None
+        return _kept_deployment(path) if path.exists() else None
 
     def pins(self) -> list[Deployment]:
         """Return the deployments that are pinned. Raises ``DocumentError`` naming the file of one that is damaged."""
-        return [read_document(path, parse_deployment, DAMAGED_DO) for path in current(self.home / "pins")]
+        return list(map(_kept_deployment, current(self.home / "pins")))
 
     def all_worth_nothing(self) -> bool:
         """Tell whether all that is pinned is worth nothing: a pipe may then answer what only compares."""

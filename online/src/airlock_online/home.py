@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ from airlock_shared.report.evidence.timeline import begun_recorded
 if TYPE_CHECKING:
     from airlock_online.journal.schema import Record
 
+_kept_deployment = partial(read_document, parse=parse_deployment, do=DAMAGED_DO)
 HOME_VARIABLE = "AIRLOCK_ONLINE_HOME"
 JOURNAL_VARIABLE = "AIRLOCK_JOURNAL"
 RPC_VARIABLE = "AIRLOCK_RPC"
@@ -148,13 +150,13 @@ class OnlineHome:
 
     def deployments(self) -> list[Deployment]:
         """Return every deployment that was fetched on this machine and not replaced."""
-        return [_kept_deployment(path) for path in current(self.folder / "deployments")]
+        return list(map(_kept_deployment, current(self.folder / "deployments")))
 
     def deployment_of(self, fingerprint: str) -> Deployment | None:
         """Return the deployment with this fingerprint, replaced or not; None when it was not fetched on this machine."""
-        replaced = (self.folder / "deployments").glob(f"*.{fingerprint[:16]}.replaced.json")
-        kept = (_kept_deployment(path) for path in replaced)
-        return next((each for each in (*self.deployments(), *kept) if each.fingerprint == fingerprint), None)
+        folder = self.folder / "deployments"
+        paths = *current(folder), *folder.glob(f"*.{fingerprint[:16]}.replaced.json")
+        return next((each for each in map(_kept_deployment, paths) if each.fingerprint == fingerprint), None)
 
     def all_worth_nothing(self) -> bool:
         """Tell whether all that was fetched is worth nothing: a pipe may then answer what only compares."""
@@ -209,7 +211,3 @@ class OnlineHome:
                 do="submit them on the machine that prepared it, or give the document with --requests",
             )
         return parse_requests(read_input(path))
-
-
-def _kept_deployment(path: Path) -> Deployment:
-    return read_document(path, parse_deployment, DAMAGED_DO)

@@ -356,7 +356,7 @@ class Desk:
         prepared_ms, request = self.request_of(known)
         deployment = self.home.deployment_of(record.deployment)
         if request is None or deployment is None:
-            return [not_known("what was promised", "done", "its requests are not on this machine")]
+            return [not_known("what was promised", "done", "its requests or their deployment are not here")]
         has_twaps = record.route == TWAP and self.config.speech.paths[TWAP + STATUS]
         contradiction = self.journal.contradiction(digest)
         doubt = [not_known("what the services told", "the signed order", contradiction)] if contradiction else []

@@ -30,7 +30,7 @@ from airlock_online.journal.engine import (
     server_engine,
     shown_place,
 )
-from airlock_online.journal.schema import SCHEMA, SCHEMA_VERSION
+from airlock_online.journal.schema import COPIED_DO, SCHEMA, SCHEMA_VERSION, identify
 from airlock_shared.cli.machine import finish_doctor, read_deployments, transcript_line
 from airlock_shared.cli.terminal import json_option, say
 from airlock_shared.documents.deployment import Deployment
@@ -80,30 +80,28 @@ def journal_line(where: str) -> Observed:
             # changes: otherwise SQLite would make one beside it.
             mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
             engine = create_engine(f"sqlite:///file:{quote(str(path.absolute()))}?{mode}&uri=true")
-        return _judge(shown, _versions(engine))
+        return _judge(shown, engine)
     except AirlockError as error:
         return broken("journal", "journal", error)
 
 
-def _versions(engine: Engine) -> list[int]:
-    """Return the schema versions in a database that is whole. Raises ``JournalError``."""
+def _judge(shown: str, engine: Engine) -> Observed:
+    """Say what is in a database that is whole, and whether anything may be sent from it. Raises ``JournalError``."""
     try:
         with journal_errors("read"), bounded(engine, READING) as connection:
             if engine.dialect.name == "sqlite" and (found := connection.scalar(text("PRAGMA quick_check"))) != "ok":
-                raise sqlite3.DatabaseError(str(found))
-            known = inspect(connection).has_table(SCHEMA.name)
-            return list(connection.scalars(select(SCHEMA.c.version))) if known else []
+                raise sqlite3.DatabaseError(found)
+            if not inspect(connection).has_table(SCHEMA.name):
+                return Observed("journal", "journal", f"{shown} opens; it is empty")
+            versions = list(connection.scalars(select(SCHEMA.c.version)))
+            if versions != [SCHEMA_VERSION]:
+                found = f"{shown} has the schema {', '.join(map(str, versions))}, this program knows {SCHEMA_VERSION}"
+                return fault("journal", "journal", found, "use the program that wrote it, or another journal")
+            if copied := identify(connection).copied:
+                return fault("journal", "journal", f"{shown}: {copied}", COPIED_DO)
+            return Observed("journal", "journal", f"{shown} opens, schema {SCHEMA_VERSION}")
     finally:
         engine.dispose()
-
-
-def _judge(shown: str, versions: list[int]) -> Observed:
-    if not versions:
-        return Observed("journal", "journal", f"{shown} opens; it is empty")
-    if versions == [SCHEMA_VERSION]:
-        return Observed("journal", "journal", f"{shown} opens, schema {SCHEMA_VERSION}")
-    found = f"{shown} has the schema {', '.join(map(str, versions))}, this program knows {SCHEMA_VERSION}"
-    return fault("journal", "journal", found, "use the program that wrote it, or another journal")
 
 
 # ---- services -------------------------------------------------------------------------------------------------------

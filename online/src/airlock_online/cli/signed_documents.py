@@ -55,7 +55,10 @@ def deployment_of(home: OnlineHome, header: Header, then: str) -> Deployment:
     """Return the deployment of requests. Raises ``UsageError`` where it is another one now, with what to do ``then``."""
     deployment = home.require_deployment(header.deployment_name)
     if deployment.fingerprint != header.deployment:
-        raise UsageError("the deployment changed since these requests were prepared", do=f"prepare and {then} again")
+        raise UsageError(
+            "the deployment changed since these requests were prepared",
+            do=f"prepare and {then} again; what was sent before is followed: airlock-online follow",
+        )
     return deployment
 
 

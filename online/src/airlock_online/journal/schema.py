@@ -324,7 +324,7 @@ def _place(connection: Connection) -> str:
             machine = Path("/etc/machine-id").read_text().strip()
         except OSError:
             machine = ""
-        return f"{machine}:{Path(connection.engine.url.database or '').stat().st_ino}"
+        return f"{machine}:{Path(connection.scalar(text('SELECT file FROM pragma_database_list'))).stat().st_ino}"  # noqa: S608 (no input)
     own = text("SELECT oid FROM pg_database WHERE datname = current_database()")
     server = text("SELECT system_identifier FROM pg_control_system()")
     try:

@@ -20,7 +20,7 @@ from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, PATH_TYPE, json_opti
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.host.files import make_folder, read_input, require_new, write_new
+from airlock_shared.host.files import make_folder, read_document, read_input, require_new, write_new
 from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.report.evidence.artefacts import (
     DEPLOYMENT_FILE,
@@ -57,11 +57,9 @@ def add_deployment(files: dict[str, bytes], pins: Path) -> None:
     name = parse_written_plan(files[PLAN_FILE]).deployment
     wanted = parse_requests(files[REQUESTS_FILE])[0].deployment if REQUESTS_FILE in files else ""
     for path in (pins / f"{name}.json", pins / f"{name}.{wanted[:16]}.replaced.json"):
-        if path.exists():
-            data = read_input(path)
-            if wanted in ("", parse_deployment(data).fingerprint):
-                files[DEPLOYMENT_FILE] = data
-                return
+        if path.exists() and wanted in ("", read_document(path, parse_deployment).fingerprint):
+            files[DEPLOYMENT_FILE] = read_input(path)
+            return
     raise UsageError(
         f"the deployment {name} of this plan and these requests is not on this machine",
         do="make the report on the machine of the ceremony, and check which plan and requests these are",

@@ -241,17 +241,17 @@ def current(folder: Path) -> list[Path]:
 def keep_current(path: Path, data: bytes, replaced: str) -> None:
     """Keep a deployment's file; the one there, of the fingerprint ``replaced`` (empty: none), is kept beside it under that.
 
-    It stands until the new one is there, whole, in its place. Raises ``UsageError`` when something cannot be written.
+    It stands until the new one is there, whole, in its place; so does what was kept beside it, which may be damaged.
+    Raises ``UsageError`` when something cannot be written.
     """
-    before, new = (path.with_suffix(f".{end}") for end in (f"{replaced[:16]}.replaced.json", secrets.token_hex(6)))
     make_folder(path.parent)
     if not replaced:
         write_new(path, data)  # not over one that appeared meanwhile
         return
-    if not before.exists():
-        write_new(before, read_input(path))
-    write_new(new, data)
-    new.replace(path)
+    for place, whole in (path.with_suffix(f".{replaced[:16]}.replaced.json"), read_input(path)), (path, data):
+        new = path.with_suffix(f".{secrets.token_hex(6)}")
+        write_new(new, whole)
+        new.replace(place)
     _sync_folder(path.parent)
 
 

@@ -282,17 +282,19 @@ def _wait(sees: Callable[[], str], sign_by_ms: int = 0, enter: str = "") -> str 
     terminal.
     """
     began, listens = monotonic(), False
+    first_s = sign_by_ms // 1000 - time_ns() // 1_000_000_000
     while said := sees():
         if not at_a_terminal():
             raise UsageError(f"not there yet: {said}", do="bring it from the other machine")
-        left_s = sign_by_ms // 1000 - time_ns() // 1_000_000_000
+        waited_s = int(monotonic() - began)  # the clock may be set back meanwhile
+        left_s = min(first_s - waited_s, sign_by_ms // 1000 - time_ns() // 1_000_000_000)
         if sign_by_ms and left_s <= 0:
             said, enter = "too late to sign; signed ones still count", "Enter prepares them again"
         if enter and not listens:
             listens = True
             forget_typed()
         unit_s = next((size for size in (3600, 60) if left_s >= size), 1)
-        left = f"{span_text(left_s // unit_s * unit_s)} left" if sign_by_ms else f"{monotonic() - began:.0f} s"
+        left = f"{span_text(left_s // unit_s * unit_s)} left" if sign_by_ms else f"{waited_s} s"
         last = f"; {enter}" if enter else f" ({left})"
         width = min(WIDTH, shutil.get_terminal_size().columns) - 2
         renew(next(wrapped(f"waiting: {said}", width - len(last))).rstrip() + last)
