@@ -25,7 +25,7 @@ from airlock_online.home import RPC_VARIABLE, OnlineHome
 from airlock_online.journal import engine
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import ANOMALIES, OrderEvent, OrderState, is_end_of_view
-from airlock_online.journal.schema import SCHEMA_VERSION
+from airlock_online.journal.schema import SCHEMA, SCHEMA_VERSION
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.cli.explain import explanations_of
 from airlock_shared.errors import ExitCode, UsageError
@@ -131,6 +131,13 @@ def test_a_journal_that_is_whole_opens_and_nothing_is_made_beside_it(journal: Pa
     absent = journal.parent.parent / "other/journal.sqlite3"
     assert (journal_line(str(absent)).verdict, "not there yet" in journal_line(str(absent)).found) == (OK, True)
     assert not absent.parent.exists()
+
+
+def test_a_journal_whose_making_was_cut_short_is_empty_and_no_fault(journal: Path) -> None:
+    with closing(sqlite3.connect(journal)) as database, database:
+        database.execute(f"DELETE FROM {SCHEMA.name}")
+    assert (journal_line(str(journal)).verdict, "it is empty" in journal_line(str(journal)).found) == (OK, True)
+    open_journal(str(journal), lambda: 0).close()
 
 
 def _replaced_by_a_link(path: Path) -> None:

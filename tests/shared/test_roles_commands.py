@@ -15,10 +15,13 @@ from airlock_shared.cli.ceremony.commands import CEREMONY_COMMANDS
 from airlock_shared.cli.ceremony.compare import ask_names
 from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.cli.ceremony.workflow import BRING_AGAIN, crossing_name, facts_of
+from airlock_shared.documents.requests import parse_signatures
+from airlock_shared.documents.transcript import SENDING
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile
 from airlock_shared.plan.reader import parse_plan
 from refusals import Kind, check_of
+from shared.report import day
 from shared.test_roles import FIRST, written
 
 COMMANDS = {command.name: command for command in CEREMONY_COMMANDS}
@@ -166,6 +169,18 @@ def test_a_document_cut_off_is_named_with_what_puts_it_right(tmp_path: Path, nam
         error = CliRunner().invoke(COMMANDS["workflow"], [str(table.plan)], obj=table.place).exception
     assert isinstance(error, DocumentError)
     assert (error.where, error.do, "on the stick" in error.do) == (str(file), BRING_AGAIN, True)
+
+
+@pytest.mark.parametrize("event", [SENDING, "exported"])
+def test_signatures_of_which_one_went_out_are_not_called_unsent(tmp_path: Path, event: str) -> None:
+    table = Table(tmp_path, "online")
+    (file := table.plan.with_name("plan.ceremony") / "signatures.json").parent.mkdir()
+    file.write_bytes(day.signatures_bytes())
+    for unsent in (True, False):
+        ended = CliRunner().invoke(COMMANDS["workflow"], [str(table.plan), "--json"], obj=table.place)
+        assert json.loads(ended.stdout)["unsent"] is unsent
+        gone = {"signatures": parse_signatures(file.read_bytes())[2]}
+        table.record(event, **({"digest": day.digests()[-1]} if event == SENDING else gone))
 
 
 @pytest.mark.parametrize("checkpoint", ["preflight", "address", "requests", "review", "signatures", "seal"])

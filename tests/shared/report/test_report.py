@@ -42,6 +42,14 @@ def test_the_same_artefacts_give_the_same_bytes() -> None:
         assert (one.json, one.html) == (other.json, other.html)
 
 
+def test_before_anything_was_submitted_nothing_of_it_holds() -> None:
+    files = day.online_files()
+    del files["timeline.jsonl"]
+    before = [each for each in day.online_events(day.timeline_bytes()) if each[0] in ("referral-read", "prepared")]
+    told = report_of_artefacts(files | {ONLINE: day.chain(before)}, judge).value["matches"]
+    assert [each["result"] for each in told if "submitted" in each["what"]] == ["not yet", "not yet"]
+
+
 def test_what_has_not_ended_has_no_signature_in_any_file() -> None:
     whole = {item.digest: item.signature[2:] for item in parse_signatures(day.signatures_bytes())[1]}
     for signature in whole.values():  # nor where the document is refused

@@ -91,12 +91,17 @@ def _judge(shown: str, engine: Engine) -> Observed:
         with journal_errors("read"), bounded(engine, READING) as connection:
             if engine.dialect.name == "sqlite" and (found := connection.scalar(text("PRAGMA quick_check"))) != "ok":
                 raise sqlite3.DatabaseError(found)
-            if not inspect(connection).has_table(SCHEMA.name):
+            known = inspect(connection).has_table(SCHEMA.name)
+            versions = list(connection.scalars(select(SCHEMA.c.version))) if known else []
+            if not versions:
                 return Observed("journal", "journal", f"{shown} opens; it is empty")
-            versions = list(connection.scalars(select(SCHEMA.c.version)))
             if versions != [SCHEMA_VERSION]:
-                found = f"{shown} has the schema {', '.join(map(str, versions))}, this program knows {SCHEMA_VERSION}"
-                return fault("journal", "journal", found, "use the program that wrote it, or another journal")
+                return fault(
+                    "journal",
+                    "journal",
+                    f"{shown} has the schema {', '.join(map(str, versions))}, this program knows {SCHEMA_VERSION}",
+                    "use the program that wrote it, or another journal",
+                )
             if copied := identify(connection).copied:
                 return fault("journal", "journal", f"{shown}: {copied}", COPIED_DO)
             return Observed("journal", "journal", f"{shown} opens, schema {SCHEMA_VERSION}")

@@ -51,10 +51,8 @@ def _when(given: object, found: _Result, yet: object = True) -> _Result:
 
 def _documents(evidence: Evidence) -> Iterator[tuple[str, _Result]]:
     fingerprints, screens = evidence.fingerprints(), evidence.screens
-    yield (
-        "the requests are for this plan and this deployment",
-        _when(fingerprints["requests"], found=True),
-    )  # judged already
+    # judged already: else there would be no report
+    yield "the requests are for this plan and this deployment", _when(fingerprints["requests"], found=True)
     yield "the signatures answer these requests, step by step", _when(fingerprints["signatures"], _answer(evidence))
     own = screens.requests == fingerprints["requests"]
     yield "the Ledger's pages are for these requests", _when(screens.requests, own)

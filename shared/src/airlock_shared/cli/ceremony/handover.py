@@ -142,9 +142,8 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
         name
         for name in files
         if _kind(name) not in kinds
-        and not (
-            DEPLOYMENT in names and PROOFS_FILE.fullmatch(name)
-        )  # on the same page; it is checked by a task of its own
+        # on the same page; it is checked by a task of its own
+        and not (DEPLOYMENT in names and PROOFS_FILE.fullmatch(name))
     ]
     if not unexpected:
         return None
