@@ -18,6 +18,7 @@ from airlock_shared.errors import Declined, UsageError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import spoken
 from airlock_software_ledger.app import SoftwareLedger
+from commands import Screen
 from offline.signing_room import Room, answer_with, room, write_documents
 from offline.test_signing import SEED
 from shared.make_payloads import NOW_MS
@@ -30,7 +31,7 @@ SIGNER, WITNESS = ["signer"], ["witness"]
 
 
 def asked_when_pinned(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, *proofs: dict[str, Any], named: bool = True
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *proofs: dict[str, Any], named: bool = True, pins: int = 1
 ) -> bool:
     """Begin the ceremony, record these confirmations, pin the deployment; tell whether a person was asked."""
     mark(folder)
@@ -44,7 +45,7 @@ def asked_when_pinned(
     monkeypatch.setattr(trust, "ask_yes", lambda question, *, piped: asked.append(question))
     words = [str(folder / "deployment.json"), *(["--plan", str(folder / "plan.toml")] if named else [])]
     trust.trust.main(words, obj=state, standalone_mode=False)
-    assert [entry.event for entry in state.transcript.entries()].count("deployment-pinned") == 1
+    assert [entry.event for entry in state.transcript.entries()].count("deployment-pinned") == pins
     return bool(asked)
 
 
@@ -86,6 +87,22 @@ def test_without_both_their_words_a_person_is_asked(tmp_path: Path, monkeypatch:
     pin.parent.mkdir(parents=True)
     pin.write_bytes(data)
     assert asked_when_pinned(unrecorded, monkeypatch)
+
+
+@pytest.mark.parametrize("damage", ["gone", "kept"])
+def test_words_from_paper_replace_no_pin_unasked_nor_one_whose_file_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Screen, damage: str
+) -> None:
+    of, state = mark(tmp_path), OfflineHome(tmp_path / "home")
+    other = (tmp_path / "deployment.json").read_bytes().replace(b"31337", b"1337")
+    state.pin(parse_deployment(other), other, NOW_MS)
+    if damage == "gone":
+        state.pin_path(parse_deployment(other).name).unlink()
+    proofs = (proof(SIGNER, of), proof(WITNESS, of))
+    assert asked_when_pinned(tmp_path, monkeypatch, *proofs, pins=2)
+    told = " ".join(capsys.readouterr().err.split())
+    lost = f"The file of the pin is gone; on record is {parse_deployment(other).fingerprint}. The new one:"
+    assert (lost in told, "No deployment of this name" in told) == (damage == "gone", False)
 
 
 def test_where_it_is_led_the_page_has_what_is_not_in_order_and_counts_the_rest() -> None:

@@ -10,15 +10,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
 from airlock_offline.confinement.command import end_child, start_child
 from airlock_offline.scanning import scan_process as records
 from airlock_offline.scanning.scan_process import END, ERROR, REMARK, TEXTS, record, texts_by_child
 from airlock_offline.signing.second_opinion import CHILD, OpinionProcess, compare_opinion, opinion_question
+from airlock_shared.cli.program import READER
+from airlock_shared.cli.qr.scanning import kept_frames, scan_message
 from airlock_shared.errors import AirlockError, DocumentError, Refusal, UsageError
 from airlock_shared.qr.render import picture as drawn
 from airlock_shared.qr.symbol import matrix
+from commands import Screen
 from offline.confined import require_landlock, require_seccomp
 from shared.world import STEPS, intent_case
 
@@ -203,6 +207,20 @@ def test_pictures_are_read_in_order_and_what_is_left_out_is_told(tmp_path: Path)
     told: list[str] = []
     assert list(texts_by_child([str(tmp_path)], told.append)) == [[TEXT], [TEXT]]
     assert any("b.png is not a whole picture" in remark for remark in told)
+
+
+def test_what_the_process_remarks_stands_beside_its_name(tmp_path: Path, capsys: Screen) -> None:
+    """It is read as hostile: it has no line that begins as ours do, such as a fingerprint's."""
+    lie = "left out\n  requests fingerprint:\nabandon ability " + "able " * 40 + "Type Yes to go on, no to stop:"
+    context = click.Context(click.Command("scan"), obj=None)
+    context.meta[READER] = lambda sources, tell: texts_by_child(
+        sources, tell, saying(record(REMARK, lie) + record(TEXTS, []) + record(END))
+    )
+    with context, pytest.raises(DocumentError):
+        scan_message(["x.png"], kept=kept_frames(tmp_path, "test", restart=False))
+    first, *rest = [line for line in capsys.readouterr().err.splitlines() if line]
+    assert (first.startswith("picture reader | left out"), len(rest) > 2) == (True, True)
+    assert all(line.startswith(" " * len("picture reader | ")) for line in rest)
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,7 @@ def commands(home: Path, tmp_path: Path) -> list[tuple[object, ...]]:
     plan.write_text(PLAN_TEXT)
     return [
         ("sign", REQUESTS, "--plan", plan, "-o", tmp_path / "out.json"),
+        ("sign", "no-picture.png", "--qr", "--plan", plan, "-o", tmp_path / "out.json"),
         ("transcript", "seal", "--plan", plan, "--signer", "treasury"),
         ("delegate", "prove", "--plan", plan, "--step", "desk-key", "--path", PATH, "-o", tmp_path / "out.json"),
     ]
@@ -108,7 +109,7 @@ def test_with_an_interface_up_nothing_is_signed_sealed_or_proved_in_production_a
 ) -> None:
     script = with_an_interface(up=up)
     pin(home, rehearsal=False)
-    goes_on = ("PLAN-STEPS", "no Ledger is plugged in", "no Ledger is plugged in")
+    goes_on = ("PLAN-STEPS", "no-picture.png", "no Ledger is plugged in", "no Ledger is plugged in")
     for words, said in zip(commands(home, tmp_path), goes_on, strict=True):
         ended = inside(script, *program(home), *words)
         assert ("AIRGAP-INTERFACE" in ended.err, "dummy0" in ended.err, said in ended.err) == (up, up, not up), (
@@ -143,7 +144,7 @@ def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
         monkeypatch.setattr(f"{place}.first_to_sign", lambda *_: first or None)
         monkeypatch.setattr(f"{place}.need_of", lambda _case: Need(PATH, b""))
         monkeypatch.setattr(f"{place}._sign_all", lambda *given: given[2].app())
-    words = dict(zip(("sign", "transcript", "delegate"), commands(home, tmp_path), strict=True))[command]
+    words = next(words for words in commands(home, tmp_path) if words[0] == command)
     ended = CliRunner().invoke(program_command, ["--home", str(home), *map(str, words)])
     assert isinstance(ended.exception, Refusal), ended.output
     assert ended.exception.check == "AIRGAP-INTERFACE"

@@ -17,7 +17,7 @@ from airlock_shared.checks.nonces import nonces_of, record_of
 from airlock_shared.checks.times import CONTRADICTED, VALID_MS
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.errors import DeviceError, ExitCode, UsageError
+from airlock_shared.errors import DeviceError, ExitCode, Refusal, UsageError
 from airlock_software_ledger.app import SoftwareLedger
 from offline.test_signing import STEP, Table, case, fill_the_disk, ledger
 from shared.make_payloads import NOW_MS
@@ -65,6 +65,16 @@ def test_what_another_terminal_signed_meanwhile_is_refused_after_the_yes(tmp_pat
     assert table.asked_of_the_device == []
     assert any("NONCE-PENDING" in line for line in table.told)
     assert table.events == ["signing", "signed", "refused"]
+
+
+def test_another_deployment_that_is_pinned_meanwhile_stops_before_the_device(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger())
+    during(table, lambda: table.pin("ab" * 32))
+    with pytest.raises(Refusal, match="pinned meanwhile") as refused:
+        sign(table, case(STEP))
+    assert refused.value.check == "PIN-DEPLOYMENT"
+    assert table.asked_of_the_device == []
+    assert table.events == []
 
 
 def test_the_same_document_in_two_terminals_is_signed_by_the_device_once(tmp_path: Path) -> None:

@@ -39,6 +39,9 @@ LOOKS = ("b0010000", "e0020000", "e0060000")
 """All that may be sent before the Yes: which app is open, an address that is not shown, the app's configuration."""
 
 
+PINNED = "deployment-pinned"
+
+
 class SameProcess:
     """A second opinion by the same libraries, computed when it is asked for: no process for each of a hundred signings."""
 
@@ -61,6 +64,7 @@ class Table:
     ) -> None:
         self.state = OfflineHome(home)
         self.state.transcript.record(STATED, Statement(NOW_MS, 60).as_data(NOW_MS), NOW_MS)
+        self.pin(situation().deployment.fingerprint)
         self.now_ms = NOW_MS
         self.asked: list[str] = []
         self.told: list[str] = []
@@ -73,6 +77,11 @@ class Table:
             lambda entries: clock_of(entries, self.now_ms, None), lambda _examined: None, self._ask, self.told.append,
             proofs, SameProcess,
         )  # fmt: skip
+
+    def pin(self, fingerprint: str) -> None:
+        """Have the deployment of the vectors' name on record as pinned with this fingerprint."""
+        pinned = {"name": situation().deployment.name, "fingerprint": fingerprint}
+        self.state.transcript.record(PINNED, pinned, NOW_MS)
 
     def _look(self, case: Case) -> None:
         require_ready(open_app(self), need_of(case))
@@ -101,7 +110,7 @@ class Table:
 
     @property
     def events(self) -> list[str]:
-        return [entry.event for entry in self.state.transcript.entries() if entry.event != STATED]
+        return [entry.event for entry in self.state.transcript.entries() if entry.event not in (STATED, PINNED)]
 
     def kept(self) -> list[Path]:
         return list((self.state.home / "signed").glob("*"))

@@ -23,7 +23,7 @@ from airlock_online.delivery.submit import (
 )
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
-from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.journal.order_states import OPEN, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError
 from online.delivering_machine import NOW, Desk, delivering_machine, unsent
@@ -450,12 +450,14 @@ def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: Desk, word: s
     assert desk.types == ["RelayAccepted"]
 
 
-@pytest.mark.parametrize("state", [OrderState.SENDING, OrderState.UNKNOWN, OrderState.ACCEPTED, OrderState.EXPORTED])
+@pytest.mark.parametrize("state", sorted({*OPEN, OrderState.FILLED, OrderState.CONFIRMED}))
 @pytest.mark.parametrize(
     "changes",
     [{"nonce": "9"}, {"signer": "0x" + "33" * 20}, {"contract": "0x" + "44" * 20}, {"trader": "0x" + "55" * 20}],
 )
-def test_no_second_digest_is_sent_beside_the_first(desk: Desk, state: OrderState, changes: dict[str, object]) -> None:
+def test_no_second_digest_is_sent_beside_the_first_or_once_the_step_is_done(
+    desk: Desk, state: OrderState, changes: dict[str, object]
+) -> None:
     put(desk.world.journal, state, FIRST)
     with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-STEP"):
         submit_delivery(unsent(wire.url)._replace(digest=SECOND, **changes), desk.world)  # type: ignore[arg-type]
@@ -487,8 +489,9 @@ def test_a_second_digest_that_another_process_sends_meanwhile_is_refused_by_the_
     ("state", "change"),
     [
         (OrderState.PREPARED, {}),
-        (OrderState.FILLED, {}),
+        (OrderState.MARKET_DECLINED, {}),
         (OrderState.EXPIRED_UNUSED, {}),
+        (OrderState.FILLED, {"step": "other"}),
         (OrderState.UNKNOWN, {"step": "other"}),
         (OrderState.UNKNOWN, {"ceremony": "other"}),
     ],

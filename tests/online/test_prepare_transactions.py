@@ -16,7 +16,9 @@ from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.signatures import Transaction
+from airlock_shared.host.files import TranscriptFile
 from airlock_shared.plan.model import CUSTOM, Plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.actions import Action
 from online import transaction_steps as steps
 from online.loopback import Wire, reply
@@ -216,6 +218,24 @@ def test_a_changed_meta_is_told_and_what_is_pinned_decides(tmp_path: Path) -> No
         ended = steps.PlannedCommand(tmp_path, wire.url, "approve").prepare(*steps.HAND_WORDS)
     told = "WARNING: the venue now says of chain_id: 8453; pinned is 84532"
     assert (ended.code, told in " ".join(ended.err.split())) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("later", "warned"),
+    [({}, True), ({"state": "VOIDED"}, False), ({"error": "no answer"}, True)],
+)
+def test_a_step_that_was_carried_out_is_prepared_with_a_warning(
+    tmp_path: Path, later: dict[str, str], warned: bool
+) -> None:
+    with Wire(steps.answers(approve=steps.payload("approve"))) as wire:
+        machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
+        plan = parse_plan(machine.plan.read_bytes())
+        of = {"ceremony": plan.id, "step": "approve", "digest": "0x" + "ab" * 32}
+        for told in ({"state": "CONFIRMED"}, later):
+            TranscriptFile(machine.home / "transcript.jsonl").record("outcome", of | told, 1)
+        ended = machine.prepare(*steps.HAND_WORDS)
+    says = "WARNING: step approve is CONFIRMED; a new signature is not sent." in " ".join(ended.err.split())
+    assert (ended.code, says) == (0, warned), ended.err
 
 
 def test_a_step_of_a_pinned_struct_is_not_built_here(client: Http) -> None:

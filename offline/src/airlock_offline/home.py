@@ -75,24 +75,31 @@ class OfflineHome:
         return all_worth_nothing(self.pins())
 
     def require_pinned(self, name: str) -> Deployment:
-        """Return the pinned deployment of this name. Raises ``UsageError`` when there is none that is in force."""
+        """Return the pinned deployment of this name.
+
+        Raises ``UsageError`` when there is none, and ``Refusal`` as :meth:`require_on_record`.
+        """
         deployment = self.pinned(name)
         if deployment is None:
             raise UsageError(
                 f"no deployment named {name!r} is pinned on this machine",
                 do="bring deployment.json from the online machine and run: airlock-offline trust deployment.json",
             )
-        recorded = self.pin_on_record(name)
+        self.require_on_record(deployment)
+        return deployment
+
+    def require_on_record(self, deployment: Deployment) -> None:
+        """Raise ``Refusal("PIN-DEPLOYMENT")`` unless this is the deployment of its name that was pinned last on record."""
+        recorded = self.pin_on_record(deployment.name)
         if recorded != deployment.fingerprint:
             raise Refusal(
                 "PIN-DEPLOYMENT",
-                f"the pin of {name} is not the one that people agreed to on this machine: its file was changed, or trust "
-                "was cut off",
+                f"the pin of {deployment.name} is not the one that people agreed to last on this machine: its file was "
+                "changed, trust was cut off, or another one was pinned meanwhile",
                 got=deployment.fingerprint,
                 expected=recorded or "none: nobody agreed to one of this name",
                 do="find out which, then pin the right one: airlock-offline trust deployment.json",
             )
-        return deployment
 
     def pin_on_record(self, name: str) -> str:
         """Return the fingerprint of the deployment of this name that was pinned last on record, or an empty text."""

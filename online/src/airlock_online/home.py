@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from airlock_online.speech.forms import read_services
 from airlock_online.speech.sections import SHIPPED, Speech
 from airlock_shared.documents.deployment import Deployment, all_worth_nothing, parse_deployment
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, SignaturesHeader, parse_requests
-from airlock_shared.documents.transcript import SENDING
+from airlock_shared.documents.transcript import SENDING, TOO_LATE, Entry
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import (
     DAMAGED_DO,
@@ -30,6 +30,7 @@ from airlock_shared.host.files import (
     write_new,
 )
 from airlock_shared.report.evidence.timeline import begun_recorded
+from airlock_shared.wire.strict_json import JsonObject
 
 if TYPE_CHECKING:
     from airlock_online.journal.schema import Record
@@ -49,6 +50,16 @@ COLLECTED = "signatures-collected"
 def default_home() -> Path:
     """Return the folder that is used when none is given."""
     return home_of(HOME_VARIABLE, ".airlock-online")
+
+
+def last_outcomes(entries: Iterable[Entry]) -> dict[str, JsonObject]:
+    """Return by digest what was told last of each submission: its ``outcome``, an error only where nothing else was told."""
+    last: dict[str, JsonObject] = {}
+    for entry in entries:
+        digest = str(entry.data.get("digest"))
+        if entry.event == "outcome" and (entry.data.keys() & {"state", TOO_LATE} or digest not in last):
+            last[digest] = entry.data
+    return last
 
 
 class TranscriptMarks:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from airlock_online.delivery.resolution import is_proved
 from airlock_online.journal.events import OF_ORDER, REJECTED
 from airlock_online.journal.journal import Journal, Record, Submission
-from airlock_online.journal.order_states import FINAL, STATE_MEANINGS, OrderEvent, OrderState
+from airlock_online.journal.order_states import DONE, FINAL, STATE_MEANINGS, OrderEvent
 from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.checks.nonces import Use
 from airlock_shared.ethereum.signatures import in_eip55
@@ -19,7 +19,6 @@ from airlock_shared.report.facts import Liveness, standings
 from airlock_shared.venue.structs import CORE_API
 from airlock_shared.wire.strict_json import JsonObject
 
-_DONE = frozenset({OrderState.FILLED, OrderState.CONFIRMED})
 _OF_RECORD = ("digest", "step", "route", "method", "transaction_hash")
 _OF_SUBMISSION = ("tracking_id", "entity_id", "code", "note", "created_ms", "updated_ms")
 
@@ -70,7 +69,7 @@ def _rows(submission: Submission, journal: Journal) -> Iterator[JsonObject]:
         "state": state.value,
         "meaning": _meaning(submission),
         "final": state in FINAL,
-        "done": state in _DONE,
+        "done": state in DONE,
         **{name: getattr(submission, name) for name in _OF_SUBMISSION},
     }
     for kind in (REJECTED, OF_ORDER):

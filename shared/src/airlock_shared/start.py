@@ -1,4 +1,4 @@
-"""The first lines of both programs: Ctrl-C while Python still loads one ends it with a sentence, as it does later."""
+"""The first lines of both programs: Ctrl-C while a program is still loaded ends it with a sentence, as it does later."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def held_signals() -> Iterator[None]:
 
 
 def run_program(module: str) -> None:
-    """Load a program's module and run its ``main``. Ctrl-C before or after its own dealing with it ends with 130."""
+    """Load a program's module and run its ``main``. Ctrl-C where the program itself does not handle it ends with 130."""
     told = "Nothing was begun."
     try:
         with held_signals():

@@ -1,8 +1,8 @@
 """The review on a terminal: the page that decides, sections that a person opens, and the Ledger's list beside the Ledger.
 
-It changes nothing of what is examined, and the question is ``sign``'s. Nobody comes to the question past the page that
-decides. The sections are those that a pipe gets in one piece; which of them were opened is told to who records it. What was
-pressed before a screen stood there turns nothing.
+It changes nothing of what is examined, and the question is ``sign``'s. It always stands below the page that decides. The
+sections are those that a pipe gets in one piece; which of them were opened is told to who records it. What was pressed
+before a screen stood there turns nothing.
 """
 
 from __future__ import annotations
@@ -301,8 +301,8 @@ def _say(line: str) -> None:
 
 # ---- deciding lines -------------------------------------------------------------------------------------------------
 # The five lines that decide, for the last look before the question: what, how much, for whom, until when, as whom.
-# They are read off what is signed, beside the raw name of each value. They say less than the review, and nothing
-# else. A value that the plan decides is among them; the signer's own address stands in the last alone.
+# They are read off what is signed, beside the raw name of each value. They repeat a part of the review, and add
+# nothing. A value that the plan decides is among them; the signer's own address stands in the last alone.
 
 
 HEADING = "WHAT IS SIGNED, IN FIVE LINES"

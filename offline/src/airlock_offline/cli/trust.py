@@ -68,17 +68,19 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
     widths = [f"NOTE: the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}:", f"  {BY_HASHES_DO}."]
     notes = [*valid_elsewhere(deployment, state.pins()), *(widths if refused else ())]
     pinned = state.pinned(deployment.name)
-    if pinned and pinned.fingerprint == deployment.fingerprint == state.pin_on_record(deployment.name):
+    on_record = state.pin_on_record(deployment.name)
+    if pinned and pinned.fingerprint == deployment.fingerprint == on_record:
         say(f"{deployment.name} is pinned already, with this fingerprint; nothing to do.")
     else:
         plan = None if plan_file is None else parse_written_plan(read_input(plan_file))
         compared = plan is not None and proved_by_words(  # from paper, in the open ceremony of this plan
             state.transcript.entries(), plan, "deployment", deployment.fingerprint, BY_PAPER
         )
-        if pinned or not compared:
+        if pinned or on_record or not compared:
             new = list(deployment_lines(deployment))
             if pinned is None:
-                say("No deployment of this name is pinned yet. The new one:")
+                lost = f"The file of the pin is gone; on record is {on_record}." if on_record else ""
+                say(f"{lost or 'No deployment of this name is pinned yet.'} The new one:")
             else:
                 say("Lines that change (- pinned now, + the new one); the others do not change:")
                 new = [f"{mark} {line}" for mark, line in changed_lines(list(deployment_lines(pinned)), new)]

@@ -176,7 +176,7 @@ APDU_LOG = "airlock.apdu-log"  # where the click context keeps the path of a fil
 def needs_of(context: click.Context, home: Path) -> Needs:
     """Return what a command needs.
 
-    The folder of what is written is written to: a file is made beside its place first. Nothing is read here.
+    The folder of an output file must be writable, since a file is made beside its place first. Nothing is read here.
     Raises ``UsageError`` when a folder of ours cannot be made, or when the temporary one is not our own.
     """
     import click  # noqa: PLC0415 - the children import this module, and load no library of others before they are confined
@@ -222,7 +222,7 @@ def _paths(parameter: click.Parameter, value: Any) -> Iterator[Path]:
 # Starting a child of our own: the same interpreter and packages, no environment, no terminal, no descriptors but its pipes.
 #
 # A child that begins after the kernel's filter inherits it, and narrows it before it loads what it was started for. The
-# printer of reports begins before. Each ends with us.
+# browser that prints a report (``--pdf``) begins before the filter. Each ends with us.
 
 
 _BEGIN = (

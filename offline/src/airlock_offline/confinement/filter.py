@@ -46,8 +46,8 @@ def _checked(result: int) -> int:
 # ---- syscalls -------------------------------------------------------------------------------------------------------
 # System calls that are refused, their numbers on both machines, and the few whose arguments decide.
 # Everything else stays allowed: a list of what is allowed would have to follow every release of the C library, of
-# Python and of OpenCV, and would be widened under pressure on the day of a ceremony. What is refused is every way to
-# another machine, into another process, into the kernel, around this filter, and to the clock.
+# Python and of OpenCV, and would be widened under pressure on the day of a ceremony. What is refused is every socket and
+# every way into another process, into the kernel, around this filter, and to the clock. Device files are not refused here.
 # Sources of the numbers: Linux ``arch/x86/entry/syscalls/syscall_64.tbl`` and ``include/uapi/asm-generic/unistd.h``
 # (arm64).
 

@@ -97,7 +97,7 @@ class EthereumApp:
         """``meanwhile`` is shown while an answer is waited for."""
         self._transport, self._meanwhile = transport, meanwhile
         self.may_have_signed = False
-        """Whether the last command of a signature was begun, and the device has not said that it did not sign."""
+        """True from when the last command of a signature is sent until the device answers that it refused."""
         self.version = ""
         """The app's version as it told it last, such as ``1.22.0``."""
 
@@ -187,7 +187,10 @@ class EthereumApp:
         return self.sign_in_pieces(Ins.SIGN_AUTHORIZATION, payload, 0, doing, P1_AUTHORIZATION_FIRST)
 
     def sign_in_pieces(self, ins: Ins, payload: bytes, first_v: int, doing: str, first: int = P1_FIRST) -> bytes:
-        """Send what the app takes in pieces of 255 bytes, and return what was signed of the whole."""
+        """Send what the app takes in pieces of 255 bytes, and return what was signed of the whole.
+
+        ``first_v`` is the v that means parity 0: 27 for a personal message, 0 otherwise.
+        """
         *pieces, last = chunks(payload)
         for piece in pieces:  # with Debug contracts a person reads and confirms between the pieces
             self.ask(ethereum_apdu(ins, first, 0, piece), doing, size_bytes=0, person=True)

@@ -1,8 +1,8 @@
 """The pages that a Ledger will show, in order, as lists of lines: for the review screen and for the software Ledger.
 
-Wording and order were recorded from the Ethereum app (``tests/vectors/ledger``): 1.22.0 on Nano S Plus, 1.22.0-dev on
-Flex; a Flex with 1.22.0 words its warning page otherwise. Pages that only come when somebody looks further (a Nano's
-Reject page, a Flex's More) are not among them.
+Wording and order were recorded from the Ethereum app (``tests/vectors/ledger``; ``docs/reference/ledger.md`` lists models
+and versions); a Flex with 1.22.0 words its warning page otherwise than with 1.22.0-dev. Pages that only come when
+somebody looks further (a Nano's Reject page, a Flex's More) are not among them.
 """
 
 from __future__ import annotations

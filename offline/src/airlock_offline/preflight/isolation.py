@@ -289,7 +289,8 @@ class Isolation:
     def begin(self, note: Callable[[str], None] = say) -> None:
         """Refuse in production before anything is reviewed; where all is worth nothing, say what production would refuse.
 
-        Where all is worth nothing and the Ledger is real, the refusal waits for the Ledger: what needs none is no danger.
+        Where all is worth nothing and the Ledger is real, the refusal comes when the Ledger is opened: without it nothing
+        is signed.
         """
         lines = self._lines()
         if not all_worth_nothing(self._pins):

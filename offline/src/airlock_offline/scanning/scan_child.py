@@ -15,7 +15,10 @@ from airlock_shared.qr.scan import CAMERA, texts_of
 
 
 def main() -> None:
-    """Write a record for each picture. It may open the named files and cameras, Python, and the system's libraries."""
+    """Write a record for each picture.
+
+    It may open the named files and cameras, Python, and the system's libraries; on an older kernel more is left to it.
+    """
     airgap.install_airgap()
     sources = json.loads(sys.stdin.buffer.read())
     cameras = [match for source in sources if (match := CAMERA.fullmatch(source))]

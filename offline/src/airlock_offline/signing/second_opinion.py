@@ -1,8 +1,8 @@
 """A second opinion on digest and encoding, by other people's code, before a signature is asked of the device.
 
 What is asked is written here as a document, and the answer is compared. Who gives it is ``ethereum.library_opinion``, in
-another process. It never replaces our own hashing: common libraries sign what must be refused. A
-disagreement is a refusal, not a choice.
+another process. It never replaces our own hashing, since common libraries also take what must be refused: it is compared,
+and a disagreement is a refusal, not a choice.
 """
 
 from __future__ import annotations

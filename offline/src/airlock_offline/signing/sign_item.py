@@ -2,7 +2,8 @@
 
 The order of things is the protection: nothing reaches the device that a check refused or a person did not confirm, and no
 signature leaves that does not recover to the plan's address over our own digest. After the person's Yes the
-account is locked until the result is on record; the transcript and the clock are read again, and the item is judged again.
+account is locked until the result is on record; the transcript and the clock are read again, and the item, its pin, the
+people and the time are judged again.
 Decided in ``docs/adr/0019-signed-once.md``.
 """
 
@@ -94,7 +95,7 @@ def judged(request: Request, situation: Situation, desk: SigningDesk) -> Examine
 
 
 def to_sign(examined: Examined, state: OfflineHome) -> Case | None:
-    """Return the case of an item for which a Ledger is needed."""
+    """Return the case of an item for which a Ledger is needed; None where a check refused it, or a signature is kept."""
     case = _signable(examined)
     return None if case is None or state.kept_signature(_digest(case)) else case
 
@@ -192,10 +193,11 @@ def _settled(examined: Examined, desk: SigningDesk, *, quietly: bool = False) ->
 def _sign_locked(shown: Case, desk: SigningDesk, opinion: Opinion) -> ItemResult:
     """Judge what was confirmed once more, have it signed, and put on record what came of it.
 
-    A person may think for an hour, and somebody else may have signed.
+    A person may think for an hour, and somebody else may have signed, or pinned another deployment.
     """
     entries = desk.state.transcript.entries()
     desk.used.read_again(entries)
+    desk.state.require_on_record(shown.situation.deployment)
     clock, plan = desk.clock(entries), shown.situation.plan
     examined = judged(shown.request, _situation_by(clock, shown.situation), desk)
     present = people_are_present.run(Attended(plan, people_of(entries, plan)))
@@ -330,7 +332,10 @@ def _ask_device(case: Case, app: EthereumApp) -> tuple[bytes, str]:
 
 
 class ItemFault(AirlockError):
-    """Something that nobody foresaw failed inside an item: it is a fault of this program, and nothing of it is signed."""
+    """Something that nobody foresaw failed inside an item: a fault of this program. No signature of it is given out.
+
+    Where the Ledger was asked before, it may have signed: then the step counts as signed.
+    """
 
     exit_code = ExitCode.REFUSED
 
@@ -338,7 +343,8 @@ class ItemFault(AirlockError):
         place = traceback.extract_tb(error.__traceback__)[-1]
         super().__init__(
             f"step {step}: fault in Airlock: {type(error).__name__}, {Path(place.filename).name} line {place.lineno}",
-            do="sign nothing more of this document, and report the fault with these words and the transcript",
+            do="sign nothing more of this document, and report the fault with these words and the transcript, which says "
+            "whether the Ledger was asked",
         )
 
 

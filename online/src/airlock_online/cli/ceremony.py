@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from airlock_online.clock import now_ms
-from airlock_online.home import OnlineHome
+from airlock_online.home import OnlineHome, last_outcomes
 from airlock_online.readback.expectations import Expectation, expectation_lines, kept_lines
 from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.checks.model import Situation
@@ -13,10 +13,9 @@ from airlock_shared.cli.ceremony.commands import ceremony_group
 from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.cli.plan import plan_group
 from airlock_shared.cli.terminal import rows
-from airlock_shared.documents.transcript import TOO_LATE, Entry
+from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.model import Plan
-from airlock_shared.wire.strict_json import JsonObject
 
 # ---- ceremony -------------------------------------------------------------------------------------------------------
 # ``ceremony``: the people of a ceremony and what they confirm, in this machine's transcript.
@@ -28,11 +27,7 @@ EACH_AT_MOST = 20
 
 def _shown(checkpoint: str, entries: Sequence[Entry], whole: bool) -> Iterator[str]:
     """Yield what became of each step, and what was read back then, for the checkpoint at which people agree to it."""
-    last: dict[str, JsonObject] = {}
-    for entry in entries if checkpoint == "outcome" else ():
-        digest = str(entry.data.get("digest"))
-        if entry.event == "outcome" and (entry.data.keys() & {"state", TOO_LATE} or digest not in last):
-            last[digest] = entry.data
+    last = last_outcomes(entries if checkpoint == "outcome" else ())
     for outcome in last.values():
         read = [Expectation(**row) for row in outcome.get("read_back", ())]
         said = str(outcome.get("state", "")) or f"no outcome: {outcome['error']}"

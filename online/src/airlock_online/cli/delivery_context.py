@@ -40,7 +40,7 @@ from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.delivery.routes.twap import ROUTE as TWAPS
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal
-from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OPEN, OrderEvent, OrderState
+from airlock_online.journal.order_states import CONTRADICTIONS, DONE, FINAL, OPEN, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission, before, sending
 from airlock_online.readback.expectations import (
     Expectation,
@@ -108,7 +108,6 @@ def tally_lines(outcomes: Sequence[OutcomeSummary]) -> Iterator[str]:
 
 NOTING_S = 5.0  # after Ctrl-C, for what was begun to be written down
 READS_AT_MOST = 3  # of an expectation that looks broken: a read may lag behind the chain
-_SUCCESS = (OrderState.FILLED, OrderState.CONFIRMED)
 
 patience = click.option(
     "--patience",
@@ -214,7 +213,7 @@ class Desk:
         try:
             outcome = deliver()
             self._sleep(0)  # after an interrupt nothing is told: the journal has it
-            expectations = self._read_back(digest) if outcome.state in _SUCCESS else []
+            expectations = self._read_back(digest) if outcome.state in DONE else []
             failure = read_back_error(expectations) or outcome_error(outcome)
         except AirlockError as error:
             failure = error

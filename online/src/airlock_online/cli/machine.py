@@ -103,7 +103,7 @@ DELIVERY_CHECKS: dict[str, Info] = {
                            f"Follow it. {ONLY_WHEN_ENDED}"),
     "ROUTE-SENT": Info("it was sent from here", "A signature that two senders send.",
                        "Follow it; what was sent is not exported."),
-    "ROUTE-STEP": Info("a step's earlier signature may still execute", "One step that is executed twice.",
+    "ROUTE-STEP": Info("a step's earlier signature was carried out, or may still be", "One step that is executed twice.",
                        "Follow the earlier one to its end. Only the plan can name a replacement."),
     "ORDER-EIP7702": Info("not an EIP-7702 transaction for the batched market", "An unplanned transaction.",
                           "Prepare the step again."),

@@ -18,14 +18,15 @@ from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
 from airlock_online.delivery.deliveries import without_address
-from airlock_online.home import OnlineHome
+from airlock_online.home import OnlineHome, last_outcomes
+from airlock_online.journal.order_states import DONE
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.kept_payloads import KeptPayloads, replaced_lines
 from airlock_online.preparing.patience import pace_lines
 from airlock_online.preparing.prepare import Prepared, Sources, extra_lines, nonce_lines
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
 from airlock_online.readback.referral_codes import disagreements, read_referral, seen_lines, settled_facts
-from airlock_shared.ceremony.sections import no_on_record
+from airlock_shared.ceremony.sections import no_on_record, without_others
 from airlock_shared.checks.document import part_of
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.checks.model import Situation
@@ -264,6 +265,7 @@ def asked_venue(
             _agree_to_warning(home, plan)
         _look_before(home, plan, chosen, builder, deployment, config, http)
         lines = [
+            *_done_lines(home, plan, steps),
             *(nonce_lines(chosen, RpcClient(config.rpc.url, http)) if config.rpc.url else ()),
             *pace_lines(chosen, Situation(plan, deployment, now_ms()), config.speech.limits["builder"]),
         ]
@@ -271,6 +273,13 @@ def asked_venue(
         if any(line.startswith("WARNING: ") for line in lines):
             _agree_to_warning(home, plan)
         yield Sources(builder, gas_and_fees)
+
+
+def _done_lines(home: OnlineHome, plan: Plan, steps: Sequence[str]) -> Iterator[str]:
+    """Yield a warning for each of these steps that was carried out, as was told: ``check_alone`` refuses to send it anew."""
+    for end in last_outcomes(without_others(home.transcript.entries(), plan.id)).values():
+        if end.get("state") in DONE and end["step"] in steps:
+            yield f"WARNING: step {end['step']} is {end['state']}; a new signature is not sent. Agree on a plan without it."
 
 
 def _agree_to_warning(home: OnlineHome, plan: Plan) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.journal.order_states import OPEN
+from airlock_online.journal.order_states import DONE, OPEN
 from airlock_online.journal.schema import Record, Submission
 from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.errors import DocumentError, Expired, Refusal
@@ -118,21 +118,27 @@ def check_same(known: Submission, delivery: Delivery) -> None:
 
 
 def check_alone(record: Record, rivals: Iterable[Submission]) -> None:
-    """Refuse a second digest of a step while the first may still execute beside it.
+    """Refuse a second digest of a step that is done, or while the first may still execute beside it.
 
-    One that shares the first's nonce is a replacement that the plan named: the signing machine signs no other.
+    One that shares the first's nonce is a replacement that the plan named: the signing machine signs no other. A trigger
+    that was stored may be replaced by one that names it.
     """
     for rival in rivals:
         other = rival.record
         same_step = (other.ceremony, other.step) == (record.ceremony, record.step)
-        if same_step and rival.state in OPEN and not shares_nonce(record, other):
+        done = rival.state in DONE and not (rival.entity_id and rival.entity_id == record.old_entity_id)
+        if same_step and (done or rival.state in OPEN) and not shares_nonce(record, other):
             raise Refusal(
                 "ROUTE-STEP",
-                "this step's earlier signature may still execute, and this one does not replace it with the same nonce",
+                "as was told, this step was carried out with an earlier signature; this one would do it a second time"
+                if done
+                else "this step's earlier signature may still execute, and this one does not replace it with the same nonce",
                 got=f"{other.digest} is {rival.state.value}, with nonce {other.nonce}; this one has nonce {record.nonce}",
-                expected="a final outcome of the earlier one",
-                do="follow the earlier one: airlock-online follow; airlock-online resolve says what ends it; only the plan "
-                "can name a replacement",
+                expected="a step that is not done" if done else "a final outcome of the earlier one",
+                do="do not use this signature; what is wanted once more is a step of another plan"
+                if done
+                else "follow the earlier one: airlock-online follow; airlock-online resolve says what ends it; only the "
+                "plan can name a replacement",
             )
 
 

@@ -62,6 +62,8 @@ FINAL = frozenset(
         OrderState.VOIDED,
     }
 )
+DONE = frozenset({OrderState.FILLED, OrderState.CONFIRMED})
+"""The ends in which it was carried out, as was told."""
 OPEN = frozenset(OrderState) - FINAL - {OrderState.PREPARED, OrderState.REJECTED}
 """The states in which there is something left to find out, by reading alone."""
 

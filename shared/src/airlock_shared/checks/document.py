@@ -1,7 +1,8 @@
 """PIN and PLAN for the document as a whole: deployment, plan, steps, and rollback detection. PROOF for a delegate's key.
 
 A document names the last head of this machine's transcript that the online machine saw: it must be in our transcript. Once
-we have handed out a signature, a head must be named. So neither machine went back to an earlier state of itself.
+we have handed out a signature, a head must be named, but for the exceptions of :func:`head_is_known`. So accidents are
+found: a machine that went back to an earlier state of itself. An online machine that lies is not (decision 20).
 """
 
 from __future__ import annotations

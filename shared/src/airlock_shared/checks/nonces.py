@@ -94,7 +94,7 @@ def use_of(case: Case) -> Use:
 
 
 def record_of(case: Case) -> JsonObject:
-    """Return what the transcript's ``signed`` entry says of a signature: what it spends, under which plan."""
+    """Return what the entries ``signing``, ``signed`` and ``signed-late`` say: what it spends, under which plan."""
     use = use_of(case)
     return {
         **{name: value for name, value in use._asdict().items() if name != "replaces" or value},
@@ -172,7 +172,7 @@ class UsedNonces:
     def earlier(self, use: Use) -> list[Use]:
         """Return what was signed for the same step of the same ceremony and could execute beside ``use``.
 
-        What has the nonce of a replacement that the plan names executes in its place or not at all.
+        Left out is what has the nonce of a replacement that the plan names: the chain executes only one of the two.
         """
         return [
             other

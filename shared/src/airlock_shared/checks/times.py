@@ -185,9 +185,9 @@ class Uptime(NamedTuple):
 class Clock(NamedTuple):
     """What a machine's transcript says of its clock: the last statement, and how far it vouches for the clock, in ms.
 
-    ``uncertainty_ms`` is None while nobody vouches for it. ``gap_ms`` is by how much the clock went another way since the
-    statement than the time since the machine's start; None when that is not known. ``restarted``: the machine was started
-    again since then.
+    ``uncertainty_ms`` is None while nobody vouches for it. ``gap_ms`` is how far the clock went since the statement, less
+    how long the machine ran since then; None when that is not known. ``restarted``: the machine was started again since
+    then.
     """
 
     now_ms: int
@@ -203,7 +203,10 @@ class Clock(NamedTuple):
 
 
 def clock_of(entries: Sequence[Entry], now_ms: int, uptime: Uptime | None) -> Clock:
-    """Return what a transcript says of the clock at ``now_ms`` (unix ms), compared with the time since it started."""
+    """Return what a transcript says of the clock at ``now_ms`` (unix ms), compared with the time since it started.
+
+    Entries before the last statement are not compared with the clock.
+    """
     last = next((entry for entry in reversed(entries) if entry.event in (STATED, CONTRADICTED)), None)
     restarted = bool(last and uptime and last.data.get("boot_id") != uptime.boot_id)
     if last is None or last.event != STATED or restarted:

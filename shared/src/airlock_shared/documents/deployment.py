@@ -135,7 +135,8 @@ class Deployment(NamedTuple):
 REHEARSAL_CHAINS = (31337, 1337)
 """The chain ids of local development chains (Hardhat and Foundry; Geth's and Ganache's dev mode).
 
-A rehearsal has one of them, so that a signature made in it is valid nowhere else, whatever a venue says of itself.
+``trust`` pins a rehearsal on one of them alone, so that a signature made in it is valid nowhere else, whatever a venue
+says of itself.
 """
 
 TEST_ACCOUNTS = (

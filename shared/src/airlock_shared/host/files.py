@@ -310,8 +310,6 @@ class TranscriptFile:
         """Keep it at ``path``; ``without_secrets`` returns what may be recorded of an entry's data."""
         self.path = path
         self._without_secrets = without_secrets
-        self._last: Entry | None = None  # the last entry; ``_mark`` is the file's when it was appended
-        self._mark = (0, 0, 0)
 
     def entries(self) -> list[Entry]:
         """Return the entries so far; none when the file is not there yet. Raises as :func:`read_transcript`."""
@@ -325,8 +323,7 @@ class TranscriptFile:
     def record(self, event: str, data: JsonObject, at_ms: int) -> Entry:
         """Append an entry, on the disk before this returns; ``at_ms`` is unix milliseconds.
 
-        Another process that appends waits for its turn, so that the chain stays one. What this object has appended itself
-        is not read again while the file is as it was left.
+        Another process that appends waits for its turn, so that the chain stays one.
         """
         with alone_in(make_folder(self.path.parent)):
             return self._append(event, data, at_ms)
@@ -342,10 +339,8 @@ class TranscriptFile:
             return self._append(event, data, at_ms)
 
     def _append(self, event: str, data: JsonObject, at_ms: int) -> Entry:
-        if _mark(self.path) != self._mark:  # somebody else has written to it
-            entries = self.entries()
-            self._last = entries[-1] if entries else None
-        entry = next_entry(self._last, at_ms, event, self._without_secrets(json.loads(json.dumps(data))))
+        entries, kept = self.entries(), self._without_secrets(json.loads(json.dumps(data)))
+        entry = next_entry(entries[-1] if entries else None, at_ms, event, kept)
         line = entry.line()
         if len(line) > MAX_LINE_BYTES:
             raise UsageError(
@@ -353,16 +348,7 @@ class TranscriptFile:
                 do="do it in parts",
             )
         append_line(self.path, line)
-        self._last, self._mark = entry, _mark(self.path)
         return entry
-
-
-def _mark(path: Path) -> tuple[int, int, int]:
-    """Return what changes when somebody else writes to a file, or takes it away."""
-    if not path.exists():
-        return 0, 0, 0
-    status = path.lstat()
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def alone_in(folder: Path, busy: Callable[[int], None] | None = None) -> AbstractContextManager[None]:

@@ -53,8 +53,9 @@ _JUDGED_ELSEWHERE = {
 class Decision(NamedTuple):
     """One leaf: its raw value, who decides it (``plan``, ``fixed`` or ``builder``), what was expected, and whether it is so.
 
-    ``decided_by`` is ``nobody`` when the plan would have to decide the leaf and does not; ``in_bounds`` says that the plan
-    gives bounds, and not one value. It is the one row of which review and report draw theirs; no text of it is escaped.
+    ``decided_by`` is ``nobody`` when the plan would have to decide the leaf and does not; ``in_bounds`` says that the
+    plan gives bounds, within which the builder chose. It is the one row of which review and report draw theirs; no text
+    of it is escaped.
     """
 
     field: Field

@@ -263,7 +263,7 @@ _POSITION = "address _trader,uint256 _pairIndex,uint256 _index,uint256 _openTime
 _TRIGGERED = "address trader,uint256 pairIndex,uint256 index,uint8 triggerType,uint256 coinSize,bool buy,uint256 price,"
 _COINS = "uint256 _coinExposure,uint256 _minLeverage,uint256 _maxLeverage,"
 _TIMED = "uint256 _deadline,uint256 _nonce)"
-_ALL = (  # a new one at the end: the dictionary of QR codes has the first of them
+_ALL = (  # a new one at the end: the dictionary in ``ur.envelope`` has the first of them
     f"OpenTradeReq(Trade _t,uint8 _type,uint256 _slippageP,{_TIMED}{_TRADE}",
     f"OpenTradeCoinExposureReq(Trade _t,uint8 _type,{_COINS}uint256 _slippageP,{_TIMED}{_TRADE}",
     f"CloseTradeReq({_POSITION}uint256 _amount,uint256 _wantedPrice,{_TIMED}",

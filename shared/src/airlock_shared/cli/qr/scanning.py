@@ -10,14 +10,14 @@ from pathlib import Path
 import click
 
 from airlock_shared.cli.program import READER
-from airlock_shared.cli.terminal import ask_yes, led, renew, say, say_all
+from airlock_shared.cli.terminal import ask_yes, led, renew, rows, say, say_all
 from airlock_shared.documents.deployment import DEPLOYMENT_FORMAT, Deployment, all_worth_nothing, parse_deployment
 from airlock_shared.errors import Declined, DocumentError
 from airlock_shared.host.files import make_folder
 from airlock_shared.host.picture_sources import KeptFrames
 from airlock_shared.qr.documents import ReceivedDocument, received
 from airlock_shared.qr.scan import CAMERA, Reader, ScanReport, scan_pictures, texts_of
-from airlock_shared.text.safe import fingerprint_lines, name_lines, safe_again, wrapped
+from airlock_shared.text.safe import fingerprint_lines, name_lines, wrapped
 from airlock_shared.ur.decode import Decoder, Message
 
 _LINE = 78
@@ -50,7 +50,7 @@ def scan_message(sources: Sequence[str], *, kept: KeptFrames) -> Message:
 
 def _remark(text: str) -> None:
     if not (led() and text.startswith(_SECOND_DECODER)):
-        say(safe_again(text))
+        say_all(rows("picture reader | ", text))
 
 
 def _progress() -> Callable[[ScanReport], None]:
