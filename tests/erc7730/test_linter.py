@@ -20,7 +20,7 @@ def test_the_linter_has_nothing_to_say_and_every_format_is_made_for_the_device(t
 
 def test_the_linter_cannot_reach_the_network() -> None:
     if not LINTER.exists():
-        pytest.skip("Python 3.12 is not here, on which the registry's linter runs")
+        pytest.skip("the linter's environment is not here: make .venvs/erc7730/.done, with Python 3.12")
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]); import linting; sys.addaudithook(linting._refuse_network)\n"
         "from erc7730.common import client; client.get_contract_abis(1, '0x' + 40 * '1')"

@@ -12,13 +12,13 @@ import click
 from click.core import ParameterSource
 
 from airlock_rehearsal.day import LED, SECOND, Day, begin, join
-from airlock_rehearsal.machines import Play
+from airlock_rehearsal.machines import Play, RehearsalFailed
 from airlock_rehearsal.play import rehearse as play_all
 from airlock_rehearsal.play import summary_lines
 from airlock_rehearsal.processes import find_command, software_ledger
 from airlock_rehearsal.scenarios import TRADER
 from airlock_shared.cli.terminal import say, show
-from airlock_shared.errors import UsageError
+from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.host.files import require_new
 
 PORT = 8787
@@ -89,16 +89,21 @@ def rehearse(
     for hung_up in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(hung_up, _interrupt)
     say("SIMULATOR: services, Ledger and funds of this rehearsal are not real.")
-    with RehearsalServices(trader=TRADER) as services:
-        if not unattended:
-            begin(Day(folder, online, offline, model, ceremony, channel), services.urls)
-            return
-        with (
-            software_ledger(offline, ["--model", model]) as port,
-            software_ledger(offline, ["--model", model, "--blind-signing"]) as blind_port,
-        ):
-            ports = {False: port, True: blind_port}.__getitem__
-            rows = play_all(Play(folder, online, offline, services.urls, ports, model, channel))
+    try:
+        with RehearsalServices(trader=TRADER) as services:
+            if not unattended:
+                begin(Day(folder, online, offline, model, ceremony, channel), services.urls)
+                return
+            with (
+                software_ledger(offline, ["--model", model]) as port,
+                software_ledger(offline, ["--model", model, "--blind-signing"]) as blind_port,
+            ):
+                ports = {False: port, True: blind_port}.__getitem__
+                rows = play_all(Play(folder, online, offline, services.urls, ports, model, channel))
+    except KeyboardInterrupt:
+        raise RehearsalFailed(
+            "this rehearsal was ended, and is lost: begin another one", ExitCode.INTERRUPTED
+        ) from None
     for line in summary_lines(rows, folder):
         show(line)
 

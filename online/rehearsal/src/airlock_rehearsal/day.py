@@ -22,7 +22,7 @@ from airlock_rehearsal.scenarios import DELEGATE_PATH
 from airlock_shared.cli.ceremony.status import word_lines
 from airlock_shared.cli.terminal import LEDGER_HERE, ask, say, show, show_all
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.errors import ExitCode, UsageError
+from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.toml_positions import parse_written_plan
 
@@ -125,12 +125,8 @@ def begin(day: Day, urls: dict[str, str]) -> None:
             show(_CAMERAS)
             Thread(target=_photograph, args=(day,), daemon=True).start()
         _to_the_end(lambda: day.lead("online"))
-    except BaseException as error:
+    except BaseException:
         (day.folder / _LOST).touch()
-        if isinstance(error, KeyboardInterrupt):
-            raise RehearsalFailed(
-                "this rehearsal was ended, and is lost: begin another one", ExitCode.INTERRUPTED
-            ) from None
         raise
 
 
