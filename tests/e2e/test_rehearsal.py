@@ -46,6 +46,7 @@ def test_an_interrupted_rehearsal_leaves_no_process_behind(tmp_path: Path) -> No
         os.killpg(process.pid, signal.SIGINT)
         rest = out.read()
     assert process.wait(60) == 130, rest
+    assert ("is lost: begin another one" in rest, "run the same command again" in rest) == (True, False), rest
     with pytest.raises(ProcessLookupError):  # the whole group is gone: services, Ledger, commands
         os.killpg(process.pid, 0)
 
