@@ -169,6 +169,12 @@ def test_a_full_disk_behind_everything_that_is_said_changes_no_exit_code(program
     assert _shell(program, f"PROGRAM {words} > /dev/full 2> /dev/full").returncode == code
 
 
+@pytest.mark.parametrize(("program", "command"), [(ONLINE, "doctor"), (OFFLINE, "preflight")])
+def test_a_closed_stderr_changes_no_exit_code(program: Path, command: str, tmp_path: Path) -> None:
+    line = f"PROGRAM --home {tmp_path} {command} 2>"
+    assert _shell(program, f"{line}&-").returncode == _shell(program, f"{line}/dev/null").returncode != 1
+
+
 @half
 @pytest.mark.parametrize("line", ["PROGRAM plan new -o never.toml <&-", "yes | PROGRAM plan new -o never.toml"])
 def test_without_a_terminal_nobody_is_asked(program: Path, line: str) -> None:

@@ -11,11 +11,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from airlock_offline.cli import machine as health
 from airlock_offline.cli.machine import health_lines, ledger_lines
 from airlock_offline.confinement.command import UNCONFINED, Confinement
 from airlock_offline.home import OfflineHome
 from airlock_offline.installation import Installation, KitFinding
+from airlock_offline.ledger import usb
 from airlock_offline.ledger.usb import PluggedLedger, UsbPort
 from airlock_offline.preflight.isolation import interface_lines, radio_lines, route_lines
 from airlock_offline.preflight.page import kit_lines, look_at
@@ -539,16 +539,18 @@ def test_a_changed_installed_file_and_a_missing_library_are_faults(home: Path, w
     ("may_open", "held_by", "said", "code"),
     [
         (True, [], "plugged in", ExitCode.DONE),
-        (False, [], "may not open it", ExitCode.DEVICE),
-        (True, ["wallet (process 7)"], "held by wallet (process 7)", ExitCode.DEVICE),
+        (False, [], "may not open the Ledger", ExitCode.DEVICE),
+        (True, ["wallet\x1b (process 7)"], "held by wallet\\u{1b} (process 7)", ExitCode.DEVICE),
     ],
 )
 def test_a_plugged_ledger_is_said_with_what_stands_in_the_way(
     monkeypatch: pytest.MonkeyPatch, may_open: bool, held_by: list[str], said: str, code: ExitCode
 ) -> None:
-    monkeypatch.setattr(health, "port_of", lambda path: UsbPort(Path("/dev/bus/usb/001/002"), "1-2"))
-    monkeypatch.setattr(health, "may_open", lambda port: may_open)
-    monkeypatch.setattr(health, "holders", lambda port: held_by)
-    [line] = ledger_lines(lambda: [PluggedLedger("1-2:1.0", "Flex\x1b[2J", "flex")])
+    monkeypatch.setattr(usb, "port_of", lambda path: UsbPort(Path("/dev/bus/usb/001/002"), "1-2"))
+    monkeypatch.setattr(usb, "may_open", lambda port: may_open)
+    monkeypatch.setattr(usb, "holders", lambda port: held_by)
+    ledger = PluggedLedger("1-2:1.0", "Flex\x1b[2J", "flex")
+    monkeypatch.setattr("airlock_offline.cli.machine.plugged_ledgers", lambda: [ledger])
+    [line] = ledger_lines()
     assert (said in line.found, line.verdict, line.code) == (True, OK if code == ExitCode.DONE else FAULT, code)
     assert "\x1b" not in line.found

@@ -331,11 +331,21 @@ def test_the_time_for_a_review_is_that_of_the_settings(bus: UsbBus, tmp_path: Pa
 def test_elsewhere_than_on_linux_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     found = told()
-    assert (type(found), "darwin" in found.what) == (usb.NotOnThisSystem, True)
+    assert (type(found), "darwin" in found.what) == (DeviceError, True)
     assert "on Linux alone" in found.what
     [line] = ledger_lines()
     assert line.verdict != OK
     assert "on Linux alone" in line.found
+
+
+def test_a_driver_that_cannot_be_loaded_is_told_in_the_same_words_by_the_doctor_and_at_first_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "hidraw", None)
+    found = told()
+    [line] = ledger_lines()
+    assert (found.exit_code, found.what, found.do) == (line.code, line.found, line.do)
+    assert found.what.startswith("hidapi cannot be loaded: ")
 
 
 @pytest.mark.parametrize(

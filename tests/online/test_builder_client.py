@@ -89,6 +89,12 @@ def test_a_refusal_keeps_its_code_status_and_details(client: Http, status: int, 
     assert caught.value.do
 
 
+@pytest.mark.parametrize("code", ["BAD_REQUEST", "VALIDATION_ERROR"])
+def test_a_deadline_that_a_slow_clock_made_is_no_fault_of_the_plan(code: str) -> None:
+    """An open deadline is counted from this machine's clock, so that no builder has to be believed."""
+    assert "Is deadlineMs over? Compare this machine's clock with a watch." in advice_on(code)
+
+
 @pytest.mark.parametrize(("status", "code"), [(451, "GEO_RESTRICTED"), (400, "BAD_REQUEST"), (429, "RATE_LIMITED")])
 def test_a_readiness_probe_that_is_refused_says_why(client: Http, status: int, code: str) -> None:
     answer = reply(status, {"ok": False, "error": {"code": code, "message": "no"}})

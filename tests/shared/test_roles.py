@@ -184,6 +184,24 @@ def test_a_checkpoint_is_confirmed_again_when_the_record_changed(half: Half, che
     assert [each.holds for each in found.checkpoints[checkpoint]] == [False]
 
 
+def test_a_preflight_for_another_ceremony_takes_nothing_from_what_was_signed_after_this_ones() -> None:
+    """Two ceremonies are open on one machine, and a page of preflight names none of them."""
+    page: Event = ("preflight", {"network_up": []})
+    before = chain(begun(), page)[-1].hash
+    signing: list[Event] = [
+        ("sign-begun", {"requests": R, **OWN}),
+        ("signatures-written", {"requests": R, "signatures": S}),
+    ]
+    for events, holds in (
+        ([confirmed("preflight", before), *signing, page], True),
+        ([confirmed("preflight", before), page, *signing], False),  # it was signed after the other page
+        ([*signing, confirmed("preflight", before)], True),
+        ([*signing, confirmed("preflight", before), page, *signing, page], False),
+    ):
+        found = stands(begun(), page, *events)
+        assert [each.holds for each in found.checkpoints["preflight"]] == [holds], events
+
+
 @pytest.mark.parametrize(
     "name",
     ["A" * (rules.MAX_NAME + 1), " Ada", "Ada ", "   ", "Ada\nLovelace", "Ada\x1b[2J", "Ada\u202eecalevoL", "\u3164"],

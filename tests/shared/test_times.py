@@ -1,9 +1,11 @@
 """Times on their limits: what is just inside passes, what is just outside is refused."""
 
+import re
 from typing import Any
 
 import pytest
 
+from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.judge import require_none
 from airlock_shared.checks.model import Verdict
 from airlock_shared.checks.times import expiry_is_ahead, late_by
@@ -106,3 +108,17 @@ def test_it_is_too_late_only_where_nothing_but_time_stands_in_the_way() -> None:
         ("TIME-DEADLINE", 1): ExitCode.EXPIRED, ("TIME-DEADLINE", 2): ExitCode.REFUSED, ("PLAN-STEPS", 2): ExitCode.REFUSED
     }  # fmt: skip
     require_none([])
+
+
+@pytest.mark.parametrize(("minutes", "age"), [(-61, "1 h 1 min ahead of this clock"), (61, "1 h 1 min old")])
+def test_a_stamp_that_lies_ahead_is_not_called_old(minutes: int, age: str) -> None:
+    [refused] = examined_of(_at("take-profit", "signTimestamp", NOW_MS - minutes * MINUTE)).verdicts.refused()
+    assert (refused.check, str(refused.got).endswith(f"UTC, {age}")) == ("TIME-STAMP", True), refused.got
+
+
+@pytest.mark.parametrize("check", ["TIME-REMAINING", "TIME-HORIZON", "TIME-STAMP"])
+def test_a_time_that_a_clock_may_have_made_wrong_is_not_called_altered_before_that_clock_was_compared(
+    check: str,
+) -> None:
+    before_it, _, _ = CHECKS_BY_ID[check].do.partition("altered")
+    assert re.search(r"(online machine's|its) clock with a watch", before_it)

@@ -152,6 +152,7 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
     here.record("sign-begun", ceremony="demo", plan=PLAN.fingerprint, requests=R)
     here.record("signatures-written", requests=R, signatures=S)
     assert here.have("signatures.json", signatures=S, digests=("0x1",)) == "compare review"
+    assert here.record("preflight", refused=[], device={}) == "compare review"  # of another ceremony on this machine
     assert here.confirm("review", S) == "hand signatures.json"
     assert here.hand("signatures.json") == "seal first"
     sealed = {"entries": 1, "head": "ee" * 32, "address": FIRST, "signature": "0x"}
@@ -202,6 +203,11 @@ def test_what_was_signed_and_came_too_late_is_signed_again_on_both_machines() ->
     assert signs() == (True, ("requests-2.json",), 1)  # they came, and nobody said that it was too late
     offline.hand("requests-2.json")
     assert signs() == (False, ("requests-2.json",), 2)
+    offline.record("preflight", refused=[], device={})
+    offline.confirm("preflight", offline.entries[-1].hash)
+    offline.record("sign-begun", ceremony="demo", plan=PLAN.fingerprint, requests=R)
+    offline.record("preflight", refused=[], device={})  # another day's, before it is signed again
+    assert not offline.task("compare", "preflight").done
     offline.have("signatures-2.json", signatures="b2" * 32, answers=later)
     offline.record("signatures-written", requests=later, signatures="b2" * 32)
     assert signs() == (True, ("requests-2.json",), 2)

@@ -34,7 +34,10 @@ _AGAIN = "To try again, prepare it anew here, and sign that."
 _STILL_VALID = "The old one is valid until its deadline: wait for it if two fills would do harm."
 NEW_INTENT = f"{_AGAIN} {_STILL_VALID}"
 _READ_FIRST = "Read the positions. If the order is still wanted, prepare it anew here, and sign that."
+_FIELDS = "Correct the fields that the details name. Is deadlineMs over? Compare this machine's clock with a watch."
 _READY = "Ask `airlock-online ready`, wait, then run it again."
+_SENT = "After a submission, it is not known whether it was taken, and the exit code is 9."
+_AFTER = "Wait, then run it again; after a submission run `airlock-online follow`."
 _NODE = "Ask the node's operator, or set another node in the section [rpc] of config.toml."
 
 
@@ -56,12 +59,12 @@ def _http(code: str, meaning: str, do: str, source: str = SPEC) -> ErrorCode:
     return ErrorCode(code, "http", code, meaning, do, ExitCode.SERVICE, False, source)
 
 
-_BUILDER = (
+ERROR_CODES = {each.code: each for each in (
     _builder("BAD_REQUEST", "400",
              "The fields break the schema (the details list how), or a pre-trade check failed: liquidity, leverage bounds, "
              "minimum position size, market hours.",
-             "Correct the fields that the details name, or wait if the market is closed."),
-    _builder("VALIDATION_ERROR", "400", "The fields break the schema.", "Correct the fields that the details name.", VENUES),
+             f"{_FIELDS} If the market is closed, wait."),
+    _builder("VALIDATION_ERROR", "400", "The fields break the schema.", _FIELDS, VENUES),
     _builder("NOT_FOUND", "404", "The service has no such endpoint, or no such thing.",
              "Check the path and the base URL; paths that differ between venues are in the services file, [paths].", VENUES),
     _builder("METHOD_NOT_ALLOWED", "405", "The endpoint needs another method.",
@@ -72,9 +75,7 @@ _BUILDER = (
     _builder("UPSTREAM_ERROR", "502", "A service that the builder depends on failed.",
              _READY, VENUES),
     _builder("RPC_ERROR", "502", "The builder's own node failed.", _READY, VENUES),
-)  # fmt: skip
 
-_RELAY = (
     ErrorCode("SIMULATION_FAILED", "relay", "",
           "The relay simulated the transaction, and it reverted. The details give target, revertData and decodedError.",
           "It says that it sent nothing. Read the decoded error, correct the request and build it again.",
@@ -89,9 +90,7 @@ _RELAY = (
             "account nonce is used, and an intent until its deadline. Then correct the cause, prepare and sign again.", OWN),
     _failed("relay", "REPLACED", "Another transaction of the account used this nonce: this one can never be executed.",
             "Find out which transaction that was. Then prepare and sign again if you still want this one.", OWN),
-)  # fmt: skip
 
-_BATCHED = (
     _failed("batched", "NO_PRICE", "There was no fresh price for the pair.",
             "Check that the pair's market is open. " + _AGAIN),
     _failed("batched", "SPREAD_BLOCKED", "The service does not execute at the present spread.",
@@ -112,9 +111,7 @@ _BATCHED = (
             "Read the transaction in a block explorer. " + _READ_FIRST),
     _failed("batched", "RELAY_TIMEOUT", "EIP-7702 mode: the relayed transaction was not confirmed in time.",
             "It may still be confirmed: read its hash and the nonce in a block explorer. " + _READ_FIRST),
-)  # fmt: skip
 
-_CONTRACT = (
     _failed("contract", "WrongSl", "The stop loss does not fit the side or the price.",
             "Correct the stop loss in the plan, then prepare and sign again."),
     _failed("contract", "HighSlippage", "The price moved further than the signed slippage allows.",
@@ -122,11 +119,7 @@ _CONTRACT = (
     _failed("contract", "PositionMismatch",
             "The position is not the signed one: its slot holds another position, or its open timestamp changed.",
             "Read the positions, correct the plan, then prepare and sign again."),
-)  # fmt: skip
 
-_SENT = "After a submission, it is not known whether it was taken, and the exit code is 9."
-_AFTER = "Wait, then run it again; after a submission run `airlock-online follow`."
-_RPC = (
     _rpc("3", "The call or the gas estimate reverted; the data hold the contract's reason.",
          "Nothing was sent. Read the revert data, correct the request and build it again."),
     _rpc("-32000", "The node refused the input. For a transaction the cause is often its nonce, fees or balance.",
@@ -144,9 +137,7 @@ _RPC = (
     _rpc("-32603", f"The node failed. {_SENT}", _AFTER),
     _rpc("-32700", "The node could not read the request as JSON.",
          "Check that the address is that of a JSON-RPC node, without a proxy."),
-)  # fmt: skip
 
-_HTTP = (
     _http("400",
           "The service refused the request and accepted nothing. Causes at the batched market, before the stream "
           "opens: "
@@ -167,9 +158,5 @@ _HTTP = (
           "Not ready; the readiness probe names the component. After a submission, it is not known whether anything "
           "was accepted, and the exit code is 9.",
           "Ask `airlock-online ready`, wait, then run it again; after a submission run `airlock-online follow`."),
-)  # fmt: skip
-
-ERROR_CODES: dict[str, ErrorCode] = {
-    each.code: each for each in (*_BUILDER, *_RELAY, *_BATCHED, *_CONTRACT, *_RPC, *_HTTP)
-}
+)}  # fmt: skip
 """Every known code. The codes are unique over all services."""

@@ -4,17 +4,20 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airlock_shared.checks.nonces import Use
+from airlock_shared.cli.report import add_deployment
 from airlock_shared.documents.requests import parse_requests, parse_signatures
-from airlock_shared.documents.transcript import next_entry, read_entries
+from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import AirlockError, DocumentError, Refusal
+from airlock_shared.host.files import read_document
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.report.evidence.artefacts import FILES
+from airlock_shared.report.evidence.artefacts import DEPLOYMENT_FILE, FILES, PLAN_FILE
 from airlock_shared.report.evidence.redaction import parse_withheld, withhold
 from airlock_shared.report.evidence.timeline import parse_screens, parse_timeline
 from airlock_shared.report.facts import MARGIN_MS, proves, standings
@@ -27,7 +30,7 @@ from refusals import check_of, error_of
 from shared.make_payloads import KEYS
 from shared.report import day
 from shared.strategies import at, places
-from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, deployment, plan, to_bytes, whole
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, PLAN_TEXTS, deployment, plan, to_bytes, whole
 
 OFFLINE, ONLINE = "offline-transcript.jsonl", "online-transcript.jsonl"
 
@@ -295,7 +298,7 @@ def test_what_was_confirmed_after_the_seal_is_told_for_the_seal_does_not_cover_i
     at = [entry.event for entry in entries].index("sealed") + 1
     made = entries[:at]
     for entry in (review, *entries[at:]):
-        made.append(next_entry(made[-1], entry.at_ms, entry.event, entry.data))
+        made.append(next_entry(made[-1], max(made[-1].at_ms, entry.at_ms), entry.event, entry.data))
     added = b"".join(entry.line() + b"\n" for entry in made)
     value = report_of_artefacts(files | {OFFLINE: added}, judge).value
     told = "checkpoint review on the air-gapped machine: confirmed after the seal, which does not cover it"
@@ -317,6 +320,18 @@ def test_a_time_that_the_clock_contradicted_is_told_on_the_first_page_and_not_on
     look = day.reported(events).value["notes"]
     told = [line.partition(" the air-gapped machine's")[0] for line in look if "on a watch" in line]
     assert told == ["2026-09-21 14:13:20 UTC on a watch DIFFERS from"]
+
+
+@pytest.mark.parametrize(("back_ms", "told"), [(3_601_000, True), (2000, False)])
+def test_a_clock_that_was_set_back_is_told_by_each_machines_report(back_ms: int, told: bool) -> None:
+    files, made, back = day.offline_files(), list[Entry](), 0
+    for entry in read_entries(files[OFFLINE].splitlines()):
+        made.append(next_entry(made[-1] if made else None, entry.at_ms - back, entry.event, entry.data))
+        back = back_ms if entry.event == "sign-begun" else back
+    moved = {OFFLINE: b"".join(entry.line() + b"\n" for entry in made)}
+    for each in (files, day.online_files()):
+        notes = report_of_artefacts(each | moved, judge).value["notes"]
+        assert any("the air-gapped machine's clock was set back: from 2" in line for line in notes) is told
 
 
 def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() -> None:
@@ -715,3 +730,21 @@ def test_malformed_screens_are_refused(change: dict[str, Any]) -> None:
     document = json.loads(day.screens_bytes())
     steps = [document["steps"][0] | each for each in change.get("steps", [])] or document["steps"]
     assert error_of(DocumentError, parse_screens, json.dumps(document | change | {"steps": steps}).encode())
+
+
+def test_the_deployment_of_a_report_is_the_one_that_was_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another terminal pins another one in its place meanwhile."""
+    pinned = tmp_path / f"{plan().deployment}.json"
+    pinned.write_text(DEPLOYMENT_TEXT)
+
+    def replaced_after(path: Path, parse: Callable[[bytes], Any]) -> Any:
+        found = read_document(path, parse)
+        pinned.write_text("of another terminal")
+        return found
+
+    monkeypatch.setattr("airlock_shared.cli.report.read_document", replaced_after)
+    files = {PLAN_FILE: PLAN_TEXT.encode()}
+    add_deployment(files, tmp_path)
+    assert files[DEPLOYMENT_FILE] == DEPLOYMENT_TEXT.encode()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from airlock_offline.home import HOME_VARIABLE, OfflineHome, default_home, now_ms, read_config, uptime
 from airlock_offline.installation import Installation, examine_installation
-from airlock_offline.ledger.usb import NotOnThisSystem, PluggedLedger, holders, may_open, plugged_ledgers, port_of
+from airlock_offline.ledger.usb import cannot_open, plugged_ledgers
 from airlock_offline.preflight.isolation import kernel_lines
-from airlock_offline.preflight.ledger import RULE, udev_lines, udev_rule
+from airlock_offline.preflight.ledger import udev_lines, udev_rule
 from airlock_offline.preflight.page import TRUST, as_notes, installation_lines, system_libraries
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.nonces import Use, spent_by
@@ -37,7 +36,7 @@ from airlock_shared.cli.machine import (
 )
 from airlock_shared.cli.terminal import INPUT, json_option, say
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.errors import ExitCode
+from airlock_shared.errors import DeviceError
 from airlock_shared.host import machine
 from airlock_shared.host.files import LOOK, MAX_FILE_BYTES, MachineProbes, Observed, current, read_input
 from airlock_shared.host.machine import (
@@ -103,7 +102,6 @@ explain = explain_command(
 # What ``doctor`` looks at beside the lines that it shares with ``preflight``: can the program work here at all.
 
 
-offline_config_line = partial(machine.config_line, read=read_config)
 _REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: offline/
 
 
@@ -122,7 +120,7 @@ def health_lines(
     yield home_line(state.home)
     yield disk_line(state.home, world)
     yield from as_notes(kernel_lines(state.confinement))  # nothing is signed here
-    yield offline_config_line(state.settings_file)
+    yield machine.config_line(state.settings_file, read=read_config)
     yield from read_deployments(current(state.home / "pins"), first=TRUST)[1]
     yield transcript_line(state.transcript)
     yield from library_lines(world, libraries or LIBRARIES)
@@ -131,33 +129,20 @@ def health_lines(
     yield from ledger_lines()
 
 
-def ledger_lines(plugged: Callable[[], list[PluggedLedger]] = plugged_ledgers) -> Iterator[Observed]:
-    """Say which Ledgers are plugged in, and whether this account may open them; ``plugged`` stands for hidapi."""
+def ledger_lines() -> Iterator[Observed]:
+    """Say which Ledgers are plugged in, and whether this account may open them."""
     try:
-        found = plugged()
-    except ImportError as error:
-        yield fault(
-            "Ledger",
-            "driver",
-            f"hidapi cannot be loaded: {safe(str(error), limit=200)}",
-            "install its system libraries, or install again",
-        )
-        return
-    except NotOnThisSystem as error:
+        found = plugged_ledgers()
+    except DeviceError as error:
         yield broken("Ledger", "Ledger", error)
         return
     if not found:
         yield Observed("Ledger", "Ledger", "none is plugged in", LOOK, "plug it in, unlock it, open the Ethereum app")
     for ledger in found:
-        name, port = safe(f"{ledger.product} at {ledger.path}"), port_of(ledger.path)
-        if port is not None and not may_open(port):
-            do = f"install the udev rule ({RULE}), and plug the Ledger in again"
-            yield fault("Ledger", "Ledger", f"{name}: this account may not open it", do, ExitCode.DEVICE)
-        elif port is not None and (held_by := holders(port)):
-            found_text = f"{name}: held by {safe(', '.join(held_by))}"
-            yield fault("Ledger", "Ledger", found_text, "close that program", ExitCode.DEVICE)
+        if why := cannot_open(ledger.path):
+            yield fault("Ledger", "Ledger", safe(why.what), why.do, why.exit_code)
         else:
-            yield Observed("Ledger", "Ledger", f"{name}: plugged in")
+            yield Observed("Ledger", "Ledger", f"{safe(f'{ledger.product} at {ledger.path}')}: plugged in")
 
 
 # ---- doctor ---------------------------------------------------------------------------------------------------------
@@ -179,8 +164,7 @@ def doctor(state: OfflineHome, as_json: bool) -> None:
       airlock-offline doctor
     """
     say("Looking at every installed file ...")
-    installation = examine_installation()
-    lines = health_lines(state, installation, system_libraries(), udev_rule(), MachineProbes())
+    lines = health_lines(state, examine_installation(), system_libraries(), udev_rule(), MachineProbes())
     finish_doctor(list(lines), as_json=as_json)
 
 
@@ -217,12 +201,11 @@ def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple
     uses, _ = spent_by(entries)
     now = None if clock.uncertainty_ms is None else clock.now_ms
     known = standings(uses, outcomes_recorded(told), proved_recorded(told), now, clock.uncertainty_ms or 0)
-    found = {each.use.digest: each for each in known}
     in_codes = [copy for each in ceremonies for copy in copies_in_codes(each.absolute())]
     remove_copies(
         state.home,
         [*_copies(state, entries, uses), *in_codes],
-        found,
+        {each.use.digest: each for each in known},
         state.transcript,
         clock.now_ms,
         piped=state.all_worth_nothing(),

@@ -153,10 +153,6 @@ class NotPermitted(DeviceError):
     """This account may not open the device: the udev rule is missing."""
 
 
-class NotOnThisSystem(DeviceError):
-    """A Ledger on USB is used on Linux alone."""
-
-
 class HidDevice(Protocol):
     """What is used of ``hid.device``."""
 
@@ -189,31 +185,35 @@ class PluggedLedger(NamedTuple):
 def hidapi() -> Any:
     """Return hidapi's module for ``/dev/hidraw*``, which takes neither a socket nor a second thread.
 
-    The one over libusb listens for the kernel's messages on a netlink socket. Raises ``ImportError``, or ``NotOnThisSystem``
-    elsewhere than on Linux: what keeps a signing machine isolated, and what tells Ledgers apart, is Linux' own.
+    The one over libusb listens for the kernel's messages on a netlink socket. Raises ``DeviceError``, also elsewhere
+    than on Linux: what keeps a signing machine isolated, and what tells Ledgers apart, is Linux' own.
     """
     if not sys.platform.startswith("linux"):
-        raise NotOnThisSystem(
+        raise DeviceError(
             f"a Ledger on USB is used on Linux alone, and this system is {sys.platform}",
             do="sign on a machine with Linux; plans and reports can be checked here",
         )
-    return import_module("hidraw")
+    try:
+        return import_module("hidraw")
+    except ImportError as error:
+        raise DeviceError(f"hidapi cannot be loaded: {error}", do="install again") from error
 
 
 def plugged_ledgers() -> list[PluggedLedger]:
     """Return the Ledgers that are plugged in, by path."""
-    found = {
-        PluggedLedger(
-            entry["path"].decode(),
-            entry.get("product_string") or "Ledger",
-            model_of_product(entry.get("product_id", 0)),
-            entry.get("product_id", 0),
-            entry.get("release_number", 0),
-        )
-        for entry in hidapi().enumerate(LEDGER_VENDOR, 0)
-        if entry.get("usage_page") == LEDGER_USAGE_PAGE or entry.get("interface_number") == 0
-    }
-    return sorted(found)
+    return sorted(
+        {
+            PluggedLedger(
+                entry["path"].decode(),
+                entry.get("product_string") or "Ledger",
+                model_of_product(entry.get("product_id", 0)),
+                entry.get("product_id", 0),
+                entry.get("release_number", 0),
+            )
+            for entry in hidapi().enumerate(LEDGER_VENDOR, 0)
+            if entry.get("usage_page") == LEDGER_USAGE_PAGE or entry.get("interface_number") == 0
+        }
+    )
 
 
 def choose_ledger(plugged: list[PluggedLedger], path: str | None = None) -> PluggedLedger:
@@ -231,8 +231,8 @@ def choose_ledger(plugged: list[PluggedLedger], path: str | None = None) -> Plug
     raise DeviceNotFound("no Ledger is plugged in", do="plug it in, unlock it, and open the Ethereum app")
 
 
-def _cannot_open(path: str, error: OSError) -> DeviceLost | HeldByAnother | NotPermitted:
-    """Return why a device that is plugged in cannot be opened, as far as the operating system tells."""
+def cannot_open(path: str) -> HeldByAnother | NotPermitted | None:
+    """Return why a device that is plugged in cannot be opened, as far as the operating system tells; None where it can."""
     port = port_of(path)
     if port is not None and not may_open(port):
         return NotPermitted(
@@ -243,10 +243,7 @@ def _cannot_open(path: str, error: OSError) -> DeviceLost | HeldByAnother | NotP
         return HeldByAnother(
             f"the Ledger at {path} is held by {', '.join(held_by)}", do="close that program and try again"
         )
-    return DeviceLost(
-        f"the Ledger at {path} cannot be opened ({error})",
-        do="close other programs that use it (Ledger Wallet, a browser); on Linux install Airlock's udev rule",
-    )
+    return None
 
 
 def _packet(device: HidDevice, wait_s: int) -> bytes:
@@ -271,7 +268,7 @@ class HidTransport:
         """Open the Ledger at ``path``, or the only one; ``device`` and ``plugged`` stand for hidapi.
 
         ``review_s`` is how long people may read on the device. Raises ``DeviceNotFound``, ``HeldByAnother``,
-        ``NotPermitted``, ``NotOnThisSystem`` or ``DeviceLost``.
+        ``NotPermitted``, ``DeviceLost`` or ``DeviceError``.
         """
         self._review_s = review_s
         self._plugged = plugged
@@ -283,7 +280,10 @@ class HidTransport:
             opened.open_path(self.ledger.path.encode())
             self._device = opened
         except OSError as error:
-            raise _cannot_open(self.ledger.path, error) from error
+            raise cannot_open(self.ledger.path) or DeviceLost(
+                f"the Ledger at {self.ledger.path} cannot be opened ({error})",
+                do="close other programs that use it (Ledger Wallet, a browser); on Linux install Airlock's udev rule",
+            ) from error
         finally:
             if self._device is None:
                 self._lock.release()

@@ -99,8 +99,8 @@ def check_time(delivery: Delivery, now_ms: int) -> None:
         raise Refusal("TIME-UNIT", "the deadline looks like seconds", got=delivery.deadline_ms, expected="unix ms")
     if now_ms >= delivery.deadline_ms:
         raise Expired(
-            f"too late: the deadline was {utc_text(delivery.deadline_ms)}; nothing was sent",
-            do="prepare the plan again, under another name, and have that signed",
+            f"too late by this machine's clock: the deadline was {utc_text(delivery.deadline_ms)}; nothing was sent",
+            do="is that clock right, by a watch? Then prepare the plan again, under another name, and have that signed",
         )
 
 

@@ -266,15 +266,22 @@ def other_plan(entries: Iterable[Entry], plan: Plan) -> str:
 def _confirmations(
     section: list[Entry], checkpoint: Checkpoint, plan: Plan, counted: Collection[str]
 ) -> tuple[Confirmation, ...]:
-    """Return a checkpoint's confirmations. Without a record, only what is done before the ceremony can be confirmed."""
-    record = last_on_record(section, plan, checkpoint)
+    """Return a checkpoint's confirmations. Without a record, only what is done before the ceremony can be confirmed.
+
+    A preflight page that stood when it was signed holds: another ceremony on this machine may make later ones.
+    """
+    begun = [
+        place for place, entry in enumerate(section) if entry.event == "sign-begun" and checkpoint.name == "preflight"
+    ]
+    records = [last_on_record(section[:place], plan, checkpoint) for place in (len(section), *begun[-1:])]
     return tuple(
         Confirmation(
             entry.at_ms,
             tuple(data["by"]),
             data["compared"],
             set(counted) <= set(data["compared"].split(" "))
-            and (bool(counted) or (data["compared"] == record if record else checkpoint.earlier)),
+            if counted
+            else (data["compared"] in records if records[0] else checkpoint.earlier),
             data.get("how", ""),
         )
         for entry in section
@@ -362,12 +369,11 @@ def require_open(stands: Standing) -> None:
 def check_text(text: str, what: str, limit: int) -> None:
     """Raise ``Refusal("ROLE-TEXT")`` unless 1 to ``limit`` characters all show, without blanks at the ends."""
     if not 0 < len(text) <= limit or text != text.strip() or not all(map(is_visible, text)):
-        expected = f"1 to {limit} visible characters in one line"
         raise Refusal(
             "ROLE-TEXT",
             f"{what} is empty, too long or not readable on every screen",
             got=safe(text, limit=2 * limit) or "nothing",
-            expected=expected,
+            expected=f"1 to {limit} visible characters in one line",
         )
 
 

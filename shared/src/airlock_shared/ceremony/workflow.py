@@ -227,6 +227,7 @@ class _Workflow(NamedTuple):
         answer, sealed = numbered("signatures", attempt), self.record("seal")
         addresses = {name: checksum_address(signer.address) for name, signer in self.plan.signers.items()}
         shown = self.record("address").split()
+        looked_at = [each.compared for each in self.stands.checkpoints["preflight"] if signed and each.holds]
         signer, first_signer = self.held("signer"), next(iter(self.plan.signers), "")
         first = (DEPLOYMENT, PEOPLE)
         evidence = tuple(f"{_ARTEFACTS}{name}" for name in EVIDENCE_FILES)
@@ -240,7 +241,7 @@ class _Workflow(NamedTuple):
                  bool(facts.deployment) and facts.pinned == facts.deployment),
             Task("preflight", self.held("facilitator"), "State the time from a watch, and look at this machine.",
                  signed or (facts.clock_stated and self.is_fit())),
-            self.compare("preflight", self.record("preflight")),
+            self.compare("preflight", looked_at[-1] if looked_at else self.record("preflight")),
             *(Task("address", signer, f"All look at {name}'s address on the Ledger, then confirm it.",
                    address in shown, name) for name, address in addresses.items()),
             self.compare("address", self.record("address") if set(addresses.values()) <= set(shown) else ""),
@@ -302,8 +303,7 @@ class _Workflow(NamedTuple):
             ):
                 last[entry.data.get("digest")] = state
         ends = {last.get(digest) for digest in self.facts.digests}
-        begun = bool(self.since_submission())
-        return begun and not ends.isdisjoint(_OUTCOMES) and ends <= {TOO_LATE, *_OUTCOMES}
+        return bool(self.since_submission()) and not ends.isdisjoint(_OUTCOMES) and ends <= {TOO_LATE, *_OUTCOMES}
 
     def has_written(self) -> bool:
         """Tell whether the newest signatures are on record: a kill between the file and its record leaves the file alone."""

@@ -220,7 +220,8 @@ class Info(NamedTuple):
 
 REBUILD = "Build the request again on the online machine; if it is refused again, stop and find out who altered it."
 AGAIN = (
-    "Prepare again on the online machine. If it is too late again, the plan's time limit is too short for your people."
+    "Prepare again on the online machine. If it is refused again, compare its clock with a watch; if that is right, the "
+    "plan's time limit is too short for your people."
 )
 STOP = "Stop. Somebody or something altered the payload. Keep the file, and find out where before you continue."
 PLAN = "Compare the payload with the plan. If the plan is wrong, correct it, agree on it again, and prepare again."

@@ -68,7 +68,13 @@ def deadline_is_ahead(case: ReadIntent) -> Finding | None:
     )
 
 
-@check("TIME-HORIZON", READ, "the deadline is too far away", "A signature that can be kept and used later.", REBUILD)
+@check(
+    "TIME-HORIZON",
+    READ,
+    "the deadline is too far away",
+    "A signature that can be kept and used later.",
+    f"Compare the online machine's clock with a watch. {REBUILD}",
+)
 def deadline_is_near(case: ReadIntent) -> Finding | None:
     """The deadline is no further away than the plan's ``deadline_at_most``; without that, the plan must fix it."""
     deadline_ms, most = leaf_of(case, DEADLINE), case.situation.plan.limits.deadline_at_most_ms
@@ -99,7 +105,7 @@ def stamp_is_fresh(case: ReadIntent) -> Finding | None:
     ok = -_ahead_ms(case) <= age and _latest_ms(case) - value <= SIGN_AGE_AT_MOST_MS
     return Finding(
         ok,
-        f"{utc_text(value)}, {span_text(age // 1000)} old",
+        f"{utc_text(value)}, {span_text(abs(age) // 1000)} {'ahead of this clock' if age < 0 else 'old'}",
         f"not in the future, at most {span_text(SIGN_AGE_AT_MOST_MS // 1000)} old",
     )
 
@@ -233,16 +239,16 @@ def time_is_stated(clock: Clock) -> Finding:
     """A person stated the time within the last 24 hours, and the clock agreed; without a statement nobody can judge."""
     last = clock.last
     expected = f"a statement not older than {span_text(VALID_MS // 1000)}"
-    if clock.uncertainty_ms is not None and last is not None:
+    what = f"{_REFUSAL}; {time_advice()}"
+    if last is None:
+        return Finding(None, "no statement of the time", expected, "", what)
+    if clock.uncertainty_ms is not None:
         got = f"stated {utc_text(last.at_ms)}, within {span_text(clock.uncertainty_ms // 1000)}"
         return Finding(True, got, expected)
-    what = f"{_REFUSAL}; {time_advice()}"
-    if last is not None and clock.gap_ms is not None and clock.was_set:
+    if clock.gap_ms is not None and clock.was_set:
         got = f"stated at {utc_text(last.at_ms)}; since then it was set {span_text(abs(clock.gap_ms) // 1000)} "
         what = f"the clock of this machine was moved since you compared it: compare it again; {time_advice()}"
         return Finding(False, got + ("ahead" if clock.gap_ms > 0 else "back"), expected, "", what)
-    if last is None:
-        return Finding(None, "no statement of the time", expected, "", what)
     if last.event == CONTRADICTED:
         what = f"the watch said another time than this machine's clock: set the clock, then {time_advice()}"
     elif clock.restarted:

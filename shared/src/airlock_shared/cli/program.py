@@ -110,8 +110,7 @@ def run(command: click.Command, arguments: list[str] | None = None) -> int:
     try:
         code = _invoke(command, words)
         for stream in (sys.stdout, sys.stderr):  # what is still held back, while a failure can still be told
-            if stream is not None:
-                stream.flush()
+            stream.flush()
     except AirlockError as error:
         code = _failed(error, as_json)
     except click.ClickException as error:
@@ -131,6 +130,8 @@ def run(command: click.Command, arguments: list[str] | None = None) -> int:
 
 
 def _invoke(command: click.Command, words: list[str]) -> int:
+    if sys.stderr is None:  # closed: what is told there goes nowhere, and no file that is opened comes in its place
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the end
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding has no sign for ends no command
             stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "backslashreplace")
@@ -166,7 +167,7 @@ def _is_of_interruption(error: BaseException | None) -> bool:
 def _require_width() -> None:
     """Refuse a terminal that would break our lines: what stood after the break would begin a row, like a line of ours."""
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None and stream.isatty():
+        if stream.isatty():
             found = os.get_terminal_size(stream.fileno()).columns
             if 0 < found < WIDTH:  # 0: it does not say
                 raise UsageError(

@@ -57,8 +57,11 @@ def add_deployment(files: dict[str, bytes], pins: Path) -> None:
     name = parse_written_plan(files[PLAN_FILE]).deployment
     wanted = parse_requests(files[REQUESTS_FILE])[0].deployment if REQUESTS_FILE in files else ""
     for path in (pins / f"{name}.json", pins / f"{name}.{wanted[:16]}.replaced.json"):
-        if path.exists() and wanted in ("", read_document(path, parse_deployment).fingerprint):
-            files[DEPLOYMENT_FILE] = read_input(path)
+        if not path.exists():
+            continue
+        data, found = read_document(path, lambda data: (data, parse_deployment(data).fingerprint))
+        if wanted in ("", found):
+            files[DEPLOYMENT_FILE] = data
             return
     raise UsageError(
         f"the deployment {name} of this plan and these requests is not on this machine",

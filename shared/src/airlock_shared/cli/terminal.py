@@ -97,7 +97,7 @@ def paint(codes: str, *, err: bool = False, end: str = "\n") -> None:
 def renew(text: str = "") -> None:
     """Show a row of progress in the place of the one before, on a terminal alone; what is said next takes its place."""
     global _row
-    if text != _row and sys.stderr is not None and sys.stderr.isatty():
+    if text != _row and sys.stderr.isatty():
         _row = text
         paint(f"\r\x1b[K{harmless(without_secrets(text))}", err=True, end="")
 
@@ -267,7 +267,7 @@ def typed_line() -> str:
 
 def screen_rows() -> int | None:
     """Return how many rows of 80 columns a person's screen holds; None where nobody reads and answers at one."""
-    if not at_a_terminal() or sys.stderr is None or not sys.stderr.isatty():
+    if not at_a_terminal() or not sys.stderr.isatty():
         return None
     size = os.get_terminal_size(sys.stderr.fileno())
     return size.lines // -(-WIDTH // (size.columns or WIDTH)) or None

@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 from airlock_shared.ceremony.roles import HOW, NO_KIT, NO_PAPER, Half, differences, standing, wrong_words
@@ -22,7 +22,7 @@ from airlock_shared.ceremony.sections import (
     section_of,
 )
 from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING
-from airlock_shared.checks.times import CONTRADICTED
+from airlock_shared.checks.times import CONTRADICTED, GAP_MS
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.plan.delegate_proofs import is_waived, registrations
 from airlock_shared.plan.model import Plan
@@ -79,18 +79,24 @@ def people_row(half: Half, evidence: Evidence) -> Row:
     before = entries[: section[0].seq] if section else []
     sealed = max((place for place, entry in enumerate(section) if entry.event == SEALED), default=len(section))
     unsealed = dict.fromkeys(e.data["checkpoint"] for e in section[sealed:] if e.event == CHECKPOINT_CONFIRMED)
+    unsealed.pop("seal", None)
     seldom = {
         "begun_before": [
             moment(entry.at_ms)
             for entry in before
             if entry.event == CEREMONY_BEGUN and entry.data["ceremony"] == plan.id
         ],
-        "unsealed": [checkpoint for checkpoint in unsealed if checkpoint != "seal"],
+        "unsealed": list(unsealed),
         "wrong_words": [[*key, count] for key, count in wrong.items()],
         "times": [
             {"at": moment(entry.at_ms), "watch": moment(entry.data["stated_ms"])}
             for entry in section
             if entry.event == CONTRADICTED
+        ],
+        "set_back": [
+            {"from": moment(before.at_ms), "to": moment(entry.at_ms)}
+            for before, entry in pairwise(section)
+            if before.at_ms - entry.at_ms > GAP_MS
         ],
     }
     return row | {name: told for name, told in seldom.items() if told}
@@ -350,6 +356,8 @@ def _notes(plan: Plan, report: Row) -> Iterator[str]:
             yield f"wrong words typed on the {here} machine: {'; '.join(wrong)}"
         for each in row.get("times", ()):
             yield f"{each['watch']['utc']} on a watch DIFFERS from the {here} machine's clock: {each['at']['utc']}"
+        for each in row.get("set_back", ()):
+            yield f"the {here} machine's clock was set back: from {each['from']['utc']} to {each['to']['utc']}"
         for each in row["exceptions"]:
             checkpoint = f" at checkpoint {each['checkpoint']}" if each["checkpoint"] else ""
             said = f"{checkpoint}, said by the {each['by']} at {each['at']['utc']}"
@@ -365,16 +373,18 @@ def _notes(plan: Plan, report: Row) -> Iterator[str]:
             for warning in read_warnings(read["disagreements"], read["warnings"]):
                 yield f"step {step['id']}, read before it was prepared: {warning}"
         outcome = step["outcome"]
-        if outcome and outcome["sent_at"] and 0 < sealed_ms < outcome["sent_at"]["ms"]:
+        if not outcome:
+            continue
+        if outcome["sent_at"] and 0 < sealed_ms < outcome["sent_at"]["ms"]:
             yield f"step {step['id']}: sent after the transcript was sealed, by the clocks of the two machines"
-        odd = [event["type"] for event in outcome["events"] if event["kind"] == "anomaly"] if outcome else []
+        odd = [event["type"] for event in outcome["events"] if event["kind"] == "anomaly"]
         if odd:
             yield f"step {step['id']}: what was told of it was not in order: {', '.join(dict.fromkeys(odd))}"
-        if outcome and outcome["done"] and not outcome["read_back"]:
+        if outcome["done"] and not outcome["read_back"]:
             yield f"step {step['id']}: {outcome['state']}, but what was promised was not read back"
-        if outcome and outcome["final"] and not outcome["done"]:
+        if outcome["final"] and not outcome["done"]:
             yield f"step {step['id']} ended as {outcome['state']}: {outcome['meaning']}"
-        for promise in outcome["read_back"] if outcome else ():
+        for promise in outcome["read_back"]:
             if promise["kept"] is not True:
                 found = "is not what was promised" if promise["kept"] is False else "is not known"
                 yield f"step {step['id']}: {promise['what']} {found}: {promise['found']}"
