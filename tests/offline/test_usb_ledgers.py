@@ -21,7 +21,7 @@ from airlock_offline.ledger.models import MODELS, model_of_product
 from airlock_offline.ledger.typed_data import Need, need_of
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import ItemResult, sign_item
-from airlock_shared.errors import AirlockError, UsageError
+from airlock_shared.errors import AirlockError, DeviceError, UsageError
 from airlock_shared.host.files import OK
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger

@@ -35,7 +35,6 @@ from airlock_shared.host.files import TranscriptFile, read_transcript
 from airlock_shared.venue.calls import arguments_in
 from airlock_shared.wire.strict_json import parse_json
 from online.delivering_machine import TRADER_KEY
-from online.loopback import Wire, reply
 from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, OnlineCommand
 from online.test_authorizations import signed, transaction
 
@@ -350,19 +349,6 @@ def test_talk_that_cannot_be_written_keeps_nothing_unsent(machine: OnlineCommand
     words = [command] if command == "follow" else [command, signatures]
     assert machine(*words, err=Full("step code")).code == 0
     assert machine.states() == {"code": "CONFIRMED", "stop": "CONFIRMED"}
-
-
-def test_a_relayer_that_lies_is_found_out(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivery_context, "POLL_S", 0)
-    machine("submit", machine.signatures(allow=APPROVAL))
-    tx_hash = machine.submission.record.transaction_hash
-    said = {"id": "r-1", "status": "confirmed", "transactionHash": tx_hash}
-    with Wire({"POST /intents": [reply(200, said)], "GET /intents/r-1": [reply(200, said)]}) as wire:
-        words = ("--builder", machine.services.builder_url, "--relayer", wire.url, "-o", machine.folder / "other.json")
-        assert machine("deployment", "fetch", "--name", "rehearsal", *words).code == 0
-        ended = machine("submit", machine.signatures("code.json", code=CODE))
-    assert (ended.code, machine.states()["code"]) == (11, "CONFIRMED"), ended.err
-    assert "read back: its nonce, by the chain" in ended.out
 
 
 @pytest.mark.parametrize(

@@ -88,16 +88,6 @@ def test_every_fault_has_its_outcome_and_an_order_is_posted_once(
         assert (services.posts["batched"][delivery.nonce], len(desk.events)) == (1, shown)
 
 
-def test_a_nonce_used_from_another_machine_is_a_rejection_with_its_reason(
-    services: RehearsalServices, desk: Desk, tmp_path: Path
-) -> None:
-    delivery = an_open(services, desk.world.http)
-    submit_delivery(delivery, desk.world)
-    with delivering_machine(tmp_path / "other", now_ms=desk.now_ms) as other:
-        outcome = submit_delivery(delivery, other.world)
-    assert (outcome.state, "nonce" in outcome.reason) == (OrderState.REJECTED, True)
-
-
 WAYS = {
     "relayer": (CODE, "relayer", ()),
     "twap": (TWAP, "twap", ()),

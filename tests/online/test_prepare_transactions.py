@@ -146,6 +146,8 @@ def test_a_payload_of_another_shape_is_the_builders_fault(client: Http, changes:
     [
         (Failure(3, "execution reverted", "0x4e487b71" + f"{0x11:064x}"), "panic 0x11", True),
         (Failure(-32000, "reverted", {"data": "0x12345678"}), "selector 0x12345678", True),
+        (Failure(-32000, "reverted", {"data": {"data": "Reverted 0x12345678"}}), "selector 0x12345678", True),
+        (Failure(3, "execution reverted", "0xabc"), "execution reverted", True),
         (Failure(-32000, "execution reverted"), "execution reverted", True),
         (Failure(-32000, "insufficient funds for gas"), "insufficient funds", False),
     ],
