@@ -121,16 +121,19 @@ def test_what_reverted_executed_nothing(desk: Desk, way: str, mined: dict[str, A
 
 
 @pytest.mark.parametrize(
-    ("to", "more", "state"),
+    ("to", "within", "more", "state"),
     [
-        ("", "", OrderState.CONFIRMED),
-        (KEEPER, "", OrderState.UNKNOWN),
-        ("", "00" * 32, OrderState.UNKNOWN),
+        ("", "", "", OrderState.CONFIRMED),
+        (KEEPER, "", "", OrderState.UNKNOWN),
+        ("", "", "00" * 32, OrderState.UNKNOWN),
+        ("", "00" * 32, "", OrderState.UNKNOWN),  # another intent, in which ours stands
     ],
 )
-def test_the_executing_call_of_the_contract_needs_no_log(desk: Desk, to: str, more: str, state: OrderState) -> None:
+def test_the_executing_call_of_the_contract_needs_no_log(
+    desk: Desk, to: str, within: str, more: str, state: OrderState
+) -> None:
     delivery = lost(desk, "relayer")
-    call = executing_call(delivery)
+    call = executing_call(delivery._replace(encoded_intent=delivery.encoded_intent + within))
     mined = carrier(delivery, to=to or call["to"], data=call["data"] + more, logs=())
     with chain_with(delivery, mined).node() as node:
         assert follow_submission(delivery.digest, world(desk, delivery, node.url)).state is state

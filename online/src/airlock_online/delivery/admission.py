@@ -130,15 +130,10 @@ def check_alone(record: Record, rivals: Iterable[Submission]) -> None:
         if same_step and (done or rival.state in OPEN) and not shares_nonce(record, other):
             raise Refusal(
                 "ROUTE-STEP",
-                "as was told, this step was carried out with an earlier signature; this one would do it a second time"
-                if done
-                else "this step's earlier signature may still execute, and this one does not replace it with the same nonce",
+                "this step's earlier signature was carried out, or may be, and this one does not replace it with the same nonce",
                 got=f"{other.digest} is {rival.state.value}, with nonce {other.nonce}; this one has nonce {record.nonce}",
-                expected="a step that is not done" if done else "a final outcome of the earlier one",
-                do="do not use this signature; what is wanted once more is a step of another plan"
-                if done
-                else "follow the earlier one: airlock-online follow; airlock-online resolve says what ends it; only the "
-                "plan can name a replacement",
+                do="follow the earlier one: airlock-online follow; airlock-online resolve says what ends it. A step that is "
+                "done is not sent again; only a plan can name a replacement",
             )
 
 
