@@ -15,7 +15,7 @@ forms of a transcript's entries, and by 52 for a Ledger that is silent, two of t
 The process of the second opinion is counted in it, too.
 """
 
-PRODUCT_TOKENS, TERMINAL_TOKENS, TABLES = 301_610, 81_027, 73
+PRODUCT_TOKENS, TERMINAL_TOKENS, TABLES = 301_609, 81_027, 73
 """Ceilings, too: of all halves with what packs them and their rehearsals; of an intent at a terminal over USB; of tables."""
 
 FOREIGN = (
