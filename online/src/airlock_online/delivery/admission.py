@@ -130,7 +130,7 @@ def check_alone(record: Record, rivals: Iterable[Submission]) -> None:
         if same_step and (done or rival.state in OPEN) and not shares_nonce(record, other):
             raise Refusal(
                 "ROUTE-STEP",
-                "this step was carried out, or may be, by an earlier signature that this one does not replace with the same nonce",
+                "an earlier signature carried this step out, or may, and this one does not replace it with the same nonce",
                 got=f"{other.digest} is {rival.state.value}, with nonce {other.nonce}; this one has nonce {record.nonce}",
                 do="follow the earlier one: airlock-online follow; airlock-online resolve says what ends it. A step that is "
                 "done is not sent again; only a plan can name a replacement",
