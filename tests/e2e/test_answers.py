@@ -124,3 +124,15 @@ def test_a_pipe_signs_nothing_beside_a_production_deployment(desk: BothMachines,
     ended = desk.sign(ledger, plan, requests, desk.path("out.json"))
     assert ended.code in (3, 6), ended.err  # 3: a machine that is not cut off, and is of production now
     assert desk.events() == before
+
+
+def test_an_answer_is_read_past_pythons_own_buffer() -> None:
+    """One module reads answers: a second would keep what was typed ahead. A child that prints reads its parent's pipe."""
+    root = Path(__file__).parents[2]
+    readers = [
+        str(path.relative_to(root))
+        for folder in ("shared/src", "offline/src", "online/src")
+        for path in (root / folder).rglob("*.py")
+        if "sys.stdin" in path.read_text() and ".readline" in path.read_text()
+    ]
+    assert readers == ["shared/src/airlock_shared/cli/terminal.py", "offline/src/airlock_offline/cli/report.py"]

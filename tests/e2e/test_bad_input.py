@@ -168,7 +168,7 @@ def test_a_command_of_the_other_machine_is_told_as_that(table: BothMachines, hal
 
 
 MISTAKES: list[tuple[str, str, str, str]] = [
-    ("offline", "verify {plan.toml} --plan {plan.toml}", "perhaps a plan", ".json"),
+    ("offline", "sign {plan.toml} --plan {plan.toml} -o {out.json}", "perhaps a plan", ".json"),
     ("online", "submit {photo.jpg}", "perhaps a picture", ".json"),
     ("offline", "trust {sheet.pdf}", "or a printed sheet", ".json"),
     ("online", "plan check {photo.png}", "perhaps a picture", "plan"),

@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,14 @@ def test_a_full_disk_behind_everything_that_is_said_changes_no_exit_code(program
 def test_a_closed_stderr_changes_no_exit_code(program: Path, command: str, tmp_path: Path) -> None:
     line = f"PROGRAM --home {tmp_path} {command} 2>"
     assert _shell(program, f"{line}&-").returncode == _shell(program, f"{line}/dev/null").returncode != 1
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-"])
+def test_no_file_that_is_opened_comes_in_the_place_of_a_closed_stream(closed: str) -> None:
+    program = "import os, click; from airlock_shared.cli.program import run\n"
+    program += "run(click.Command('x', callback=lambda: os.write(1, b'%d' % os.open('/dev/null', os.O_RDWR))))"
+    ended = _shell(Path(sys.executable), f'PROGRAM -c "{program}" {closed}')
+    assert (ended.returncode, int(ended.stdout) > 2) == (0, True)
 
 
 @half

@@ -177,3 +177,19 @@ def _compared(files: Files, folder: str, step: str) -> Iterator[tuple[str, bool]
 @pytest.mark.parametrize(("folder", "step"), STEPS, ids=[step for _, step in STEPS])
 def test_a_wallet_shows_what_the_review_screen_shows(folder: str, step: str) -> None:
     assert [shown for shown, equal in _compared(made(), folder, step) if not equal] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "changed"),
+    [
+        ("_amount", {"params": {"base": "USDC", "decimals": 5}}),
+        ("_openTimestamp", {"format": "raw"}),
+        ("_deadline", {"format": "unit", "params": {"base": "s", "decimals": 3}}),
+    ],
+)
+def test_another_format_than_the_review_screen_has_is_noticed(path: str, changed: dict[str, Any]) -> None:
+    files = made()
+    content, _ = _described(files, _case("requests", "close"))
+    field = next(field for field in content["fields"] if field["path"] == path)
+    field.update(changed)
+    assert [shown for shown, equal in _compared(files, "requests", "close") if not equal] != []

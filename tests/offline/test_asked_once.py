@@ -101,7 +101,7 @@ def test_words_from_paper_replace_no_pin_unasked_nor_one_whose_file_is_gone(
     proofs = (proof(SIGNER, of), proof(WITNESS, of))
     assert asked_when_pinned(tmp_path, monkeypatch, *proofs, pins=2)
     told = " ".join(capsys.readouterr().err.split())
-    lost = f"The file of the pin is gone; on record is {parse_deployment(other).fingerprint}. The new one:"
+    lost = f"The file of the pin is not there; on record is {parse_deployment(other).fingerprint}. The new one:"
     assert (lost in told, "No deployment of this name" in told) == (damage == "gone", False)
 
 

@@ -12,7 +12,7 @@ from airlock_offline.cli import sign
 from airlock_offline.ledger.typed_data import need_of
 from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.documents.ledger_metadata import read_token_metadata
-from airlock_shared.errors import AirlockError
+from airlock_shared.errors import AirlockError, DeviceError
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import Wrapped
 from offline.signing_room import Room, answer_with, room
@@ -97,6 +97,18 @@ def test_for_a_ledger_that_cannot_sign_nobody_is_asked_anything(
     assert recorded(room) == before
 
 
+def test_for_a_ledger_of_another_model_than_the_one_named_nobody_is_asked_anything(
+    room: Room, events: list[str], plug: Callable[..., None]
+) -> None:
+    plug()
+    before = recorded(room)
+    words = ("--plan", room.folder / "plan.toml", "--emulator", 1, "--model", "flex", "-o", room.folder / "out.json")
+    with pytest.raises(DeviceError, match="is a Nano S Plus, and --model"):
+        room.run(sign.sign, room.folder / "one.json", *words)
+    assert not [event for event in events if event.startswith("?")]
+    assert recorded(room) == before
+
+
 @pytest.mark.parametrize("model", ["flex", "nanosp", "apexp", "flex-1.22.0-dev"])
 def test_the_pages_their_words_and_the_record_are_of_the_model_and_version_that_is_found(
     room: Room, plug: Callable[..., None], model: str, capsys: pytest.CaptureFixture[str]
@@ -152,3 +164,19 @@ def test_an_approval_of_a_token_that_the_device_is_told_of_needs_no_blind_signin
     token = USDC._replace(address=contract if told_of_this_one else bytes(20))
     told = where._replace(deployment=where.deployment._replace(token=token))
     assert need_of(case_of(document, where)._replace(situation=told)).blind_signing is blind
+
+
+def test_where_nothing_is_left_to_sign_no_ledger_is_looked_for(
+    room: Room, events: list[str], plug: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plug()
+    assert room.run_to_end("one") == 0
+    events.clear()
+    capsys.readouterr()
+    words = ("--plan", room.folder / "plan.toml", "--emulator", 1, "-o", room.folder / "again.json")
+    assert room.run(sign.sign, room.folder / "one.json", *words) == 0
+    said = capsys.readouterr().err
+    assert "the kept signature is used again" in said
+    assert "THE LEDGER WILL SHOW" not in said
+    assert room.run_to_end("two") == 3  # another nonce for a step that is signed
+    assert not [event for event in events if not event.startswith("?")]

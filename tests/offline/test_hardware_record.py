@@ -17,7 +17,7 @@ from airlock_offline.cli.preflight import record_bytes, recorded
 from airlock_offline.device_connection import Device
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.device_errors import RefusedOnDevice
-from airlock_offline.ledger.ethereum_app import open_app
+from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.usb import PluggedLedger, Unplugged
 from airlock_offline.preflight.ledger import PROOF_PATH
 from airlock_shared.errors import Declined
@@ -106,6 +106,15 @@ def test_a_pipe_a_rejected_message_and_answers_that_end_give_no_record() -> None
     ):
         assert isinstance(found.error, error)
         assert found.record is None
+
+
+def test_a_ledger_that_is_not_ready_gives_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(_app: EthereumApp) -> None:
+        raise Unplugged("the Ledger was unplugged", do="plug it in")
+
+    monkeypatch.setattr(EthereumApp, "configuration", lost)
+    found = record("Yes\n" * 20)
+    assert (found.record, isinstance(found.error, Unplugged)) == (None, True)
 
 
 def test_of_a_ledger_that_is_not_ready_preflight_tells_goes_on_and_writes_no_record(

@@ -129,6 +129,12 @@ def test_what_the_app_says_of_itself_is_read_as_recorded(recording: Recording) -
     assert ask(recording, EthereumApp(Played(recording.exchanges))) == (*said, (1, 22, 0))
 
 
+@ids([r for r in RECORDINGS if WITH_ARRAY in r.id])
+def test_an_array_that_the_app_would_take_is_not_sent(recording: Recording) -> None:
+    with pytest.raises(errors.SignedOtherwise, match="no array is sent"):
+        ask(recording, EthereumApp(Played([])))
+
+
 APPROVED = [r for o in ("eip712-full", "eip712-hashes") for r in recorded(o, "signed", users=("approve",))]
 
 

@@ -10,7 +10,7 @@ import pytest
 from airlock_offline.ledger import device_errors as errors
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import shown_models
-from airlock_offline.ledger.screens import Page, ShownTransaction, transaction_pages
+from airlock_offline.ledger.screens import Page, ShownTransaction, transaction_pages, typed_data_pages
 from airlock_offline.ledger.transport import Ins
 from airlock_offline.ledger.typed_data import FilteredMessage, FiltersRefused, NoDate
 from airlock_shared.documents.ledger_metadata import FieldFilter, MessageFilters, read_token_metadata
@@ -35,9 +35,13 @@ def told_of(venue: venues.FilteredVenue) -> FilteredMessage:
 class Desk:
     """A Ledger with the settings that filters need, and the pages that it has shown."""
 
-    def __init__(self, model: str = "flex") -> None:
+    def __init__(self, model: str = "flex", *, raw_messages: bool = False, blind_signing: bool = False) -> None:
         self.shown: list[Page] = []
-        self.device = SoftwareLedger(model=model, settings=AppSettings(raw_messages=False), screens=self._approve)
+        self.device = SoftwareLedger(
+            model=model,
+            settings=AppSettings(raw_messages=raw_messages, blind_signing=blind_signing),
+            screens=self._approve,
+        )
         self.app = EthereumApp(self.device)
 
     def _approve(self, pages: list[Page]) -> bool:
@@ -59,6 +63,25 @@ def test_a_message_is_shown_as_listed_and_nothing_is_blind(venue: venues.Filtere
     sign(desk, venue)
     assert desk.shown == told.pages(read_typed_data(typed(venue))[0], model)
     assert "Blind signing ahead" not in desk.shown[0]
+
+
+@pytest.mark.parametrize("model", ["flex", "nanosp"])
+def test_with_raw_messages_on_the_app_heeds_no_filter_and_shows_every_member(model: str) -> None:
+    desk = Desk(model, raw_messages=True)
+    sign(desk, PERMIT)
+    typed_data, hashes = read_typed_data(typed(PERMIT))
+    assert desk.shown == typed_data_pages(typed_data, hashes, model, by_hashes=False)
+    assert desk.shown != told_of(PERMIT).pages(typed_data, model)
+
+
+def test_a_members_filter_before_that_of_the_message_is_refused() -> None:
+    device = Desk().device
+    typed_data, _ = read_typed_data(typed(PERMIT))
+    flow = told_of(PERMIT).flow(PATH, typed_data)
+    field = next(apdu for apdu in flow.values if apdu.ins == Ins.EIP712_FILTER and apdu.p2 == 0xFF)
+    for apdu in (*flow.definitions, flow.values[0]):
+        assert device.exchange(apdu.encode())[1] == 0x9000
+    assert device.exchange(field.encode()) == (b"", 0x6980)
 
 
 def on_a_flex(venue: venues.FilteredVenue, **values: str) -> list[str]:
@@ -320,6 +343,25 @@ def test_spender_and_amount_are_shown_with_blind_signing_off(data: bytes, said: 
     assert "Blind signing ahead" not in desk.shown[0]
     with pytest.raises(errors.SettingOff):  # the token is known for one transaction alone
         desk.app.sign_transaction(PATH, whole)
+
+
+@pytest.mark.parametrize(
+    ("data", "to", "value"),
+    [
+        (call(), SPENDER, 0),
+        (call(), MAINNET_USDC, 1),
+        (call("12345678"), MAINNET_USDC, 0),
+        (call()[:4], MAINNET_USDC, 0),
+        (call(more=bytes(96)), MAINNET_USDC, 0),
+    ],
+    ids=["another token", "value", "another call", "no arguments", "more than the app keeps"],
+)
+def test_nothing_else_is_signed_with_blind_signing_off(data: bytes, to: bytes, value: int) -> None:
+    desk = Desk()
+    desk.app.provide_token(TOKEN)
+    with pytest.raises(errors.SettingOff):
+        desk.app.sign_transaction(PATH, transaction(data, to, value))
+    assert desk.shown == []
 
 
 def test_what_is_told_of_one_token_says_nothing_of_another_contract() -> None:

@@ -92,6 +92,18 @@ def test_a_page_with_every_fault_fits_and_is_recorded(home: Path, world: Machine
     assert transcript.entries()[-1].data == result.report
 
 
+def test_in_a_rehearsal_what_is_not_cut_off_is_to_be_looked_at(home: Path, world: MachineProbes) -> None:
+    (home / "pins/venue.json").unlink()
+    pin(home, rehearsal=True)
+    trees.interface(world, "eth0", "0x1003", "up", "1")
+    result = look(home, world, {"software_ledger": True, "installation": SOURCE})
+    assert (result.production, result.report["refused"]) == (False, [])
+    assert [line.what for line in result.lines if line.verdict == LOOK] == ["eth0", "installed"]
+    assert look(home, world, {"installation": SOURCE}).report["refused"] == ["AIRGAP-INTERFACE"]  # a real Ledger
+    told = {"software_ledger": True, "installation": KIT._replace(findings=(CHANGED,))}
+    assert look(home, world, told).report["refused"] == ["KIT-INSTALLED"]
+
+
 @pytest.mark.parametrize(
     ("told", "what"),
     [

@@ -59,6 +59,15 @@ def test_a_wrong_seal_is_refused(changed: dict[str, Any], said: str) -> None:
     assert caught.value.check == "DOC-SEAL"
 
 
+def test_the_ledger_shows_the_sealed_head_whole() -> None:
+    shown: list[list[str]] = []
+    ledger = SoftwareLedger(screens=lambda pages: not shown.extend(pages))  # type: ignore[func-returns-value]
+    seal = seal_of(chain("pinned"), "desk")
+    open_app(ledger).sign_personal_message(PATH, seal.text())
+    text = "".join(line for page in shown[1:-1] for line in page[1:])
+    assert seal.head in text.replace(" ", "")
+
+
 def test_a_seal_after_another_entry_is_refused_whatever_is_said_of_it() -> None:
     seal = sealed(chain("pinned"))[-1]
     went_on, anew = chain("pinned", "clock-stated"), chain("refused")

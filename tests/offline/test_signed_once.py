@@ -16,6 +16,7 @@ from airlock_offline.signing.sign_item import ItemResult, account_lock, sign_ite
 from airlock_shared.checks.nonces import nonces_of, record_of
 from airlock_shared.checks.times import CONTRADICTED, VALID_MS
 from airlock_shared.documents.requests import Request
+from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import DeviceError, ExitCode, Refusal, UsageError
 from airlock_software_ledger.app import SoftwareLedger
 from offline.test_signing import STEP, Table, case, fill_the_disk, ledger
@@ -172,6 +173,23 @@ def test_a_lock_file_that_leads_elsewhere_is_not_opened(tmp_path: Path, monkeypa
         file.symlink_to(tmp_path / "target")
     with pytest.raises(UsageError, match="lock file"), account_lock(tmp_path / "home", SIGNER):
         pass
+
+
+def test_the_reservation_is_on_the_disk_before_the_device_is_asked(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger())
+    exchange, seen = table.exchange, dict[int, Entry]()
+
+    def looked(apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+        seen.setdefault(apdu[1], OfflineHome(tmp_path).transcript.entries()[-1])
+        return exchange(apdu, person=person)
+
+    table.exchange = looked  # type: ignore[method-assign]
+    result = sign(table, case())
+    first = seen[Ins.EIP712_DEFINITION]
+    assert (first.event, first.data["digest"], first.data["step"]) == ("signing", result.answer.digest, STEP)
+    assert first.data["nonce"] == case().payload["message"]["nonce"]
+    signed = table.state.transcript.entries()[-1].data
+    assert first.data | {"shown": signed["shown"], "app": signed["app"]} == signed
 
 
 @pytest.mark.parametrize("step", [STEP, "take-profit"])  # the latter has no deadline

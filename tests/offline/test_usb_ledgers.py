@@ -16,7 +16,7 @@ from airlock_offline.device_connection import Device
 from airlock_offline.home import read_config
 from airlock_offline.ledger import device_errors as errors
 from airlock_offline.ledger import usb
-from airlock_offline.ledger.ethereum_app import open_app
+from airlock_offline.ledger.ethereum_app import WrongDevice, open_app
 from airlock_offline.ledger.models import MODELS, model_of_product
 from airlock_offline.ledger.typed_data import Need, need_of
 from airlock_offline.signing.review import screen_lines
@@ -156,6 +156,17 @@ def test_a_home_screen_that_opens_nothing_has_its_sentence(
     assert (type(found), said in found.what, quick[0]) == (error, True, 0)
 
 
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_another_seed_is_noticed_before_people_read(bus: UsbBus, quick: list[float], meanwhile: bool) -> None:
+    if meanwhile:
+        bus.at_home(seed="abandon " * 11 + "about", path=SECOND)
+    else:
+        bus.plug()
+    found = looked()
+    assert isinstance(found, WrongDevice)
+    assert found.check == "SIGNER-DEVICE"
+
+
 def test_before_the_signature_no_app_is_opened(bus: UsbBus, quick: list[float]) -> None:
     bus.plug(seed=SEED)
     device = Device(None, None)
@@ -252,6 +263,36 @@ def test_unplugged_during_a_review_it_says_so_and_the_same_command_signs_afterwa
     assert again or "plug it in again" in caught.value.do
     assert here.table.kept() == []
     bus.plug(path=SECOND, seed=SEED)
+    assert here.sign().answer.result == "signed"
+
+
+@pytest.mark.parametrize(
+    ("unplugged", "said"), [(True, "no Ledger is plugged in"), (False, "is locked")], ids=["unplugged", "locked"]
+)
+def test_what_happened_to_the_ledger_while_people_read_is_told_and_nothing_is_reserved(
+    bus: UsbBus, here: AtTheTable, unplugged: bool, said: str
+) -> None:
+    def meanwhile(_question: str) -> None:
+        bus.unplug()
+        if not unplugged:
+            bus.plug(seed=SEED, faults=frozenset({"lock"}))
+
+    desk = here.table.desk
+    here.table.desk = desk._replace(ask=meanwhile)
+    with pytest.raises(DeviceError, match=said):
+        here.sign()
+    assert here.table.events == []
+    here.table.desk = desk
+    bus.plug(seed=SEED)
+    assert here.sign().answer.result == "signed"
+
+
+@pytest.mark.parametrize("sw", [0x5515, 0x6901, 0x6E01])
+def test_locked_or_closed_during_a_review_nothing_was_signed(here: AtTheTable, sw: int) -> None:
+    here.plugged.during_review = [lambda: here.plugged.answer_instead(sw)]
+    with pytest.raises(DeviceError, match=f"{sw:04x}"):
+        here.sign()
+    assert here.table.events == ["signing", "not-signed"]
     assert here.sign().answer.result == "signed"
 
 

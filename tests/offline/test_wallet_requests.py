@@ -176,6 +176,17 @@ def test_anything_but_the_one_form_is_refused(data: bytes, check: str) -> None:
     assert check_of(hot_wallet.read_unsigned, data) == check
 
 
+def test_a_transaction_on_another_chain_or_too_dear_is_refused() -> None:
+    vector = vector_request(good("cancel-request", "transactions"))
+    assert vector.transaction is not None
+    other = unsigned_bytes(vector.payload | {"chainId": 1}, vector.transaction)
+    dear = unsigned_bytes(vector.payload, vector.transaction._replace(maxFeePerGas=10**12))
+    step, folder = "cancel-request", "transactions"
+    assert judged(transaction(step, chain_id=1), step, folder) == {"TX-CHAIN"}
+    assert judged(transaction(step, sign_data=other), step, folder) == {"TX-CHAIN"}
+    assert judged(transaction(step, sign_data=dear), step, folder) == {"TX-FEES"}
+
+
 def test_a_plan_with_more_steps_is_refused_and_so_is_another_step() -> None:
     with pytest.raises(Refusal, match="PLAN-STEPS"):
         hot_wallet.only_step(parse_plan(PLAN_TEXTS["requests"].encode()), "desk-key")

@@ -301,6 +301,12 @@ def test_no_other_word_says_what_is_sent_and_no_fee_goes_with_the_token_s_approv
         parse_deployment(json.dumps(pinned).encode())
 
 
+def test_without_a_profile_no_limit_lets_anything_be_sent() -> None:
+    shipped = parse_deployment(DEPLOYMENT_TEXT.encode())
+    found = examined_of(_sending("0x1"), _situation(deployment=shipped))
+    assert refusals(found.verdicts.found) == {"TX-VALUE"}
+
+
 def test_the_plan_s_lines_and_its_fingerprint_have_the_limit_and_people_read_of_the_fee() -> None:
     without, with_limit = parse_plan(_plan_text(None)), parse_plan(_plan_text('"0.0005"'))
     assert without.fingerprint != with_limit.fingerprint

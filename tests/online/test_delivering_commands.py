@@ -35,6 +35,7 @@ from airlock_shared.host.files import TranscriptFile, read_transcript
 from airlock_shared.venue.calls import arguments_in
 from airlock_shared.wire.strict_json import parse_json
 from online.delivering_machine import TRADER_KEY
+from online.loopback import Wire, reply
 from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, OnlineCommand
 from online.test_authorizations import signed, transaction
 
@@ -351,6 +352,19 @@ def test_talk_that_cannot_be_written_keeps_nothing_unsent(machine: OnlineCommand
     assert machine.states() == {"code": "CONFIRMED", "stop": "CONFIRMED"}
 
 
+def test_a_relayer_that_lies_is_found_out(machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery_context, "POLL_S", 0)
+    machine("submit", machine.signatures(allow=APPROVAL))
+    tx_hash = machine.submission.record.transaction_hash
+    said = {"id": "r-1", "status": "confirmed", "transactionHash": tx_hash}
+    with Wire({"POST /intents": [reply(200, said)], "GET /intents/r-1": [reply(200, said)]}) as wire:
+        words = ("--builder", machine.services.builder_url, "--relayer", wire.url, "-o", machine.folder / "other.json")
+        assert machine("deployment", "fetch", "--name", "rehearsal", *words).code == 0
+        ended = machine("submit", machine.signatures("code.json", code=CODE))
+    assert (ended.code, machine.states()["code"]) == (11, "CONFIRMED"), ended.err
+    assert "read back: its nonce, by the chain" in ended.out
+
+
 @pytest.mark.parametrize(
     ("told", "node", "kept"),
     [(True, False, "yes"), (False, True, "NO"), (False, False, "NO"), (None, True, "yes"), (None, False, "not known")],
@@ -433,6 +447,13 @@ def test_what_was_exported_is_never_submitted_and_can_be_written_again(machine: 
     assert machine.services.posts["relayer"].total() == 0
     assert machine("export", signatures, "--step", "code", "-o", tmp_path / "two.json").code == 0
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
+
+
+def test_of_several_none_is_marked_as_exported_where_one_is_refused(machine: OnlineCommand, tmp_path: Path) -> None:
+    assert machine("submit", machine.signatures("first", stop=TWAP)).code == 0
+    ended = machine("export", machine.signatures("again", code=CODE, stop=TWAP), "-o", tmp_path / "package.json")
+    assert (ended.code, "ROUTE-STEP" in ended.err, machine.states()) == (3, True, {"stop": "CONFIRMED"}), ended.err
+    assert not (tmp_path / "package.json").exists()
 
 
 def test_a_file_that_is_there_is_not_overwritten_and_nothing_is_marked(machine: OnlineCommand, tmp_path: Path) -> None:

@@ -88,6 +88,16 @@ def test_every_fault_has_its_outcome_and_an_order_is_posted_once(
         assert (services.posts["batched"][delivery.nonce], len(desk.events)) == (1, shown)
 
 
+def test_a_nonce_used_from_another_machine_is_a_rejection_with_its_reason(
+    services: RehearsalServices, desk: Desk, tmp_path: Path
+) -> None:
+    delivery = an_open(services, desk.world.http)
+    submit_delivery(delivery, desk.world)
+    with delivering_machine(tmp_path / "other", now_ms=desk.now_ms) as other:
+        outcome = submit_delivery(delivery, other.world)
+    assert (outcome.state, "nonce" in outcome.reason) == (OrderState.REJECTED, True)
+
+
 WAYS = {
     "relayer": (CODE, "relayer", ()),
     "twap": (TWAP, "twap", ()),
@@ -128,7 +138,7 @@ def test_a_trigger_replaces_another_and_both_ids_are_kept(machine: OnlineCommand
     assert machine("submit", machine.signatures("first", arm=TRIGGER)).code == 0
     first = machine.submission
     again = TRIGGER.replace('"3000"', '"2900"') + f'replaces = "{first.entity_id}"\n'
-    assert machine("submit", machine.signatures("second", arm=again)).code == 0
+    assert machine("submit", machine.signatures("second", rearm=again)).code == 0
     with machine.journal() as journal:
         second = journal.submissions()[1]
     assert (second.record.method, second.record.old_entity_id) == ("PUT", first.entity_id)

@@ -36,7 +36,7 @@ from online.fake_chain import FakeChain, Mined
 from online.loopback import Answer, Wire, frame, reply, stream
 from online.test_journal import DIGEST, put
 from online.test_unsent import SENDINGS
-from workspace.final_evidence import FINAL_EVIDENCE
+from workspace.final_evidence import FINAL_EVIDENCE, FinalEvidence
 
 GIVEN = [
     ("core-api-post", reply(201, {"entityId": -12}), "entityId: -12"),
@@ -230,3 +230,12 @@ def test_every_route_can_succeed_and_end_by_some_row(route: str) -> None:
     assert ("FILLED" in ends) == ("MARKET_DECLINED" in ends) == (route == "batched-market")
     has_deadline = any(intent.deadline for intent in CATALOGUE.values() if intent.route == route)
     assert ("EXPIRED_UNUSED" in ends) == (has_deadline and route not in OF_TRANSACTIONS)
+
+
+@pytest.mark.parametrize("row", FINAL_EVIDENCE, ids=lambda row: f"{row.state}-{'-'.join(row.routes)}")
+def test_a_row_says_who_could_lie_and_what_then_happens(row: FinalEvidence) -> None:
+    assert set(row.routes) <= set(ROUTE_MODULES)
+    assert min(map(len, (row.proof, row.liar, row.then))) > 5
+    assert row.proof.endswith(".")
+    assert row.then.endswith(".")
+    assert "|" not in row.proof + row.then

@@ -15,6 +15,7 @@ from airlock_online.journal.order_states import (
     KnownOrder,
     OrderEvent,
     OrderState,
+    is_end_of_view,
     merge,
     terminal_state,
 )
@@ -47,6 +48,24 @@ def run(*events: OrderEvent, **signed: object) -> tuple[KnownOrder, list[str]]:
         order = merged.order
         kinds += [anomaly.kind for anomaly in merged.anomalies]
     return order, kinds
+
+
+@pytest.mark.parametrize(
+    ("event", "state"),
+    [
+        (ACCEPTED, None),
+        (TIMED_OUT, None),
+        (OrderEvent(3, "PriceSelected", {}), None),
+        (EXECUTED, OrderState.FILLED),
+        (CANCELED, OrderState.MARKET_DECLINED),
+        (failed("WrongSl"), OrderState.FAILED),
+        (failed(7), OrderState.FAILED),
+        (failed("stream_timeout"), OrderState.FAILED),
+    ],
+)
+def test_what_is_terminal_by_type_and_code_and_never_by_a_message(event: OrderEvent, state: OrderState | None) -> None:
+    assert terminal_state(event) is state
+    assert is_end_of_view(event) is (event.payload.get("code") == "STREAM_TIMEOUT")
 
 
 def test_an_event_seen_twice_counts_once_and_so_does_an_error_that_had_no_seq() -> None:

@@ -146,8 +146,6 @@ def test_a_payload_of_another_shape_is_the_builders_fault(client: Http, changes:
     [
         (Failure(3, "execution reverted", "0x4e487b71" + f"{0x11:064x}"), "panic 0x11", True),
         (Failure(-32000, "reverted", {"data": "0x12345678"}), "selector 0x12345678", True),
-        (Failure(-32000, "reverted", {"data": {"data": "Reverted 0x12345678"}}), "selector 0x12345678", True),
-        (Failure(3, "execution reverted", "0xabc"), "execution reverted", True),
         (Failure(-32000, "execution reverted"), "execution reverted", True),
         (Failure(-32000, "insufficient funds for gas"), "insufficient funds", False),
     ],
@@ -236,7 +234,8 @@ def test_a_step_that_was_carried_out_is_prepared_with_a_warning(
         for told in ({"state": "CONFIRMED"}, later):
             TranscriptFile(machine.home / "transcript.jsonl").record("outcome", of | told, 1)
         ended = machine.prepare(*steps.HAND_WORDS)
-    says = "WARNING: step approve is CONFIRMED; a new signature is not sent." in " ".join(ended.err.split())
+    warning = "WARNING: step approve is CONFIRMED. A new signature is not sent: answer no at its review."
+    says = warning in " ".join(ended.err.split())
     assert (ended.code, says) == (0, warned), ended.err
 
 

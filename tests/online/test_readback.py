@@ -421,6 +421,23 @@ def test_what_was_promised_is_the_plan_s_whatever_is_told(action: str, kind: str
     assert action == "open" or "the venue's event told" in promise.found
 
 
+def test_every_read_that_names_nothing_is_told_by_the_service_s_word() -> None:
+    every: dict[str, dict[str, Any]] = {
+        "delegate": {"delegation": ENABLED | {"expiry": EXPIRY + 1}},
+        "delegate-remove": {"delegation": {"isEnabled": False}},
+        "close": {"positions": {"trades": []}},
+        "open": {"positions": {"trades": []}},
+        "limit-update": {"positions": {"orders": [{"order": {"pairIndex": "1", "index": "0", "price": 1}}]}},
+        "referral-set-code": {"referral": {"code": "DESK"}},
+        "referral-accept": {"referral": {"owner": KEY, "pendingOwner": ""}},
+    }
+    for action, reads in every.items():
+        fields, message = EVERY[action]
+        promises = judged(action, fields, message, echo=False, **reads)
+        assert [promise.found.startswith("by the service's word, ") for promise in promises] == [True] * len(promises)
+        assert set(kept(promises)) == {None}
+
+
 @pytest.mark.parametrize("delegation", [ENABLED, {}, {"isEnabled": True}])
 @pytest.mark.parametrize(
     ("action", "expiry", "verdict"),

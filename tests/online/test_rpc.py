@@ -131,6 +131,15 @@ def test_without_a_priority_fee_of_the_node_it_is_asked_for_by_hand(client: Http
         assert RpcClient(node.url, client).fees(priority_wei=7) == (2 * GWEI + 7, 7)
 
 
+@pytest.mark.parametrize(
+    ("given", "asked"), [({"priority_wei": 5}, ["eth_feeHistory"]), ({"most_wei": 9}, ["eth_maxPriorityFeePerGas"])]
+)
+def test_a_fee_by_hand_is_not_asked_for(client: Http, given: dict[str, int], asked: list[str]) -> None:
+    with Node() as node:
+        RpcClient(node.url, client).fees(**given)
+    assert node.methods == asked
+
+
 def test_a_call_is_estimated_and_called_as_it_would_be_sent(client: Http) -> None:
     with Node({"eth_call": "0xBEef"}) as node:
         rpc = RpcClient(node.url, client)
@@ -222,6 +231,24 @@ def test_what_cannot_be_read_is_no_answer(client: Http, method: str, told: list[
             ASKS[method](RpcClient(node.url, client))
         assert not isinstance(caught.value, RpcError | NotSent)
         assert node.methods.count(method) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "read"),
+    [
+        (None, ""),
+        ("0xC5723B51", "0xc5723b51"),
+        ("Reverted 0xc5723b51", "0xc5723b51"),
+        ({"data": {"data": "0xc5723b51"}}, "0xc5723b51"),
+        ("0xabc", ""),
+    ],
+)
+def test_a_revert_keeps_its_data_in_whatever_form_the_node_wraps_it(client: Http, data: object, read: str) -> None:
+    failure = Failure(3, "execution reverted \x1b[2J\r", data)
+    with Node({"eth_estimateGas": failure}) as node, pytest.raises(RpcError, match="execution reverted") as caught:
+        RpcClient(node.url, client).estimate_gas(CALL)
+    assert (caught.value.number, caught.value.code, caught.value.data) == (3, "3", read)
+    assert "\x1b" not in str(caught.value)
 
 
 def test_an_error_with_a_status_a_closed_port_and_a_wait_are_told(client: Http) -> None:

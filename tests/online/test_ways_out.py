@@ -371,6 +371,13 @@ def test_a_tracking_id_leads_to_its_transaction(desk: Desk) -> None:
         transaction_on_chain(record._replace(route="twap"), "t-1", desk.world)
 
 
+def test_another_orders_tracking_id_is_found_out_by_its_transaction(desk: Desk) -> None:
+    delivery, other = lost(desk, "batched-market"), order("twap", "https://venue.example")
+    chain = chain_with(delivery, Mined(TX, KEEPER, 1, nested(other)))
+    with chain.node() as node, pytest.raises(ServiceError, match="does not carry"):
+        by_hash(delivery, world(desk, delivery, node.url))
+
+
 def test_a_search_ends_with_the_node_s_answers(desk: Desk) -> None:
     delivery = lost(desk, "twap")
     with Wire({}) as gone:

@@ -150,3 +150,15 @@ def test_no_transaction_that_lies_inside_its_form_makes_the_checks_or_the_second
 @given(st.sampled_from(STEPS), st.data())
 def test_no_changed_document_of_a_transaction_makes_its_reader_fall(step: str, data: st.DataObject) -> None:
     _examine_and_confirm(mutated(world.good(step, FOLDER), data, ODD | _HEX_TEXT | _CALLDATA | _WRAPPED))
+
+
+def test_a_transaction_under_another_plan_s_steps_falls_nowhere() -> None:
+    """An approval where an intent is planned, and an intent where an approval is."""
+    for step in world.plan().steps:
+        for mine in STEPS:
+            document = world.good(mine, FOLDER)
+            document["requests"][0]["step"] = step
+            assert world.judge(document, world.situation())
+            intent = world.good(step)
+            intent["requests"][0]["step"] = mine
+            assert world.judge(json.loads(world.to_bytes(intent)), world.situation(FOLDER))

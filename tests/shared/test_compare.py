@@ -352,6 +352,22 @@ def test_its_own_words_are_shown_after_the_last_answer_and_not_before(
     assert f" 7 {WORDS[6]}  8 {WORDS[7]}" in "\n".join(said)
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("", "Enter alone is no answer: two words are needed."),
+        ("able", "The second word is missing: two words are needed."),
+        ("able yoom", "keys Y and Z have changed places"),
+    ],
+)
+def test_after_what_is_no_answer_the_words_are_still_right(table: AskedTable, typed: str, said: str) -> None:
+    lines = count()
+    questions = table.typing(lambda question: typed if next(lines) % 2 == 0 else honest(question).upper())
+    shown = table.done("compare", "plan").stderr
+    assert (len(questions), wrongs(table)) == (4, [])
+    assert said in shown
+
+
 @pytest.mark.parametrize("written", ["{},{}.", " {} / {} ", "{}; {}", "6 {} 7 {}"])
 def test_marks_and_the_papers_numbers_beside_two_right_words_cost_no_answer(table: AskedTable, written: str) -> None:
     table.typing(lambda question: written.format(*honest(question).split()))

@@ -118,6 +118,18 @@ def test_arguments_of_one_type_that_change_places_are_told_though_the_selector_i
     assert any(LIMIT["signature"] in line for line in lines)
 
 
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_members_of_one_type_that_change_places_are_told(name: str) -> None:
+    entry = {member: shipped()["structs"][name][member] for member in ("encode_type", "leaves")}
+    paths = [each.path for each in CATALOGUE[name].fields]
+    members = entry["encode_type"].partition("(")[2].partition(")")[0].split(",")
+    moved = [*members[1:], members[0]]
+    entry["encode_type"] = entry["encode_type"].replace(",".join(members), ",".join(moved))
+    lines = list(profile_words(*venue_of(_resolved({"structs": {name: entry}}))))
+    assert any(line.startswith(f"{name}: its members are in another order: ") for line in lines)
+    assert f"(ships: {', '.join(paths)})" in " ".join(lines)
+
+
 def test_calldata_of_which_a_part_is_not_shown_is_refused_even_where_a_profile_would_be_taken() -> None:
     """The second line of defence: what is shown must make the very bytes, whatever the call's description is."""
     call = Call("dep(address to,address to)", "", "x", (field("to", "raw"),))

@@ -74,6 +74,15 @@ def test_a_nonce_is_taken_for_its_contract_by_signer_and_by_trader(change: dict[
     assert UsedNonces([USE]).clash(OTHER._replace(**change)) == (USE if taken else None)
 
 
+def test_another_digest_with_a_nonce_that_was_signed_is_refused_for_ever() -> None:
+    later = situation()._replace(now_ms=NOW_MS + 60 * 24 * 400 * MINUTE)
+    ledger = _ledger(_case("open"))
+    case = _case("close", later, _nonce=str(2**255 + 1))
+    assert _judge(case, ledger) == {"NONCE-USED"}
+    verdict = next(v for v in _verdicts(case, ledger) if v.check == "NONCE-USED")
+    assert "step open of ceremony 2026-09-everything" in str(verdict.got)
+
+
 @pytest.mark.parametrize("uncertainty_s", [0, 300])
 @pytest.mark.parametrize(("after_ms", "pending"), [(-20 * MINUTE, True), (0, True), (1, False)])
 def test_a_replacement_waits_till_the_deadline_is_surely_past(uncertainty_s: int, after_ms: int, pending: bool) -> None:
@@ -84,6 +93,13 @@ def test_a_replacement_waits_till_the_deadline_is_surely_past(uncertainty_s: int
     assert _judge(case, ledger) == ({"NONCE-PENDING"} if pending else set())
     until = "until 2026-09-21 14:33:20 UTC" if unsure_ms else "until 2026-09-21 14:28:20 UTC"
     assert any(until in str(verdict.got) for verdict in _verdicts(case, ledger)) == pending
+
+
+def test_what_has_no_deadline_may_always_execute() -> None:
+    later = situation()._replace(now_ms=NOW_MS + 10_000 * 24 * 60 * MINUTE)
+    case, ledger = _case("take-profit", later, nonce="99"), _ledger(_case("take-profit"))
+    assert _judge(case, ledger) == {"NONCE-PENDING"}
+    assert any("no deadline" in str(verdict.got) for verdict in _verdicts(case, ledger))
 
 
 @pytest.mark.parametrize(("first", "second", "name"), [("open", "close", "_nonce"), ("close", "stop-twap", "nonce"),
@@ -97,6 +113,24 @@ def test_two_items_with_one_nonce_are_refused(first: str, second: str, name: str
 
 
 SENT = Use("0x" + "33" * 32, 8453, "", A, A, 4, "ceremony", "approve", None)
+
+
+@pytest.mark.parametrize(
+    ("change", "used", "pending"),
+    [
+        ({}, True, True),  # a higher fee for the same step: the plan has to say so
+        ({"nonce": 5}, False, True),  # both would execute
+        ({"step": "other"}, True, False),  # one step would push out the other
+        ({"ceremony": "other"}, True, False),
+        ({"signer": B, "trader": B}, False, True),
+        ({"step": "other", "nonce": 5}, False, False),
+        ({"ceremony": "other", "nonce": 5}, False, False),
+        ({"chain_id": 1}, False, False),
+    ],
+)
+def test_no_transaction_replaces_another_in_silence(change: dict[str, Any], used: bool, pending: bool) -> None:
+    ledger, again = UsedNonces([SENT]), SENT._replace(digest="0x" + "44" * 32, **change)
+    assert (ledger.clash(again) is not None, bool(ledger.earlier(again))) == (used, pending)
 
 
 SIGNED = Use("0x" + "33" * 32, 8453, ROUTER, A, B, 4, "ceremony", "approve", None)

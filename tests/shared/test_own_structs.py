@@ -97,6 +97,21 @@ def test_an_own_struct_with_the_plans_values_passes_every_check_and_the_second_o
     assert "TYPES-KNOWN" in _judge(_item(_message(situation().now_ms)), not_pinned)
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("to", {"account": OTHER, "slot": "8"}),
+        ("to", {"account": TRADER, "slot": "7"}),
+        ("urgent", False),
+        ("tag", "0xaabbccde"),
+        ("note", "By hand"),
+        ("delta", "5"),
+    ],
+)
+def test_every_leaf_of_an_own_struct_is_the_plans_to_decide(path: str, value: object) -> None:
+    assert _judge(_item(_message(situation().now_ms) | {path: value})) == {"PLAN-FIELD"}
+
+
 CODE = "0xd0" + 31 * "11"
 
 

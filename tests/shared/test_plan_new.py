@@ -274,6 +274,15 @@ def test_who_goes_back_is_told_nothing_again_of_what_stays_answered() -> None:
     assert room.told.count("") == 2  # above the one step, and above the question for another
 
 
+def test_a_list_longer_than_a_screen_is_given_as_one() -> None:
+    room = Room(ANSWERS)
+    lists: list[Sequence[str]] = []
+    ask_plan(People(room.ask, room.told.append, room.mistakes.append, lists.append), NOTHING)
+    assert len(lists[0]) >= len(ACTIONS)
+    assert lists[1:] == [[]]
+    assert not any(name in line for name in ACTIONS for line in room.told[:12] if line.startswith("    "))
+
+
 def test_a_second_step_knows_the_first_ones_signer_and_id() -> None:
     second = ["delegate", "delegate", "", "", "", DESK, "1806451200", "", "", "", ""]
     room = Room([*CEREMONY, *DELEGATE, *second, ""])
@@ -313,6 +322,22 @@ def test_any_text_is_written_as_itself_in_ascii(text: str) -> None:
     assert tomllib.loads(f"x = {written}") == {"x": text}
     assert written.isascii()
     assert "\n" not in written
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("delegate", {"deadline_at_most", "remaining_at_least"}),
+        ("position-increase", {"slippage_percent_at_most", "max_fee_gwei_at_most"}),
+        ("tpsl-partial", set()),
+        ("open", {"deadline_at_most", "slippage_percent_at_most", "remaining_at_least"}),
+    ],
+)
+def test_only_limits_that_the_action_can_use_are_asked_for(name: str, asked: set[str]) -> None:
+    room = Room([*CEREMONY, name, "", "", ""])
+    with pytest.raises(Declined):
+        room.table()
+    assert {question for question in _questions(room) if question.endswith(("_at_most", "_at_least"))} == asked
 
 
 def test_whether_a_key_is_a_delegates_is_asked_only_where_a_delegate_may_sign() -> None:

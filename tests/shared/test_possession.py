@@ -232,6 +232,12 @@ def test_proofs_are_read_as_they_were_written() -> None:
     assert [(each.claimed, each.signature) for each in parse_proofs(write_proofs(both))] == both
 
 
+def test_a_changed_plan_needs_a_new_proof() -> None:
+    before = proved(entries(challenge().as_data()))
+    edited = parse_plan(PLAN_TEXT.replace("title = ", 'title = "Edited" # ', 1).encode())
+    assert judged(before, where=Situation(edited, deployment(), NOW_MS)).result == "refused"
+
+
 def test_without_a_record_of_proofs_or_a_step_it_is_not_judged_and_not_passed_over() -> None:
     verdict = judged(None)
     assert (verdict.result, "only the signing machine" in verdict.what) == ("not-judged", True)

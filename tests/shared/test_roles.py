@@ -102,6 +102,15 @@ def stands(*events: Event, plan: Plan = PLAN, half: Half = "offline") -> Standin
     return standing(chain(*events), plan, half)
 
 
+@pytest.mark.parametrize("half", ["online", "offline"])
+def test_a_ceremony_with_every_role_and_every_checkpoint_is_complete(half: Half) -> None:
+    found = stands(*whole(half), half=half)
+    assert (found.missing, found.complete, found.is_open) == ((), True, False)
+    assert found.names == NAMES
+    assert list(found.checkpoints) == [checkpoint.name for checkpoint in checkpoints_of(half)]
+    assert all(len(confirmations) == 1 and confirmations[0].holds for confirmations in found.checkpoints.values())
+
+
 HALVES: tuple[Half, ...] = ("online", "offline")
 CASES = [(half, each.name) for half in HALVES for each in checkpoints_of(half) if each.made_on != half]
 
@@ -259,6 +268,18 @@ def test_another_ceremony_between_changes_nothing(half: Half) -> None:
 
 def witnessed(roles: str = ALL, witness: str = 'witness = "required"') -> Plan:
     return parse_written_plan(written(roles, witness))
+
+
+def test_what_a_plan_says_of_a_witness_is_part_of_its_fingerprint() -> None:
+    silent, none = witnessed('"signer"', ""), witnessed('"signer"', 'witness = "none"')
+    three = (silent, none, witnessed('"signer", "witness"'))
+    assert [(each.witness, each.requires_witness) for each in three] == [
+        ("", False),
+        ("none", False),
+        ("required", True),
+    ]
+    assert len({each.fingerprint for each in three}) == 3
+    assert witnessed(ALL, "").fingerprint != witnessed(ALL).fingerprint
 
 
 @pytest.mark.parametrize(

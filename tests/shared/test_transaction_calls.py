@@ -22,6 +22,7 @@ from shared.strategies import plain_values
 from shared.world import selectors
 
 SIGNED = {name: call.signature for name, call in CALLS.items()} | {calls.DELEGATED_ACTION: calls.DELEGATED_SIGNATURE}
+TRADER = bytes.fromhex("f39fd6e51aad88f6f4ce6ab8827279cfffb92266")
 
 
 def _decoded_or_refused(data: bytes) -> Decoded | None:
@@ -101,6 +102,27 @@ def test_only_a_delegable_call_is_read_from_its_wrapping(made: tuple[str, dict[s
     assert (decoded.call.name, decoded.message, decoded.delegated_for) == (name, message, trader)
     nested = calldata("delegatedAction(address,bytes)", ["0x" + trader.hex(), "0x" + data.hex()])
     assert check_of(decode_call, nested, CALLS) == "TX-NESTED"
+
+
+@repeatable
+@given(_calls(), st.booleans(), st.data())
+def test_other_bytes_are_another_call_or_a_refusal(
+    made: tuple[str, dict[str, Any]], wrapped: bool, data: st.DataObject
+) -> None:
+    """No two texts of calldata are read as the same call: what is shown is what is signed."""
+    name, message = made
+    good = _encoded(name, message)
+    if wrapped and CALLS[name].delegable:
+        good = calldata("delegatedAction(address,bytes)", ["0x" + TRADER.hex(), "0x" + good.hex()])
+    place = data.draw(st.integers(0, len(good) - 1))
+    changed = {
+        "bit": good[:place] + bytes([good[place] ^ 1 << data.draw(st.integers(0, 7))]) + good[place + 1 :],
+        "cut": good[:place],
+        "more": good + data.draw(st.binary(min_size=1, max_size=40)),
+        "inserted": good[:place] + data.draw(st.binary(min_size=1, max_size=40)) + good[place:],
+    }[data.draw(st.sampled_from(["bit", "bit", "cut", "more", "inserted"]))]
+    other = _decoded_or_refused(changed)
+    assert changed == good or other is None or other != decode_call(good, CALLS)
 
 
 @repeatable

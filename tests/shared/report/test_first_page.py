@@ -300,6 +300,22 @@ def beside(pages: list[list[str]], *names: str) -> list[tuple[list[list[str]], l
     return [(screens, [row.field for row in rows]) for screens, rows in screens_of_fields(pages, fields)]
 
 
+def test_every_screen_of_a_nano_stands_beside_its_field() -> None:
+    [step] = page_row(report_of_artefacts(DELEGATE, judge).json).steps
+    assert step.device.model == "nanosp"
+    first, *rest = screens_of_fields(step.device.pages, step.request.decided)
+    assert (len(first[0]), first[1]) == (8, [])  # warning, review, two structs, four members of the domain
+    told = [([screen[0] for screen in screens], [row.field for row in rows]) for screens, rows in rest]
+    assert told == [
+        (["trader"], ["trader"]),
+        (["delegate"], ["delegate"]),
+        (["expiry"], ["expiry"]),
+        (["deadline"], ["deadline"]),
+        ([f"tnc ({number}/6)" for number in range(1, 7)], ["tnc"]),
+        (["nonce (1/2)", "nonce (2/2)", "Sign message"], ["nonce"]),
+    ]
+
+
 def test_a_value_cannot_take_the_place_of_a_button() -> None:
     value = ["tnc (1/1)", "Reject", "2 of 7"]
     assert without_buttons([value, ["tnc", *PAUSE], ["Sign message"]]) == [value, ["tnc", *PAUSE], ["Sign message"]]

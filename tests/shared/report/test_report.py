@@ -395,6 +395,13 @@ def test_a_signature_that_is_shown_has_the_sha256_that_is_said_of_it() -> None:
     assert _refused(files | {"signatures.json": to_bytes(document)}).check == "REPORT-MATCH"
 
 
+def test_pages_without_the_transcript_that_names_their_model_are_compared_with_none() -> None:
+    files = {name: data for name, data in day.offline_files().items() if name != OFFLINE}
+    results = {row["what"]: row["result"] for row in report_of_artefacts(files, judge).value["matches"]}
+    assert results["the Ledger's pages are for these requests"] == "holds"
+    assert [result for what, result in results.items() if "of a model that" in what] == ["not given"]
+
+
 def test_a_plan_without_roles_misses_them() -> None:
     files = day.offline_files()
     bare = files["plan.toml"].decode().replace('roles = ["signer", "facilitator", "witness"]', "roles = []")

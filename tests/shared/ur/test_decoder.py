@@ -25,6 +25,15 @@ def received(texts: list[str], decoder: Decoder | None = None) -> Decoder:
     return decoder
 
 
+def test_a_message_that_changes_midway_is_received_after_a_restart() -> None:
+    others = list(islice(frames("bytes", OTHER, fragment_bytes=100), 11))
+    decoder = received(FRAMES[:7] + others)
+    assert decoder.progress == Progress(7, 0, 0, 11, 0, 11, 63)
+    decoder.restart()
+    assert decoder.progress == Progress(0, 0, 0, 0, 0, 0, 0)
+    assert received(others, decoder).result == Message("bytes", OTHER)
+
+
 @pytest.mark.parametrize("damage", ["ur:bytes/1-11/", "ur:bytes/aeadaolazojendeowf", FRAMES[0][:-2]])
 def test_a_damaged_frame_is_named_and_ignored_until_the_next_good_one(damage: str) -> None:
     decoder = received(FRAMES[:5])

@@ -6,6 +6,8 @@ from itertools import islice
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur import fountain
@@ -13,13 +15,24 @@ from airlock_shared.ur.decode import Decoder, Message, Taken
 from airlock_shared.ur.envelope import unwrap
 from airlock_shared.wire.cbor import write
 from airlock_shared.wire.strict_json import fingerprint, to_cbor
+from draws import repeatable
 from refusals import check_of
-from shared.ur.messages import bytes_payload, vectors
+from shared.ur.messages import bytes_payload, message, vectors
 
 # ---- parts and URs, byte for byte as the reference implementation writes them ---------------------------------------
 
 
 FOUNTAIN = vectors("fountain")
+
+
+def test_the_parts_of_a_message_are_the_published_ones() -> None:
+    case = FOUNTAIN["parts"]
+    whole = message(case["message"], case["seed"])
+    most = fountain.fragment_length(len(whole), case["at_most"])
+    made = list(islice(fountain.parts(whole, most), len(case["parts"])))
+    assert [{**part._asdict(), "data": part.data.hex()} for part in made] == case["parts"]
+    assert [part.to_cbor().hex() for part in made] == case["cbor"]
+    assert [fountain.FountainPart.from_cbor(bytes.fromhex(cbor)) for cbor in case["cbor"]] == made
 
 
 BAD_TEXTS = {
@@ -109,6 +122,11 @@ GOOD: list[dict[str, Any]] = vectors("bytewords")["good"]
 BAD: list[dict[str, str]] = vectors("bytewords")["bad"]
 
 
+@pytest.mark.parametrize("case", vectors("bytewords")["crc32"], ids=lambda case: case["text"])
+def test_the_checksum_is_the_published_one(case: dict[str, str]) -> None:
+    assert fountain.checksum(case["text"].encode()).hex() == case["crc32"]
+
+
 @pytest.mark.parametrize("case", GOOD, ids=lambda case: case["minimal"][:12])
 def test_bytes_become_the_published_words_and_back(case: dict[str, str]) -> None:
     data = bytes.fromhex(case["hex"])
@@ -120,6 +138,16 @@ def test_bytes_become_the_published_words_and_back(case: dict[str, str]) -> None
 def test_words_that_are_not_right_are_refused(case: dict[str, str]) -> None:
     with pytest.raises(DocumentError, match=f"^{case['refusal']}[: ]"):
         fountain.decode_bytewords(case["text"])
+
+
+@repeatable
+@given(st.binary(min_size=1, max_size=40), st.data())
+def test_any_one_changed_letter_is_noticed(data: bytes, drawn: st.DataObject) -> None:
+    text = fountain.encode_bytewords(data)
+    place = drawn.draw(st.integers(0, len(text) - 1))
+    letter = drawn.draw(st.sampled_from("abcdefghijklmnopqrstuvwxyz").filter(lambda letter: letter != text[place]))
+    with pytest.raises(DocumentError, match=r"QR-FORM|QR-CRC"):
+        fountain.decode_bytewords(text[:place] + letter + text[place + 1 :])
 
 
 # ---- A blend of two messages that no checksum notices: what decides is the whole document's fingerprint -------------

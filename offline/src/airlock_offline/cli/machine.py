@@ -207,7 +207,7 @@ def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple
         [*_copies(state, entries, uses), *in_codes],
         {each.use.digest: each for each in known},
         state.transcript,
-        clock.now_ms,
+        now_ms,
         piped=state.all_worth_nothing(),
         as_json=as_json,
     )

@@ -117,11 +117,14 @@ def sign(
     require_output(output, qr=qr)
     plan = parse_plan(read_input(plan_file))
     isolation = Isolation(state.pins(), emulator_port, state.confinement)
-    isolation.begin()  # before a picture is looked at
+    if qr:  # before a picture is looked at
+        isolation.begin()
     data = incoming(state.home, source, REQUESTS, "sign", known=state.pins, qr=qr, restart=restart)
     header, items, fingerprint = parse_requests(data)
     deployment = state.require_pinned(header.deployment_name)
     require_ledger(emulator_port, deployment)
+    if not qr:
+        isolation.begin()
     entries = state.transcript.entries()
     compared = proved_by_words(entries, plan, "requests", fingerprint, BY_WORDS)
     say_all(valid_elsewhere(deployment, state.pins()))

@@ -79,7 +79,7 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
         if pinned or on_record or not compared:
             new = list(deployment_lines(deployment))
             if pinned is None:
-                lost = f"The file of the pin is gone; on record is {on_record}." if on_record else ""
+                lost = f"The file of the pin is not there; on record is {on_record}." if on_record else ""
                 say(f"{lost or 'No deployment of this name is pinned yet.'} The new one:")
             else:
                 say("Lines that change (- pinned now, + the new one); the others do not change:")

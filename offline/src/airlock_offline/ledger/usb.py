@@ -196,7 +196,10 @@ def hidapi() -> Any:
     try:
         return import_module("hidraw")
     except ImportError as error:
-        raise DeviceError(f"hidapi cannot be loaded: {error}", do="install again") from error
+        raise DeviceError(
+            f"hidapi cannot be loaded: {error}",
+            do="install what airlock-offline doctor names as missing, or install again",
+        ) from error
 
 
 def plugged_ledgers() -> list[PluggedLedger]:

@@ -10,10 +10,9 @@ from airlock_online.cli.comparing import prove_compared
 from airlock_online.cli.delivery_context import open_desk, requests_option
 from airlock_online.cli.signed_documents import not_signed, read_signatures
 from airlock_online.clock import now_ms
-from airlock_online.delivery.admission import check_admission
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.export_package import EXPORT_FORMAT, package
-from airlock_online.delivery.submit import export_delivery
+from airlock_online.delivery.submit import export_delivery, exportable
 from airlock_online.home import OnlineHome
 from airlock_shared.cli.qr.file_or_qr import require_output
 from airlock_shared.cli.terminal import INPUT, finish, json_option, say, show, show_json, worst
@@ -67,7 +66,7 @@ def export(
     prove_compared(home, whole)
     with open_desk(home, 0, as_json=as_json, make=True) as desk:
         for delivery in deliveries:
-            check_admission(delivery)
+            exportable(delivery, desk.context(delivery))
         for delivery in deliveries:
             export_delivery(delivery, desk.context(delivery))
     digests = [delivery.digest for delivery in deliveries]

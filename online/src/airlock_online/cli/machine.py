@@ -183,6 +183,4 @@ def forget(home: OnlineHome, ceremonies: tuple[Path, ...], as_json: bool) -> Non
         found = {each.use.digest: each for each in standings_of(journal, now_ms())}
     in_codes = [copy for each in ceremonies for copy in copies_in_codes(each.absolute())]
     copies = [*copies_by_qr(home.folder), *wallet_answers(home.folder), *in_codes]
-    remove_copies(
-        home.folder, copies, found, home.transcript, now_ms(), piped=home.all_worth_nothing(), as_json=as_json
-    )
+    remove_copies(home.folder, copies, found, home.transcript, now_ms, piped=home.all_worth_nothing(), as_json=as_json)

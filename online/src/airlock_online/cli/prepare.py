@@ -265,7 +265,7 @@ def asked_venue(
             _agree_to_warning(home, plan)
         _look_before(home, plan, chosen, builder, deployment, config, http)
         lines = [
-            *_done_lines(home, plan, steps),
+            *_done_lines(home, plan, chosen),
             *(nonce_lines(chosen, RpcClient(config.rpc.url, http)) if config.rpc.url else ()),
             *pace_lines(chosen, Situation(plan, deployment, now_ms()), config.speech.limits["builder"]),
         ]
@@ -275,11 +275,12 @@ def asked_venue(
         yield Sources(builder, gas_and_fees)
 
 
-def _done_lines(home: OnlineHome, plan: Plan, steps: Sequence[str]) -> Iterator[str]:
+def _done_lines(home: OnlineHome, plan: Plan, steps: Sequence[Step]) -> Iterator[str]:
     """Yield a warning for each of these steps that was carried out, as was told: ``check_alone`` refuses to send it anew."""
+    anew = {step.id for step in steps if not step.replaced_digest}
     for end in last_outcomes(without_others(home.transcript.entries(), plan.id)).values():
-        if end.get("state") in DONE and end["step"] in steps:
-            yield f"WARNING: step {end['step']} is {end['state']}; a new signature is not sent. Agree on a plan without it."
+        if end.get("state") in DONE and end["step"] in anew:
+            yield f"WARNING: step {end['step']} is {end['state']}. A new signature is not sent: answer no at its review."
 
 
 def _agree_to_warning(home: OnlineHome, plan: Plan) -> None:

@@ -120,20 +120,18 @@ def check_same(known: Submission, delivery: Delivery) -> None:
 def check_alone(record: Record, rivals: Iterable[Submission]) -> None:
     """Refuse a second digest of a step that is done, or while the first may still execute beside it.
 
-    One that shares the first's nonce is a replacement that the plan named: the signing machine signs no other. A trigger
-    that was stored may be replaced by one that names it.
+    One that shares the first's nonce is a replacement that the plan named: the signing machine signs no other.
     """
     for rival in rivals:
         other = rival.record
         same_step = (other.ceremony, other.step) == (record.ceremony, record.step)
-        done = rival.state in DONE and not (rival.entity_id and rival.entity_id == record.old_entity_id)
-        if same_step and (done or rival.state in OPEN) and not shares_nonce(record, other):
+        if same_step and rival.state in OPEN | DONE and not shares_nonce(record, other):
             raise Refusal(
                 "ROUTE-STEP",
                 "an earlier signature carried this step out, or may, and this one does not replace it with the same nonce",
                 got=f"{other.digest} is {rival.state.value}, with nonce {other.nonce}; this one has nonce {record.nonce}",
                 do="follow the earlier one: airlock-online follow; airlock-online resolve says what ends it. A step that is "
-                "done is not sent again; only a plan can name a replacement",
+                "done is not sent again: agree on a plan with another step id",
             )
 
 

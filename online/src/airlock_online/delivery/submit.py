@@ -211,10 +211,10 @@ def _require_id_wanted(known: Submission, given_id: str, context: DeliveryContex
         raise UsageError(f"that is the tracking id of {other}", do="give the id of this order alone")
 
 
-def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
-    """Write down that a signed thing is handed to another sender: from then on it is never sent from here.
+def exportable(delivery: Delivery, context: DeliveryContext) -> tuple[Record, bool]:
+    """Return the record of what may be handed to another sender, and whether the journal has forgotten a sending of it.
 
-    Raises ``Refusal`` as :func:`submit_delivery`, ``ROUTE-SENT`` when it was sent, perhaps; ``Expired``, ``JournalError``.
+    Nothing is written. Raises ``Refusal`` as :func:`submit_delivery`, ``Expired`` and ``JournalError``.
     """
     check_admission(delivery)
     known, forgotten = _recalled(delivery, context)
@@ -222,6 +222,15 @@ def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
         check_time(delivery, context.clock_ms())
     record = _record(delivery, "export", "", known)
     check_alone(record, context.journal.rivals(record))
+    return record, forgotten
+
+
+def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
+    """Write down that a signed thing is handed to another sender: from then on it is never sent from here.
+
+    Raises as :func:`exportable`, and ``Refusal("ROUTE-SENT")`` when it was sent, perhaps.
+    """
+    record, forgotten = exportable(delivery, context)
     why = _hold_back(context.journal.prepare(record), forgotten, context)
     if not context.journal.export(delivery.digest, check_alone, **_sent(record)):
         state = context.journal.get(delivery.digest).state

@@ -162,7 +162,8 @@ def _counts(entry: Entry, plan: Plan, parts: Container[str]) -> bool:
 # Who held which role, what people confirmed at each checkpoint of a ceremony, and what is missing: read from a
 # transcript. A ceremony begins on each machine by itself, with the names of its people, and belongs to its id and to
 # the fingerprint of its plan. What happened before the beginning does not count for it. A checkpoint is confirmed for
-# what stood on record then: when that changes, it has to be confirmed again. An exception explains and does not heal.
+# what stood on record then: when that changes, it has to be confirmed again, but for the page on
+# which a signing rested. An exception explains and does not heal.
 # Pure; the commands are in :mod:`airlock_shared.cli.ceremony.commands`, the table of checkpoints is below.
 
 

@@ -5,7 +5,7 @@ A copy is removed whole or not at all: while one of its signatures may still exe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,7 +82,7 @@ def remove_copies(
     copies: Collection[KeptCopy],
     found: Mapping[str, Liveness],
     transcript: TranscriptFile,
-    at_ms: int,
+    now_ms: Callable[[], int],
     *,
     piped: bool,
     as_json: bool,
@@ -105,7 +105,7 @@ def remove_copies(
         noun = "this copy" if len(removed) == 1 else f"these {len(removed)} copies"
         ask_yes(f"Remove {noun}, for good?", piped=piped)
         digests = {digest for copy in removed.values() for digest in copy.digests or ()}
-        transcript.record(FORGOTTEN, {"files": list(removed), "digests": sorted(digests)}, at_ms)
+        transcript.record(FORGOTTEN, {"files": list(removed), "digests": sorted(digests)}, now_ms())
         for copy in removed.values():
             with as_usage_error(f"{copy.path} cannot be removed", "remove it by hand"):
                 copy.path.unlink()

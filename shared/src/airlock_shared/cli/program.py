@@ -131,6 +131,8 @@ def run(command: click.Command, arguments: list[str] | None = None) -> int:
 
 def _invoke(command: click.Command, words: list[str]) -> int:
     if sys.stderr is None:  # closed: what is told there goes nowhere, and no file that is opened comes in its place
+        while os.open(os.devnull, os.O_RDWR) < 2:
+            pass
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the end
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding has no sign for ends no command
