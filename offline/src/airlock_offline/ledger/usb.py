@@ -197,8 +197,7 @@ def hidapi() -> Any:
         return import_module("hidraw")
     except ImportError as error:
         raise DeviceError(
-            f"hidapi cannot be loaded: {error}",
-            do="install what airlock-offline doctor names as missing, or install again",
+            f"hidapi cannot be loaded: {error}", do="install its system libraries, or install again"
         ) from error
 
 
