@@ -221,22 +221,29 @@ def test_a_changed_meta_is_told_and_what_is_pinned_decides(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("later", "warned"),
-    [({}, True), ({"state": "VOIDED"}, False), ({"error": "no answer"}, True)],
+    ("later", "replaces", "warned"),
+    [
+        ({}, "", True),
+        ({"error": "no answer"}, "", True),
+        ({"state": "VOIDED"}, "", False),
+        ({}, f'replaces = "0x{"cd" * 32}"\n', False),  # with the same nonce, it is sent
+    ],
 )
 def test_a_step_that_was_carried_out_is_prepared_with_a_warning(
-    tmp_path: Path, later: dict[str, str], warned: bool
+    tmp_path: Path, later: dict[str, str], replaces: str, warned: bool
 ) -> None:
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire:
         machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
+        text = machine.plan.read_text()
+        machine.plan.write_text(text.replace('id = "approve"\n', f'id = "approve"\n{replaces}'))
         plan = parse_plan(machine.plan.read_bytes())
+        assert bool(plan.steps["approve"].replaced_digest) == bool(replaces)
         of = {"ceremony": plan.id, "step": "approve", "digest": "0x" + "ab" * 32}
         for told in ({"state": "CONFIRMED"}, later):
             TranscriptFile(machine.home / "transcript.jsonl").record("outcome", of | told, 1)
         ended = machine.prepare(*steps.HAND_WORDS)
     warning = "WARNING: step approve is CONFIRMED. A new signature is not sent: answer no at its review."
-    says = warning in " ".join(ended.err.split())
-    assert (ended.code, says) == (0, warned), ended.err
+    assert (ended.code, warning in " ".join(ended.err.split())) == (0, warned), ended.err
 
 
 def test_a_step_of_a_pinned_struct_is_not_built_here(client: Http) -> None:
